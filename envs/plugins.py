@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def announced(point: EntryPoint) -> dict[str, Listed]:
     """Returns the games that an entry point announces, by name; raises ValueError that says what is wrong with it."""
     module, _, file = point.value.partition(":")
     if not file:
-        raise ValueError(f"expected a module and its data file like 'pig:games.json', got {point.value!r}")
+        raise UserError(f"expected a module and its data file like 'pig:games.json', got {point.value!r}")
     return read_listing(_folder(module) / file, module, str(point))
 
 
@@ -112,7 +113,7 @@ def _folder(module: str) -> Path:
     except (ImportError, ValueError):
         spec = None
     if spec is None or (not spec.submodule_search_locations and spec.origin is None):
-        raise ValueError(f"expected an installed module, got {module!r}")
+        raise UserError(f"expected an installed module, got {module!r}")
     if not spec.submodule_search_locations:
         return Path(str(spec.origin)).parent
     folder = Path(next(iter(spec.submodule_search_locations)))
@@ -129,11 +130,11 @@ def read_listing(path: Path, module: str, plugin: str = "") -> dict[str, Listed]
     try:
         table = json.loads(read_text(path))
     except OSError as problem:
-        raise ValueError(f"expected a data file, got {str(path)!r}: {problem.strerror}") from None
+        raise UserError(f"expected a data file, got {str(path)!r}: {problem.strerror}") from None
     except ValueError as problem:
-        raise ValueError(f"expected JSON in {str(path)!r}, got {problem}") from None
+        raise UserError(f"expected JSON in {str(path)!r}, got {problem}") from None
     if not isinstance(table, dict) or not table:
-        raise ValueError(f"expected games by name in {str(path)!r}, got {table!r:.80}")
+        raise UserError(f"expected games by name in {str(path)!r}, got {table!r:.80}")
     found = {}
     for name, entry in table.items():
         told = dict(entry) if isinstance(entry, dict) else {}
@@ -146,15 +147,15 @@ def read_listing(path: Path, module: str, plugin: str = "") -> dict[str, Listed]
 def _check(name: str, told: Mapping[str, Any], where: str) -> None:
     """Raises ValueError if something is missing from what a data file says of a game, or is of another type."""
     if not re.fullmatch(NAME, name):
-        raise ValueError(f"{where}: expected a name of small letters, digits and _, got {name!r}")
+        raise UserError(f"{where}: expected a name of small letters, digits and _, got {name!r}")
     if set(told) != set(FIELDS):
-        raise ValueError(f"{where}: expected {', '.join(FIELDS)}, got {', '.join(told) or 'nothing'}")
+        raise UserError(f"{where}: expected {', '.join(FIELDS)}, got {', '.join(told) or 'nothing'}")
     for field, kind in FIELDS.items():
         if not isinstance(told[field], kind):
-            raise ValueError(f"{where}: expected {field} of type {kind.__name__}, got {told[field]!r:.80}")
+            raise UserError(f"{where}: expected {field} of type {kind.__name__}, got {told[field]!r:.80}")
     for short, options in told["ids"].items():
         if not re.fullmatch(ID, short) or not isinstance(options, dict) or not set(options) <= set(told["options"]):
-            raise ValueError(
+            raise UserError(
                 f"{where}: expected ids of letters and digits with options of the game, got {short!r}: {options!r}"
             )
 
@@ -172,7 +173,7 @@ def module_name(source: str) -> str:
         path = path.parent
     file = path / "__init__.py" if path.is_dir() else path
     if not file.is_file() or file.suffix != ".py" or not path.stem.isidentifier():
-        raise ValueError(f"expected a Python file, a folder with __init__.py or a module's name, got {source!r}")
+        raise UserError(f"expected a Python file, a folder with __init__.py or a module's name, got {source!r}")
     name, folder = path.stem, str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
@@ -183,7 +184,7 @@ def module_name(source: str) -> str:
         spec = None
     if spec is None or spec.origin is None or not Path(spec.origin).exists() or not os.path.samefile(spec.origin, file):
         other = f": {name!r} is {spec.origin}" if spec is not None else ""
-        raise ValueError(f"expected a file whose name no other module has, got {source!r}{other}")
+        raise UserError(f"expected a file whose name no other module has, got {source!r}{other}")
     return name
 
 
@@ -192,12 +193,12 @@ def imported(module: str) -> Game:
     try:
         found = importlib.import_module(module)
     except (Exception, SystemExit) as problem:
-        raise ValueError(f"cannot import {module!r}: {type(problem).__name__}{_place(problem)}: {problem}") from problem
+        raise UserError(f"cannot import {module!r}: {type(problem).__name__}{_place(problem)}: {problem}") from problem
     from leafwise.envs.core.contract.game import Game
 
     game = getattr(found, "GAME", None)
     if not isinstance(game, Game):
-        raise ValueError(f"expected a Game called GAME in the module {module!r}, got {game!r:.80}")
+        raise UserError(f"expected a Game called GAME in the module {module!r}, got {game!r:.80}")
     return game
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import NAMESPACE
 
@@ -53,5 +54,5 @@ def reference(env_id: str) -> tuple[Reference, ...]:
     known = _measured()
     short = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else env_id
     if short not in known:
-        raise ValueError(f"expected an id among {', '.join(sorted(known)) or 'none'}, got {env_id!r}")
+        raise UserError(f"expected an id among {', '.join(sorted(known)) or 'none'}, got {env_id!r}")
     return tuple(Reference(**one) for one in known[short].values())

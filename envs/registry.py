@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafwise.envs.core.contract.options import types_of, values_of, with_files_read
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
@@ -55,12 +56,12 @@ def listed() -> dict[str, Listed]:
             taken = {short: name for name, game in found.items() for short in game.told["ids"]}
             for name, game in more.items():
                 if name in found:
-                    raise ValueError(
+                    raise UserError(
                         f"expected a name of its own, {name!r} is taken by {found[name].plugin or 'leafwise'}"
                     )
                 for short in set(game.told["ids"]) & set(taken):
-                    raise ValueError(f"expected an id of its own, {short!r} is taken by the game {taken[short]!r}")
-        except ValueError as problem:
+                    raise UserError(f"expected an id of its own, {short!r} is taken by the game {taken[short]!r}")
+        except UserError as problem:
             warnings.warn(f"{point} is left out: {problem}", PluginWarning, stacklevel=2)
         else:
             found |= more
@@ -82,7 +83,7 @@ def check_name(name: str) -> None:
     """Raises ValueError for a game that there is not; imports none of those that are listed."""
     if name not in games():
         near = perhaps(name, games()) if isinstance(name, str) else ""
-        raise ValueError(f"expected a game among {', '.join(games())}, got {name!r}{near}")
+        raise UserError(f"expected a game among {', '.join(games())}, got {name!r}{near}")
 
 
 def option_defaults(name: str) -> Mapping[str, Any]:
@@ -136,9 +137,9 @@ def _listed_game(name: str) -> Game:
     try:
         found = imported(module_name(told.source) if told.source else told.module)
         if found.name != name:
-            raise ValueError(f"expected the game {name!r} in {told.module!r}, got {found.name!r}")
-    except ValueError as problem:
-        raise ValueError(f"{told.plugin}: {problem}") from problem
+            raise UserError(f"expected the game {name!r} in {told.module!r}, got {found.name!r}")
+    except UserError as problem:
+        raise UserError(f"{told.plugin}: {problem}") from problem
     if wrong := [field for field, value in listing(found).items() if told.told[field] != value]:
         what = f"{told.plugin}: its data file and the game {name!r} differ in {', '.join(wrong)}"
         warnings.warn(
@@ -205,11 +206,11 @@ def _written(options: Mapping[str, Any]) -> str:
 def register_game(new: Game) -> None:
     """Adds a game of your own, and its environments; raises ValueError if the name or an id is taken by another."""
     if (new.name in listed() or new.name in _added) and game(new.name) != new:
-        raise ValueError(f"expected a new name for a game, {new.name!r} is taken")
+        raise UserError(f"expected a new name for a game, {new.name!r} is taken")
     for name, told in listed().items():
         for short in set(told.told["ids"]) & set(new.ids):
             if name != new.name:
-                raise ValueError(f"{new.name}: expected new ids, {short!r} is one of {name!r}")
+                raise UserError(f"{new.name}: expected new ids, {short!r} is one of {name!r}")
     _added[new.name] = new
     _register(new.name, new.ids)
 
@@ -240,7 +241,7 @@ def take_modules(words: Sequence[str]) -> list[str]:
         elif source := source if equals else next(rest, ""):
             add_module(source)
         else:
-            raise ValueError("expected a file, package or module after --module, got nothing")
+            raise UserError("expected a file, package or module after --module, got nothing")
     return kept
 
 

@@ -18,6 +18,7 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
@@ -142,7 +143,7 @@ def family() -> list[Any]:
     try:
         import psutil
     except ImportError:
-        raise ValueError("expected psutil, found none: pip install 'leafwise[experiments]'") from None
+        raise UserError("expected psutil, found none: pip install 'leafwise[experiments]'") from None
     own = psutil.Process()
     return [own, *own.children(recursive=True)]
 
@@ -288,11 +289,11 @@ def study(config: Config) -> None:
     family()
     for name, low, high in (("cores", 2, 1024), ("repeats", 1, 1000), ("share", 0.05, 100)):
         if not low <= getattr(config, name) <= high:
-            raise ValueError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)!r}")
+            raise UserError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)!r}")
     check_places(1, config.cluster)
     names = (*CASES, "limits")
     if wrong := [name for name in config.only if name not in names]:
-        raise ValueError(f"expected --only some of {', '.join(names)}, got {wrong[0]!r}")
+        raise UserError(f"expected --only some of {', '.join(names)}, got {wrong[0]!r}")
     found: dict[str, Any] = {"hardware": hardware(config.cores), "load": load(), "cases": {}}
     for name, make in CASES.items():
         if not config.only or name in config.only:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.interrupts import as_command
-from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import game
 from leafwise.training.runs.seeds import FINAL_SEED
 
@@ -182,14 +181,10 @@ def _run(arguments: list[str]) -> int:
     start = time.perf_counter()
     run = config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
     console = Console()
-    try:
-        path = td.train(td.Config(game="threes", run=run, total_steps=config.moves))
-        if not (path / "results.json").exists():
-            return 130
-        rows = compare(config, path)
-    except ValueError as problem:
-        print_error(problem)
-        return 2
+    path = td.train(td.Config(game="threes", run=run, total_steps=config.moves))
+    if not (path / "results.json").exists():
+        return 130
+    rows = compare(config, path)
     tell(console, rows, path / "comparison.json")
     last = FINAL_SEED + max(match.games for match, *_ in rows) - 1
     animation = record(path)

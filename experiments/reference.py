@@ -22,6 +22,7 @@ import numpy as np
 
 import leafwise
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.reference import Reference
 from leafwise.envs.registry import NAMESPACE, ids_of
@@ -131,7 +132,7 @@ def players(
     try:
         game_leaf = leafwise.player(SHIPPED.get(game.name, "search:learned,depth=1"), game)
         texts.append(("shipped", game_leaf.name))
-    except ValueError:
+    except UserError:
         print(f"{env_id}: no network ships", flush=True)
     if best := BEST.get(env_id):
         texts.append(("perfect" if best == "solver" else "best known", best))
@@ -150,7 +151,7 @@ def measure(config: Config) -> None:
     known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
     for env_id in config.ids or sorted(known):
         if env_id not in known:
-            raise ValueError(f"expected ids among {', '.join(sorted(known))}, got {env_id!r}")
+            raise UserError(f"expected ids among {', '.join(sorted(known))}, got {env_id!r}")
         name, options = known[env_id]
         game = leafwise.game(name, **options)
         if quoted := QUOTED.get(env_id):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.experiments.study import Study, command, leaves
 from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.evaluation.elo import elo_difference
@@ -60,7 +61,7 @@ def study(config: Config) -> None:
     """Plays until it is settled."""
     game, test = find_variant(config.game, config.variant), SequentialTest()
     if game.players != 2 or game.max_stages:
-        raise ValueError(f"expected a game for two without chance, got {game.name!r}")
+        raise UserError(f"expected a game for two without chance, got {game.name!r}")
     starts = list(islice(random_positions(game, FIRST_SEED, config.plies), config.pairs))
     one, other = config.models
     match = leaves.Match(game, ((one, options(config)), (other, options(config))))

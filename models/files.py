@@ -14,6 +14,7 @@ import numpy as np
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.features import check_tables
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
 from leafwise.models.hub import fetched, on_hub
 from leafwise.models.network import Network, network_kind
@@ -52,8 +53,8 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
     """Reads a network for a game, of one of these kinds (default: any); raises ValueError that names what does not fit."""
     tensors, metadata = load_tensors(path)
 
-    def refuse(what: str, expected: object, got: object) -> ValueError:
-        return ValueError(f"model {str(path)!r}: expected {what} {expected!r}, got {got!r}")
+    def refuse(what: str, expected: object, got: object) -> UserError:
+        return UserError(f"model {str(path)!r}: expected {what} {expected!r}, got {got!r}")
 
     def check_types(required: Mapping[str, type | tuple[type, ...]]) -> None:
         for name, expected in required.items():
@@ -67,8 +68,8 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
         raise refuse("kind", " or ".join(kinds), metadata["kind"])
     try:
         kind = network_kind(metadata["kind"])
-    except ValueError as problem:
-        raise ValueError(f"model {str(path)!r}: {problem}") from None
+    except UserError as problem:
+        raise UserError(f"model {str(path)!r}: {problem}") from None
     check_types(kind.needs)
     for name in kind.needs:
         if isinstance(metadata[name], float) and not math.isfinite(metadata[name]):
@@ -88,13 +89,13 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
     try:
         version = kind.version(game, metadata)
         if metadata["feature_version"] != version:
-            raise ValueError(f"expected feature version {version!r}, got {metadata['feature_version']!r}")
+            raise UserError(f"expected feature version {version!r}, got {metadata['feature_version']!r}")
         told, now = metadata.get("tables"), kind.tables(game, metadata)
         if told is None:
             told = {name: table.told() for name, table in kind.shipped(game, metadata).items()}
         return kind.create(game, metadata, tensors, check_tables(now, told))
     except (ValueError, TypeError) as problem:
-        raise ValueError(f"model {str(path)!r}: {problem}") from None
+        raise UserError(f"model {str(path)!r}: {problem}") from None
 
 
 def model_path(source: str | os.PathLike[str]) -> Path:
@@ -138,5 +139,5 @@ def game_of(source: str | os.PathLike[str]) -> Game:
     _, metadata = load_tensors(path)
     if not isinstance(metadata.get("game"), str) or not isinstance(metadata.get("options"), dict):
         told = ", ".join(sorted(metadata)) or "none"
-        raise ValueError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")
+        raise UserError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")
     return find_game(metadata["game"]).variant(**metadata["options"])

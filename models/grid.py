@@ -26,6 +26,7 @@ from leafwise.envs.core.contract.features import FeatureTable, GridFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
 
@@ -134,7 +135,7 @@ def pool_cells(W, side):
 def features_of(game: Game) -> GridFeatures:
     """Returns what convolutional networks see of a game; raises ValueError if the game says nothing of it."""
     if "grid" not in game.features:
-        raise ValueError(f"grid networks: expected a game with maps over a grid, got {game.name!r}")
+        raise UserError(f"grid networks: expected a game with maps over a grid, got {game.name!r}")
     return game.features["grid"]
 
 
@@ -214,7 +215,7 @@ class GridNetwork:
         """
         features = features_of(game)
         if len(hidden) != 3 or not all(isinstance(h, int) and 4 <= h <= 1024 and h % 4 == 0 for h in hidden):
-            raise ValueError(f"grid networks: expected three layers, multiples of 4 to 1024, got {tuple(hidden)!r}")
+            raise UserError(f"grid networks: expected three layers, multiples of 4 to 1024, got {tuple(hidden)!r}")
         a, b, h = hidden
         shapes: dict[str, tuple[int, ...]] = {
             "embedding": (TAPS * features.codes, a),
@@ -230,11 +231,11 @@ class GridNetwork:
         if tensors is None:
             tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
         if set(tensors) != set(shapes):
-            raise ValueError(f"grid networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
+            raise UserError(f"grid networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
         for name, shape in shapes.items():
             got = tensors[name]
             if got.shape != shape or got.dtype != np.float32 or not np.isfinite(got).all():
-                raise ValueError(
+                raise UserError(
                     f"grid networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
         side = features.side(game.options)

@@ -10,6 +10,8 @@ import functools
 import re
 from pathlib import Path
 
+from leafwise.envs.core.errors import UserError
+
 HUB = "hf://"
 FILE = "model.safetensors"
 """The file that is meant where none is named."""
@@ -31,38 +33,38 @@ def fetched(source: str) -> Path:
     """
     words = NAMED.fullmatch(source)
     if words is None:
-        raise ValueError(f"expected hf://OWNER/NAME, with @REVISION and /FILE.safetensors at will, got {source!r}")
+        raise UserError(f"expected hf://OWNER/NAME, with @REVISION and /FILE.safetensors at will, got {source!r}")
     repo, revision, file = words["repo"], words["revision"], words["file"] or FILE
     if not file.endswith(".safetensors"):
-        raise ValueError(
+        raise UserError(
             f"{source}: expected a .safetensors file (to load others may run code kept in them), got {file!r}"
         )
     try:
         from huggingface_hub import errors, hf_hub_download
     except ImportError:
-        raise ValueError(f"expected huggingface_hub for {source!r}, pip install 'leafwise[hub]'") from None
+        raise UserError(f"expected huggingface_hub for {source!r}, pip install 'leafwise[hub]'") from None
     try:
         return Path(hf_hub_download(repo, file, revision=revision))
     except errors.LocalEntryNotFoundError as problem:
         reason = one_line(problem.__cause__ or problem)
-        raise ValueError(
+        raise UserError(
             f"{source}: expected the Hub to answer, or the file in the cache, got neither (offline?): {reason}"
         ) from None
     except errors.EntryNotFoundError:
         hint = "" if words["file"] else f"; another is named hf://{repo}/FILE.safetensors"
-        raise ValueError(f"{source}: expected a file {file!r} in that repository, found none{hint}") from None
+        raise UserError(f"{source}: expected a file {file!r} in that repository, found none{hint}") from None
     except errors.RevisionNotFoundError:
-        raise ValueError(f"{source}: expected a branch, tag or commit of {repo}, got {revision!r}") from None
+        raise UserError(f"{source}: expected a branch, tag or commit of {repo}, got {revision!r}") from None
     except errors.GatedRepoError:
-        raise ValueError(
+        raise UserError(
             f"{source}: expected a repository that is open to you, {repo} asks for leave on its page"
         ) from None
     except errors.RepositoryNotFoundError:
-        raise ValueError(
+        raise UserError(
             f"{source}: expected a repository of the Hub (`hf auth login` for a private one), got {repo!r}"
         ) from None
     except (errors.HfHubHTTPError, OSError, ValueError) as problem:
-        raise ValueError(f"{source}: expected a file of the Hub, got none: {one_line(problem)}") from None
+        raise UserError(f"{source}: expected a file of the Hub, got none: {one_line(problem)}") from None
 
 
 def one_line(problem: BaseException) -> str:

@@ -17,6 +17,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import real_numbers
 from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.lines import short
@@ -81,7 +82,7 @@ def leaf(
         model = named_leaf(game, os.fspath(model))
     if isinstance(model, Evaluator):
         if told or speaks_for != "to_act":
-            raise ValueError(
+            raise UserError(
                 f"leaf: expected no options for a leaf that says it all, got {', '.join(told) or 'speaks_for'}"
             )
         return model
@@ -114,7 +115,7 @@ def named_leaf(game: Game, name: str) -> Evaluator:
         return load_evaluator(game, need_shipped(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
-        raise ValueError(
+        raise UserError(
             f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, hf://OWNER/NAME, "
             f"or a model's path, got {name!r}"
         )
@@ -125,13 +126,13 @@ def _check(told: dict[str, Any], speaks_for: object) -> None:
     """Raises ValueError for options out of range."""
     for name, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
         if given not in choices:
-            raise ValueError(f"leaf: expected {name} among {', '.join(choices)}, got {given!r}")
+            raise UserError(f"leaf: expected {name} among {', '.join(choices)}, got {given!r}")
     if not isinstance(told.get("to_go", True), bool):
-        raise ValueError(f"leaf: expected to_go True or False, got {told['to_go']!r}")
+        raise UserError(f"leaf: expected to_go True or False, got {told['to_go']!r}")
     for name, most, limits in (("discount", 1.0, "above 0 and at most 1"), ("scale", sys.float_info.max, "above 0")):
         number = told.get(name, 1.0)
         if isinstance(number, bool) or not isinstance(number, Real) or not 0 < float(number) <= most:
-            raise ValueError(f"leaf: expected a finite {name} {limits}, got {number!r}")
+            raise UserError(f"leaf: expected a finite {name} {limits}, got {number!r}")
 
 
 def _is_zip(model: str | os.PathLike[str]) -> bool:
@@ -161,12 +162,12 @@ def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
 
         return described(game, load(model) if isinstance(model, (str, os.PathLike)) else model, told)
     if "normalize" in told:
-        raise ValueError("leaf: expected normalize with a model of Stable-Baselines3 only")
+        raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
     if _is_module(model):
         return Model(type(model).__name__, _of_module(game, model))
     if callable(model) and not isinstance(model, type):
         return Model(getattr(model, "__name__", type(model).__name__), model)
-    raise ValueError(f"leaf: expected {GIVEN}, got {type(model).__name__} {short(repr(model), 60)}")
+    raise UserError(f"leaf: expected {GIVEN}, got {type(model).__name__} {short(repr(model), 60)}")
 
 
 def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
@@ -187,13 +188,13 @@ def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
         except (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError) as problem:
             seen = shapes(obs)
             reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-            raise ValueError(
+            raise UserError(
                 f"leaf: expected a module that takes observations {seen} as float32, got: {reason}"
             ) from None
         finally:
             module.train(training)
         if not isinstance(found, torch.Tensor):
-            raise ValueError(f"leaf: expected a module that returns one tensor, got {type(found).__name__}")
+            raise UserError(f"leaf: expected a module that returns one tensor, got {type(found).__name__}")
         return found.detach().cpu().numpy()
 
     return numbers
@@ -224,7 +225,7 @@ class Values:
     def _some(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
         seen = self._observer(rows, T)
         if (seen.player == CHANCE).any():
-            raise ValueError(f"leaf {self.model.name!r}: expected decisions and finished games, got a chance stage")
+            raise UserError(f"leaf {self.model.name!r}: expected decisions and finished games, got a chance stage")
         decided = seen.player >= 0
         found = np.zeros(len(rows)) if self.to_go else seen.returns
         if decided.any():
@@ -242,12 +243,12 @@ class Values:
             found = found[:, None]
         width = 1 if model.kind == "value" else mask.shape[1]
         if found.shape != (n, width):
-            raise ValueError(f"leaf {model.name!r}: expected numbers [{n}, {width}], got {list(found.shape)}")
+            raise UserError(f"leaf {model.name!r}: expected numbers [{n}, {width}], got {list(found.shape)}")
         if self.speaks_for == "player_0":
             found = np.where(player == 1, -1.0, 1.0)[:, None] * found
         if model.kind == "q":
             found = np.where(mask, found, -np.inf)
         best: NDArray[np.float64] = found.max(axis=1)
         if not np.isfinite(best).all():
-            raise ValueError(f"leaf {model.name!r}: expected finite numbers, got nan or infinity")
+            raise UserError(f"leaf {model.name!r}: expected finite numbers, got nan or infinity")
         return best * (model.discount * model.scale)

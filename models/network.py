@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 
 Tensors = Mapping[str, NDArray[Any]]
 Told = Mapping[str, Any]
@@ -100,7 +101,7 @@ class NetworkKind:
     def torch_module(self, network: Network) -> Any:
         """Returns a torch module with a network's weights; raises ValueError for a kind that torch does not train."""
         if not self.module:
-            raise ValueError(f"expected a kind of network that torch trains, got {self.name!r}")
+            raise UserError(f"expected a kind of network that torch trains, got {self.name!r}")
         return (resolved(self.module) if isinstance(self.module, str) else self.module)(network)
 
 
@@ -114,7 +115,7 @@ def register_network(kind: NetworkKind) -> None:
     """Adds a kind of your own for this process; raises ValueError if its name is taken by another."""
     taken = kind.name in BUILT_IN or kind.name in _installed() or _registered.get(kind.name, kind) != kind
     if taken:
-        raise ValueError(f"expected a new name for a kind of network, {kind.name!r} is taken")
+        raise UserError(f"expected a new name for a kind of network, {kind.name!r} is taken")
     _registered[kind.name] = kind
 
 
@@ -135,9 +136,9 @@ def network_kind(name: str) -> NetworkKind:
         return _registered[name]
     where = BUILT_IN.get(name) or _installed().get(name)
     if where is None:
-        raise ValueError(f"expected a kind of network among {', '.join(network_kinds())}, got {name!r}")
+        raise UserError(f"expected a kind of network among {', '.join(network_kinds())}, got {name!r}")
     try:
         found: NetworkKind = resolved(where)
     except (ImportError, AttributeError) as problem:
-        raise ValueError(f"expected a kind of network {name!r} in {where!r}, got {problem}") from None
+        raise UserError(f"expected a kind of network {name!r} in {where!r}, got {problem}") from None
     return found

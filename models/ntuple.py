@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import SmallTable
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, worth_of
 from leafwise.models.network import NetworkKind, Tensors, network_kind
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, NTupleWeights, compiled, features
@@ -58,24 +59,24 @@ class Shape:
         for t in tuples:
             if not 1 <= len(t) <= most or len(set(t)) != len(t) or not all(0 <= c < cells.cells for c in t):
                 expected = f"tuples of 1 to {most} different cells 0..{cells.cells - 1}"
-                raise ValueError(f"n-tuple networks: expected {expected}, got {t!r}")
+                raise UserError(f"n-tuple networks: expected {expected}, got {t!r}")
         small, stage = tuple(self.tables(game)), self.stage or cells.stages[0]
         power = (USUAL_POWER if cells.points else 1.0) if self.power is None else float(self.power)
         if not tuples or not 0 <= power <= 1:
-            raise ValueError(f"n-tuple networks: expected a tuple and a power in [0, 1], got {tuples!r}, {power!r}")
+            raise UserError(f"n-tuple networks: expected a tuple and a power in [0, 1], got {tuples!r}, {power!r}")
         if 0 < power < 1 and not cells.points:
             expected = "a power of 0 or 1 in a game whose score is not a sum over cells"
-            raise ValueError(f"n-tuple networks: expected {expected}, got {power!r}")
+            raise UserError(f"n-tuple networks: expected {expected}, got {power!r}")
         if not set(self.small or ()) <= set(cells.tables):
             known, given = ", ".join(cells.tables) or "none", ", ".join(map(str, self.small or ()))
-            raise ValueError(f"n-tuple networks: expected small tables among {known}, got {given!r}")
+            raise UserError(f"n-tuple networks: expected small tables among {known}, got {given!r}")
         if stage not in cells.stages:
-            raise ValueError(f"n-tuple networks: expected a stage among {', '.join(cells.stages)}, got {stage!r}")
+            raise UserError(f"n-tuple networks: expected a stage among {', '.join(cells.stages)}, got {stage!r}")
         if list(self.splits) != sorted(set(self.splits)) or not all(0 < s < cells.values for s in self.splits):
             expected = f"ascending ranks of 1 to {cells.values - 1} as splits"
-            raise ValueError(f"n-tuple networks: expected {expected}, got {self.splits!r}")
+            raise UserError(f"n-tuple networks: expected {expected}, got {self.splits!r}")
         if not np.isfinite(self.base):
-            raise ValueError(f"n-tuple networks: expected a finite base, got {self.base!r}")
+            raise UserError(f"n-tuple networks: expected a finite base, got {self.base!r}")
         return Shape(tuples, power, stage, small, tuple(self.splits), float(self.base))
 
     def tables(self, game: Game) -> dict[str, SmallTable]:
@@ -121,9 +122,9 @@ class NTupleNetwork:
             table = np.zeros(total, dtype=np.float32)  # NumPy asks for large pages
         kind = np.float32 if scales is None else np.int16
         if table.shape != (total,) or table.dtype != kind:
-            raise ValueError(f"n-tuple networks: expected {np.dtype(kind)} [{total}], got {table.dtype} {table.shape}")
+            raise UserError(f"n-tuple networks: expected {np.dtype(kind)} [{total}], got {table.dtype} {table.shape}")
         if scales is not None and len(scales) != len(sizes):
-            raise ValueError(f"n-tuple networks: expected {len(sizes)} scales, got {len(scales)}")
+            raise UserError(f"n-tuple networks: expected {len(sizes)} scales, got {len(scales)}")
         weights = NTupleWeights(
             table=table,
             scales=np.ones(len(sizes), dtype=np.float32) if scales is None else np.array(scales, dtype=np.float32),
@@ -216,4 +217,4 @@ def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:
         )
     except ValueError:
         expected = "tuples as words of cells 0-9, a-z, like '0123 569a', or '0,1,40'"
-        raise ValueError(f"expected {expected}, got {text!r}") from None
+        raise UserError(f"expected {expected}, got {text!r}") from None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
 from leafwise.models.ntuple import NTupleNetwork, Shape
@@ -38,14 +39,14 @@ def create(
 ) -> NTupleNetwork:
     """Returns a network as `NetworkKind.create` does."""
     if not 0 <= told["power"] <= 1:
-        raise ValueError(f"expected metadata 'power' of 0 to 1, got {told['power']!r}")
+        raise UserError(f"expected metadata 'power' of 0 to 1, got {told['power']!r}")
     shape = shape_of(told).check(game)
     if tensors is None:
         return NTupleNetwork.create(game, shape)
     listed = shape.tables(game) if tables is None else tables
     missing = [name for name in shape.small or () if name not in listed]
     if missing:
-        raise ValueError(
+        raise UserError(
             f"expected tensors of the small table {missing[0]!r}, got those of {', '.join(listed) or 'none'}"
         )
     held = {name: table.size if name in (shape.small or ()) else 0 for name, table in listed.items()}
@@ -55,7 +56,7 @@ def create(
     elif set(tensors) == {"table"}:
         table, scales = tensors["table"], None
     else:
-        raise ValueError(f"expected tensors ['table'], got {sorted(tensors)}")
+        raise UserError(f"expected tensors ['table'], got {sorted(tensors)}")
     return in_order(game, shape, held, sizes, table, scales)
 
 

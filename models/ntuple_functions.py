@@ -15,6 +15,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
+from leafwise.envs.core.errors import UserError
 from leafwise.models.boards import BoardFunctions, make_board
 from leafwise.models.ntuple_siblings import Near, make_ntuple_siblings
 
@@ -213,6 +214,6 @@ def make_to_come(
 def features(game: Game) -> CellFeatures:
     """Returns the game's cell features; raises ValueError for a game without, or not for one player."""
     if "ntuple" not in game.features or game.players != 1:
-        raise ValueError(f"n-tuple networks: expected a game for one with cell features, got {game.name!r}")
+        raise UserError(f"n-tuple networks: expected a game for one with cell features, got {game.name!r}")
     found: CellFeatures = game.features["ntuple"]
     return found

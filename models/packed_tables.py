@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
+
 LEVEL = 9
 PARTS = ("seen", "low", "high")
 
@@ -39,12 +41,12 @@ def unpack(
     names = {f"{part}_{k}" for part in PARTS for k in range(len(sizes) * copies)} | {"scales"}
     if set(tensors) != names:
         expected = f"{len(names)} tensors, scales and {', '.join(PARTS)} of {len(sizes) * copies} tables"
-        raise ValueError(f"expected {expected}, got {len(tensors)}")
+        raise UserError(f"expected {expected}, got {len(tensors)}")
     scales = tensors["scales"]
     if scales.dtype != np.float32 or scales.ndim != 1 or not np.isfinite(scales).all() or not (scales > 0).all():
-        raise ValueError("expected scales of float32 above 0")
+        raise UserError("expected scales of float32 above 0")
     if len(scales) != len(sizes):
-        raise ValueError(f"expected {len(sizes)} scales, got {len(scales)}")
+        raise UserError(f"expected {len(sizes)} scales, got {len(scales)}")
     table = np.zeros(sum(sizes) * copies, dtype=np.int16)
     for k, (start, end) in enumerate(pairwise(np.cumsum([0, *[*sizes] * copies]))):
         inflate_entries([tensors[f"{part}_{k}"] for part in PARTS], table[start:end])
@@ -55,13 +57,13 @@ def inflate_entries(parts: list[NDArray[Any]], entries: NDArray[np.int16]) -> No
     """Fills one table of zeros from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
     size = len(entries)
     if any(part.dtype != np.uint8 or part.ndim != 1 for part in parts):
-        raise ValueError("expected packed tables as bytes")
+        raise UserError("expected packed tables as bytes")
     bits, low, high = (np.frombuffer(inflate(part.tobytes(), 2 * size), dtype=np.uint8) for part in parts)
     if len(bits) != (size + 7) // 8:
-        raise ValueError(f"expected a bitmap of {size} entries, got {8 * len(bits)}")
+        raise UserError(f"expected a bitmap of {size} entries, got {8 * len(bits)}")
     seen = np.unpackbits(bits, count=size).view(np.bool_)
     if not len(low) == len(high) == np.count_nonzero(seen):
-        raise ValueError(f"expected {np.count_nonzero(seen)} entries, got {len(low)} and {len(high)} bytes")
+        raise UserError(f"expected {np.count_nonzero(seen)} entries, got {len(low)} and {len(high)} bytes")
     zigzag = low.astype(np.uint16) | (high.astype(np.uint16) << 8)
     entries[seen] = (zigzag >> 1).astype(np.int16) ^ -(zigzag & 1).astype(np.int16)
 
@@ -72,7 +74,7 @@ def inflate(data: bytes, most: int) -> bytes:
     try:
         found = worker.decompress(data, most)
     except zlib.error as problem:
-        raise ValueError(f"expected deflated tables: {problem}") from None
+        raise UserError(f"expected deflated tables: {problem}") from None
     if not worker.eof:
-        raise ValueError(f"expected a deflated table of at most {most} bytes, got more, or not all of it")
+        raise UserError(f"expected a deflated table of at most {most} bytes, got more, or not all of it")
     return found

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.models.boards import spread
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import features
@@ -20,7 +21,7 @@ def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
     A table with entries beyond 32,767 steps gets the coarser step that holds them. Raises ValueError for a step of 0.
     """
     if not step > 0 or network.packed:
-        raise ValueError(f"quantised: expected a network of float32 and a step above 0, got step {step!r}")
+        raise UserError(f"quantised: expected a network of float32 and a step above 0, got step {step!r}")
     shape, sizes = network.shape, network.shape.sizes(network.game)
     starts = np.cumsum([0, *sizes])
     table = np.zeros(network.weights.table.shape, dtype=np.int16)

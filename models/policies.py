@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_network, model_path
 from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
 from leafwise.search.mcts import PRIORS, Policy
@@ -31,12 +32,12 @@ def policy(game: Game, name: str) -> Policy:
         scaled = by_values if player.values_actions else by_logits
         return lambda rows, T: of_all(game, scaled(player.preferences(rows)))
     if not model_path(name).exists():
-        raise ValueError(
+        raise UserError(
             f"{game.name}: expected a prior among {', '.join(PRIORS)}, sb3:FILE.zip or a model's path, got {name!r}"
         )
     network = load_network(model_path(name), game)
     if not isinstance(network, SparseNetwork) or network.head not in WITH_ACTIONS:
-        raise ValueError(
+        raise UserError(
             f"{game.name}: expected as prior a network with a value for each action, got {name!r}, which has one value"
         )
     T = game.tables(network.evaluator(name))
@@ -76,5 +77,5 @@ def _greatest(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns the greatest number of each row, [n, 1]; raises ValueError where one is not finite."""
     found: NDArray[np.float64] = numbers.max(axis=1, keepdims=True)
     for unfit in found[~np.isfinite(found)]:
-        raise ValueError(f"expected of a policy a finite number for the best action of each decision, got {unfit:g}")
+        raise UserError(f"expected of a policy a finite number for the best action of each decision, got {unfit:g}")
     return found

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.lines import short
@@ -51,11 +52,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     file = Path(os.path.expanduser(path))
     if importlib.util.find_spec("stable_baselines3") is None:
-        raise ValueError("expected the train extra, pip install 'leafwise[train]'; stable_baselines3 not found")
+        raise UserError("expected the train extra, pip install 'leafwise[train]'; stable_baselines3 not found")
     if not file.is_file():
-        raise ValueError(f"expected a model of Stable-Baselines3, found nothing at {str(path)!r}")
+        raise UserError(f"expected a model of Stable-Baselines3, found nothing at {str(path)!r}")
     if not zipfile.is_zipfile(file):
-        raise ValueError(f"expected a .zip of Stable-Baselines3, got {str(path)!r}")
+        raise UserError(f"expected a .zip of Stable-Baselines3, got {str(path)!r}")
     return _loaded(file.resolve(), file.stat().st_mtime_ns)
 
 
@@ -73,8 +74,9 @@ def _loaded(file: Path, written: int) -> Any:
         found = _algorithm(data or {})
         return found.load(file, device="cpu") if found else None
     except Exception as problem:  # a broken pickle may raise anything
-        reason = f"{type(problem).__name__}: {problem}".splitlines()[0]
-        raise ValueError(f"expected {KNOWN} of Stable-Baselines3 in {str(file)!r}, got {reason}") from None
+        what = "" if isinstance(problem, UserError) else f"{type(problem).__name__}: "
+        reason = f"{what}{problem}".splitlines()[0]
+        raise UserError(f"expected {KNOWN} of Stable-Baselines3 in {str(file)!r}, got {reason}") from None
 
 
 def _algorithm(data: dict[str, Any]) -> Any:
@@ -93,7 +95,7 @@ def _algorithm(data: dict[str, Any]) -> Any:
         for kind, algorithm in (*by_policy, (ActorCriticPolicy, PPO if "clip_range" in data else A2C)):
             if issubclass(policy, kind):
                 return algorithm
-    raise ValueError(f"a policy {getattr(policy, '__name__', policy)}")
+    raise UserError(f"a policy {getattr(policy, '__name__', policy)}")
 
 
 def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
@@ -110,7 +112,7 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
     scale = 1.0 if normalizer is None else _scale(normalizer)
     kind: Kind = "value" if hasattr(policy, "predict_values") else "q"
     if told.get("kind", kind) != kind:
-        raise ValueError(f"leaf {name!r}: expected kind {kind!r}, as the model is, got {told['kind']!r}")
+        raise UserError(f"leaf {name!r}: expected kind {kind!r}, as the model is, got {told['kind']!r}")
     return Model(
         name=name,
         numbers=functools.partial(_numbers, policy, normalizer),
@@ -146,14 +148,14 @@ def _check_spaces(game: Game, name: str, policy: Any) -> None:
     """Raises ValueError for a model of other spaces, or without values."""
     recurrent = hasattr(policy, "lstm_actor")
     if recurrent or not any(hasattr(policy, part) for part in ("predict_values", "q_net", "quantile_net")):
-        raise ValueError(f"leaf: expected {KNOWN}, got {name} with a {type(policy).__name__}")
+        raise UserError(f"leaf: expected {KNOWN}, got {name} with a {type(policy).__name__}")
     space, actions = game.observation_space(), gym.spaces.Discrete(len(game.actions))
     for what, expected, got in (
         ("observations", space, policy.observation_space),
         ("actions", actions, policy.action_space),
     ):
         if expected != got:
-            raise ValueError(
+            raise UserError(
                 f"leaf {name!r}: expected {what} {short(expected)} as {game!r} gives them, got {short(got)}; "
                 "behind wrappers that change them, give a function of observations instead"
             )
@@ -183,13 +185,13 @@ def _check_wrappers(
         changing += (gym.RewardWrapper,)
     for env in _wrappers(model):
         if isinstance(env, changing) or (isinstance(env, VecEnvWrapper) and type(env).__name__ not in HARMLESS):
-            raise ValueError(
+            raise UserError(
                 f"leaf {name!r}: expected no wrapper but VecNormalize, got {type(env).__name__}; give a function of the "
                 "environment's own observations instead, and scale where rewards were changed"
             )
         reward = getattr(env, "reward_name", None)
         if rewarded and isinstance(reward, str) and game.rewards.get(reward) is not None and "to_go" not in told:
-            raise ValueError(
+            raise UserError(
                 f"leaf {name!r}: expected to_go told for a model trained on the reward {reward!r}, which is not the return"
             )
 
@@ -201,11 +203,11 @@ def _normalizer(name: str, model: Any, told: Any) -> Any:
     own = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
     found = _unpickled(told) if isinstance(told, (str, os.PathLike)) else told if told is not None else own
     if found is None and _was_normalized(model):
-        raise ValueError(
+        raise UserError(
             f"leaf {name!r}: expected normalize=, the VecNormalize that the model was trained behind or its file, got none"
         )
     if found is not None and not isinstance(found, VecNormalize):
-        raise ValueError(f"leaf {name!r}: expected normalize as a VecNormalize or its file, got {type(found).__name__}")
+        raise UserError(f"leaf {name!r}: expected normalize as a VecNormalize or its file, got {type(found).__name__}")
     return found
 
 
@@ -218,7 +220,7 @@ def _unpickled(path: str | os.PathLike[str]) -> Any:
         return pickle.loads(Path(os.path.expanduser(path)).read_bytes())
     except Exception as problem:  # a broken pickle may raise anything
         reason = f"{type(problem).__name__}: {problem}".splitlines()[0]
-        raise ValueError(f"expected a file of VecNormalize.save at {str(path)!r}, got {reason}") from None
+        raise UserError(f"expected a file of VecNormalize.save at {str(path)!r}, got {reason}") from None
 
 
 def _was_normalized(model: Any) -> bool:
@@ -271,7 +273,7 @@ class PolicyPlayer(ByName):
             except ValueError:  # torch says in many lines that a number is none
                 worth = np.full(seen.mask.shape, np.nan, dtype=np.float32)
         if np.isnan(worth[seen.mask != 0]).any():
-            raise ValueError(f"{self.name}: expected a number for each legal action, got nan")
+            raise UserError(f"{self.name}: expected a number for each legal action, got nan")
         most = np.finfo(np.float32).max
         return np.where(seen.mask, np.clip(worth, -most, most), np.float32(-np.inf))
 
@@ -284,5 +286,5 @@ def files_of(text: str) -> tuple[str, str | None]:
     """Returns the files that `sb3:FILE.zip` and `sb3:FILE.zip,normalize=FILE.pkl` name; raises ValueError for other texts."""
     found = re.fullmatch(rf"{PREFIX}:(.+?\.zip)(?:,normalize=(.+))?", re.sub(r"""["']""", "", text), re.IGNORECASE)
     if found is None:
-        raise ValueError(f"expected {PREFIX}:FILE.zip or {PREFIX}:FILE.zip,normalize=FILE.pkl, got {text!r}")
+        raise UserError(f"expected {PREFIX}:FILE.zip or {PREFIX}:FILE.zip,normalize=FILE.pkl, got {text!r}")
     return found[1], found[2]

@@ -20,6 +20,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, Rules
+from leafwise.envs.core.errors import UserError
 
 FEATURES, OBSERVATION = "features", "observation"
 BOTH = f"{FEATURES}+{OBSERVATION}"
@@ -88,7 +89,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
         active = make_observed(game.rules, game.room)
         return SparseFeatures(active, lambda options: size, lambda options: len(first))
     if sees == FEATURES and "sparse" not in game.features:
-        raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
+        raise UserError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
     found: SparseFeatures = game.features["sparse" if sees == FEATURES else sees]
     return found
 
@@ -103,10 +104,10 @@ def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
     space = game.observation_space()
     if not isinstance(space, gym.spaces.Box):
-        raise ValueError(f"sparse networks: expected an observation that is one array, got {space} in {game.name!r}")
+        raise UserError(f"sparse networks: expected an observation that is one array, got {space} in {game.name!r}")
     low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
     if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
-        raise ValueError(
+        raise UserError(
             f"sparse networks: expected an observation of small whole numbers, got {space} in {game.name!r}"
         )
     starts = np.cumsum([0, *(high - low + 1)]).astype(np.int64)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.models.tensors import WEIGHTS, load_metadata
 
 LEARNED = "learned"
@@ -57,7 +58,7 @@ def need_shipped(game: Game) -> str:
     variants = [game.variant(**{**game.defaults, **options}) for options in [*game.ids.values(), *by_file]]
     shipped = dict.fromkeys(repr(variant) for variant in variants if shipped_model(variant) is not None)
     known = ", ".join(shipped) or "none of this game"
-    raise ValueError(
+    raise UserError(
         f"{game.name}: expected a variant that a model ships for ({known}), got {game!r}; hand-made leaves are "
         f"{', '.join(game.scores)}"
     )

@@ -30,6 +30,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.models.network import NetworkKind, network_kind
 from leafwise.models.seen import FEATURES, cells_seen, features_of, seen_by
@@ -204,24 +205,24 @@ class SparseNetwork:
         # The options have to fit the game and one another
         for what, given, known in (("head", head, HEADS), ("sees", sees, seen_by(game))):
             if given not in known:
-                raise ValueError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
+                raise UserError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
         if not (math.isfinite(scale) and scale > 0):
-            raise ValueError(f"sparse networks: expected a scale above 0, got {scale!r}")
+            raise UserError(f"sparse networks: expected a scale above 0, got {scale!r}")
         if head == "chance" and (game.players, game.return_range) != (1, (0.0, 1.0)):
-            raise ValueError(
+            raise UserError(
                 f"sparse networks: expected the head chance for a game that one wins or loses, got {game.name!r}"
             )
         if head == "wdl" and game.players != 2:
-            raise ValueError(f"sparse networks: expected the head wdl for a game for two, got {game.name!r}")
+            raise UserError(f"sparse networks: expected the head wdl for a game for two, got {game.name!r}")
         features = features_of(game, sees)
         if head == "policy" and features.stage != "decision":
-            raise ValueError(
+            raise UserError(
                 f"sparse networks: expected the head policy for a game whose decisions are valued, got {game.name!r}"
             )
         if not 1 <= len(hidden) <= 4 or not all(
             isinstance(h, int) and 4 <= h <= 4096 and h % BLOCK == 0 for h in hidden
         ):
-            raise ValueError(
+            raise UserError(
                 f"sparse networks: expected 1 to 4 layers, multiples of 4 up to 4096, got {tuple(hidden)!r}"
             )
         # The layers give the shapes of the tensors
@@ -234,12 +235,12 @@ class SparseNetwork:
         if tensors is None:
             tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
         if set(tensors) != set(shapes):
-            raise ValueError(f"sparse networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
+            raise UserError(f"sparse networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
         half = tensors["embedding"].dtype == np.float16
         for name, shape in shapes.items():
             got, kind = tensors[name], np.float16 if half and name == "embedding" else np.float32
             if got.shape != shape or got.dtype != kind or not np.isfinite(got).all():
-                raise ValueError(
+                raise UserError(
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
         # The weights as compiled code reads them, with a last row of zeros for features that fill up a list, and scratch
@@ -338,7 +339,7 @@ class SparseNetwork:
         T is as of `evaluator`. Raises ValueError for a network with one value.
         """
         if self.head not in WITH_ACTIONS:
-            raise ValueError(f"sparse network: expected one with a value for each action, got the head {self.head!r}")
+            raise UserError(f"sparse network: expected one with a value for each action, got the head {self.head!r}")
         outputs = np.full((len(rows), len(self.game.actions)), -np.inf, dtype=np.float32)
         for first in range(0, len(rows), CHUNK):
             x, L, _ = self._outputs(rows[first : first + CHUNK], T)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.features import FeatureTable, SparseFeatures
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
 from leafwise.models.seen import BOTH, OBSERVATION, cells_of, features_of, seen_by
@@ -42,7 +43,7 @@ def placed(
     """Returns the rows of a file's tables where the room has them now, zeros for tables that the file lacks."""
     sizes = [table.size for table in tables.values()]
     if embedding.ndim != 2 or len(embedding) != sum(sizes):
-        raise ValueError(f"expected embeddings of {sum(sizes)} features, got {list(embedding.shape)}")
+        raise UserError(f"expected embeddings of {sum(sizes)} features, got {list(embedding.shape)}")
     own = dict(zip(tables, np.split(embedding, np.cumsum(sizes)[:-1]), strict=True))
     blank = {name: np.zeros((table.size, embedding.shape[1]), embedding.dtype) for name, table in known.items()}
     return np.concatenate([own.get(name, blank[name]) for name in known])
@@ -51,7 +52,7 @@ def placed(
 def seen(game: Game, told: Told) -> SparseFeatures:
     """Returns what a network of a file sees; raises ValueError for what the game does not show."""
     if told["sees"] not in seen_by(game):
-        raise ValueError(f"expected sees among {', '.join(seen_by(game))}, got {told['sees']!r}")
+        raise UserError(f"expected sees among {', '.join(seen_by(game))}, got {told['sees']!r}")
     return features_of(game, told["sees"])
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import write_atomically as write_atomically
@@ -70,18 +71,18 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str], dict[str, Any]]]:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
             if KEY not in header:
-                raise ValueError(f"no metadata {KEY!r}, which tells what the tensors are")
+                raise UserError(f"no metadata {KEY!r}, which tells what the tensors are")
             told = json.loads(header[KEY])
             if not isinstance(told, dict):
-                raise ValueError(f"metadata {short(repr(told), 40)}, not by name")
+                raise UserError(f"metadata {short(repr(told), 40)}, not by name")
             yield file, header, told
     except FileNotFoundError:
-        raise ValueError(f"expected a model file, found nothing at {str(path)!r}") from None
+        raise UserError(f"expected a model file, found nothing at {str(path)!r}") from None
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, RecursionError, struct.error) as problem:
         reason = short(str(problem).splitlines()[0] if str(problem) else type(problem).__name__)
         if path.suffix.lower() == ".zip":
             reason = f"one of Stable-Baselines3 is a leaf by leafwise.leaf(game, {str(path)!r}), or in a player by sb3:FILE.zip"
-        raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
+        raise UserError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 
 def checksum(metadata: str, tensors: Mapping[str, NDArray[Any]]) -> str:
@@ -102,6 +103,6 @@ def shipped_checksums() -> dict[str, str]:
 
 def _compare(path: Path, expected: str, got: str) -> None:
     if got != expected:
-        raise ValueError(
+        raise UserError(
             f"{str(path)!r} has changed since it was written: expected SHA-256 {expected[:12]}..., got {got[:12]}..."
         )

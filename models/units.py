@@ -21,6 +21,7 @@ import numpy as np
 from leafwise.envs.core.check.source import alike
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import shown_only
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import model_path
 from leafwise.models.shipped import LEARNED, best_leaf, shipped_name
@@ -56,16 +57,16 @@ class Units:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise ValueError(f"units: expected a name, got {self.name!r:.80}")
+            raise UserError(f"units: expected a name, got {self.name!r:.80}")
         numbers = [*self.values, *self.meanings, self.error]
         if not all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers) or not self.values:
-            raise ValueError(f"units: expected finite numbers, got {numbers[:6]!r}")
+            raise UserError(f"units: expected finite numbers, got {numbers[:6]!r}")
         if (
             len(self.values) != len(self.meanings)
             or (np.diff(self.values) <= 0).any()
             or (np.diff(self.meanings) < 0).any()
         ):
-            raise ValueError("units: expected as many meanings as values, rising values, meanings that never fall")
+            raise UserError("units: expected as many meanings as values, rising values, meanings that never fall")
 
     def __call__(self, value: float) -> float:
         """Returns what a value means."""
@@ -93,7 +94,7 @@ class Units:
         try:
             return Units(**{**told, "values": tuple(told["values"]), "meanings": tuple(told["meanings"])})
         except (TypeError, KeyError, ValueError, OverflowError) as problem:
-            raise ValueError(f"{source}: expected units of values, got {str(told)[:80]!r}: {problem}") from None
+            raise UserError(f"{source}: expected units of values, got {str(told)[:80]!r}: {problem}") from None
 
 
 def written(value: float, units: Units | None) -> str:

@@ -19,6 +19,7 @@ from leafwise.envs import registry
 from leafwise.envs.core.compile import clock as clocks
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.lines import short
 from leafwise.search.background import working_for
@@ -51,10 +52,10 @@ class BaseSearch(ABC):
     def __init__(self, game: Game, evaluator: Evaluator, options: SearchOptions | MctsOptions) -> None:
         """Takes the parts; raises ValueError for those that do not fit."""
         if not isinstance(game, Game):
-            raise ValueError(f"{self.kind}: expected a Game, as leafwise.game(name) returns, got {game!r}")
+            raise UserError(f"{self.kind}: expected a Game, as leafwise.game(name) returns, got {game!r}")
         if not isinstance(evaluator, Evaluator):
             expected = "an Evaluator, as leafwise.leaf(game, model) makes of a model"
-            raise ValueError(f"{self.kind}: expected {expected}, got {type(evaluator).__name__}")
+            raise UserError(f"{self.kind}: expected {expected}, got {type(evaluator).__name__}")
         self.game, self.evaluator, self.options = game, evaluator, options.resolved(game, evaluator)
         self.seconds = self.options.seconds
         self._T = game.tables(evaluator, self.options.candidates)
@@ -196,7 +197,7 @@ def pickled_leaf(game: Game, evaluator: Evaluator) -> str | Evaluator:
     try:
         if is_same(registry.leaf(evaluator.name, game), evaluator):
             return evaluator.name
-    except (ValueError, Warning):  # no name of a leaf; or of a file that is not to be opened without a word
+    except (UserError, Warning):  # no name of a leaf; or of a file that is not to be opened without a word
         pass
     expected = "expected a leaf that has a name like a score's or a file's, or is made of a module's functions, to pickle a search"
     check_pickles(evaluator, f"{expected}, got {evaluator.name!r}")
@@ -208,7 +209,7 @@ def check_pickles(thing: Any, problem: str) -> None:
     try:
         pickle.dumps(thing)
     except Exception as reason:  # pickle raises whatever the parts' own methods do
-        raise ValueError(f"{problem}: {short(reason)}") from None
+        raise UserError(f"{problem}: {short(reason)}") from None
 
 
 def is_same(first: Any, second: Any) -> bool:

@@ -14,6 +14,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.search.background import share_out
 from leafwise.search.base import BaseSearch, Line
 from leafwise.search.compiled import compiled_search
@@ -144,9 +145,9 @@ class Search(BaseSearch):
         complete, and RuntimeError where its own evaluator calls it. Ctrl-C ends it at once with KeyboardInterrupt.
         """
         if state.game is not self.game and state.game != self.game:
-            raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
+            raise UserError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
         if state.current_player == TERMINAL:
-            raise ValueError(f"search: expected a position to play, got a finished game: {state}")
+            raise UserError(f"search: expected a position to play, got a finished game: {state}")
         return self._take_turn(lambda: self._search(state), searches=True)
 
     def _search(self, state: State) -> Result:
@@ -335,7 +336,7 @@ class Search(BaseSearch):
         failed = self._B.counts[FAILED]
         if failed == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
-            raise ValueError(
+            raise UserError(
                 f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more"
             )
         if failed or (self.evaluator.python_only and self._T.stop[0]):

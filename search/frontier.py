@@ -20,6 +20,7 @@ from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec,
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
+from leafwise.envs.core.errors import UserError
 from leafwise.search import expectiminimax as F
 
 ROWS, BYTES = 1 << 18, 1 << 26
@@ -254,7 +255,7 @@ def bound_values(game: Game, evaluator: Evaluator) -> Callable[[NDArray[Any]], N
     Raises ValueError for an evaluator whose number is the return still to come.
     """
     if evaluator.to_go:
-        raise ValueError(f"evaluator {evaluator.name!r}: expected one whose number replaces the return, got one to go")
+        raise UserError(f"evaluator {evaluator.name!r}: expected one whose number replaces the return, got one to go")
     fill, T = values_of(evaluator, game.room), game.tables(evaluator)
 
     def values(rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -290,7 +291,7 @@ class Frontier:
         if rows is None:
             rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
         if rows < least or batch < 1:
-            raise ValueError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
+            raise UserError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
         self._options = FrontierOptions(
             leaf_spec(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost)
         )

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName, named_ai, own_level
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.envs.core.textfile import read_text
@@ -70,9 +71,9 @@ class Weakened(ByName):
 def check_level(game: Game, level: str) -> None:
     """Raises ValueError for a level that there is not, or a game for one player."""
     if game.players != 2:
-        raise ValueError(f"expected a level in a game for two players, got {game.name!r}")
+        raise UserError(f"expected a level in a game for two players, got {game.name!r}")
     if level not in LEVELS:
-        raise ValueError(f"expected level among {', '.join(LEVELS)}, got {level!r}")
+        raise UserError(f"expected level among {', '.join(LEVELS)}, got {level!r}")
 
 
 def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Chooser:
@@ -93,7 +94,7 @@ def solver_player(game: Game, level: str, seed: int, name: str) -> SolverPlayer 
         return None
     try:
         return SolverPlayer(game, level, seed, name=name)
-    except ValueError:  # the solver is for smaller variants
+    except UserError:  # the solver is for smaller variants
         return None
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import real, switch, whole
+from leafwise.envs.core.contract.options import types_of
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
 from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
@@ -21,7 +22,7 @@ D = TypeVar("D")
 MAX_DEPTH = 64
 """Where iterative deepening ends if no clock ends it."""
 MAX_THREADS = 256
-MOST_SECONDS = 1e6
+MOST_SECONDS = 1_000_000
 """Most time for a search: eleven days."""
 MOST_NODES = 10**15
 MOST_MB = 65536
@@ -40,41 +41,24 @@ VALUES_FROM = 3
 """Least depth left at which one-ply values pay."""
 PROBE_FROM = 2
 """Least depth left at which Star2 probes."""
-ABOVE_0, BELOW_1 = math.ulp(0.0), math.nextafter(1.0, 0.0)
-SECONDS = ABOVE_0, MOST_SECONDS, f"seconds above 0 and at most {MOST_SECONDS:,.0f}"
+SECONDS = Range(0, MOST_SECONDS, above=True)
 
 
-def option(
-    default: D,
-    least: float = -math.inf,
-    most: float = math.inf,
-    expected: str = "",
-    *,
-    among: tuple[str, ...] = (),
-    exact: bool = True,
-    in_text: bool = True,
-) -> D:
+def option(default: D, *, exact: bool = True, in_text: bool = True) -> D:
     """Returns a field of a dataclass of options.
 
     Args:
-        least, most: the range of a number; `expected` says it in words, after which messages tell what came.
-        among: the names that a text may be.
         exact: whether the option changes no value of the search.
         in_text: whether a player's text may hold it.
     """
-    what = {"range": (least, most), "expected": expected, "among": among, "exact": exact, "in_text": in_text}
-    found: Any = field(default=default, metadata=what)
+    found: Any = field(default=default, metadata={"exact": exact, "in_text": in_text})
     return found
 
 
 def readable(options: type[BaseOptions]) -> dict[str, str]:
     """Returns the options that a player's text may hold, and their types: int, float, bool or str."""
-    return {one.name: str(one.type).partition(" ")[0] for one in fields(options) if one.metadata["in_text"]}
-
-
-def between(least: float, most: float) -> Callable[[float], bool]:
-    """Returns what says whether a number is in a range, both ends included."""
-    return lambda x: least <= x <= most
+    types = types_of(options)
+    return {one.name: types[one.name].partition(" ")[0] for one in fields(options) if one.metadata["in_text"]}
 
 
 @dataclass(frozen=True)
@@ -86,28 +70,6 @@ class BaseOptions:
         """Returns the options among the arguments of a call."""
         return cls(**{one.name: given[one.name] for one in fields(cls)})
 
-    def in_range(self, who: str) -> Self:
-        """Returns the options, numbers in one type each; raises ValueError, in one line, for another type or one out of range."""
-        found: dict[str, Any] = {}
-        for one in fields(self):
-            value, kind, what = getattr(self, one.name), str(one.type), one.metadata
-            least, most = what["range"]
-            if value is None and kind.endswith(" | None"):
-                continue
-            kind = kind.removesuffix(" | None")
-            if kind == "bool":
-                found[one.name] = switch(value, f"{who}: expected {one.name} as True or False")
-            elif kind == "int":
-                found[one.name] = whole(value, least, most, f"{who}: expected {what['expected']}")
-            elif kind == "float":
-                found[one.name] = real(value, between(least, most), f"{who}: expected {what['expected']}")
-            elif kind == "str" and what["among"] and value not in what["among"]:
-                article = "an" if one.name[0] in "aeiou" else "a"
-                raise ValueError(
-                    f"{who}: expected {article} {one.name} among {', '.join(what['among'])}, got {value!r}"
-                )
-        return replace(self, **found)
-
 
 @dataclass(frozen=True)
 class SearchOptions(BaseOptions):
@@ -116,12 +78,12 @@ class SearchOptions(BaseOptions):
     The first line of each is what `Search`, `docs/search.md` and `--help` say of it.
     """
 
-    depth: int | None = option(None, 1, MAX_DEPTH, f"a depth of 1 to {MAX_DEPTH}")
+    depth: Annotated[int | None, Range(1, MAX_DEPTH)] = option(None)
     """Decisions looked ahead; with `seconds` the most.
 
     Default: `game.search.depth`, with `seconds` no limit.
     """
-    seconds: float | None = option(None, *SECONDS)
+    seconds: Annotated[float | None, SECONDS] = option(None)
     """Time for a search; the deepest complete depth counts.
 
     The first depth is always completed. In games some of whose actions cost no depth it is searched with 64 decisions; then, while
@@ -138,12 +100,12 @@ class SearchOptions(BaseOptions):
 
     Default: on in games of two players, but for a search in batches.
     """
-    table_mb: float | None = option(None, 0, MOST_MB, f"table_mb of 0 to {MOST_MB}")
+    table_mb: Annotated[float | None, Range(0, MOST_MB)] = option(None)
     """Size of the transposition table in MB, 32 bytes a position; 0: none.
 
     It pays where the search prunes, or an action can cost no depth: there the default is 16, else 0.
     """
-    ordering: Iterable[str] = option(ORDERINGS, among=ORDERINGS, in_text=False)
+    ordering: Iterable[str] = option(ORDERINGS, in_text=False)
     """What a pruning search tries first: "table", "values", "killers".
 
     The best action of an earlier, shallower search; one-ply values; what pruned beside it.
@@ -158,17 +120,17 @@ class SearchOptions(BaseOptions):
 
     Off by default, since one-ply values order the actions of most games well enough.
     """
-    cutoff: float = option(0.0, 0.0, BELOW_1, "a cutoff in [0, 1)", exact=False)
+    cutoff: Annotated[float, Range(0, 1, below=True)] = option(0.0, exact=False)
     """Decisions less probable than this are leaves; 0: none."""
-    nodes: int | None = option(None, 0, MOST_NODES, f"nodes of 0 to {MOST_NODES:,}", exact=False)
+    nodes: Annotated[int | None, Range(0, MOST_NODES)] = option(None, exact=False)
     """Most decisions searched at each depth, the root included; 0: no limit.
 
     What is left of them is shared out evenly among the actions of a decision and by probability among outcomes; where less than one
     is left, a decision is a leaf. Default: `game.search.nodes`, which is 0 in most games; with `seconds` or `cutoff` no limit.
     """
-    rare: float = option(0.0, 0.0, 1.0, "rare in [0, 1]", exact=False)
+    rare: Annotated[float, Range(0, 1)] = option(0.0, exact=False)
     """Outcomes of chance less probable than this are valued at once by the leaf; 0: all are searched."""
-    width: int | None = option(None, 1, NEVER, "a width of at least 1", exact=False)
+    width: Annotated[int | None, Range(1, NEVER)] = option(None, exact=False)
     """Most actions searched at a decision, the best by one-ply value; default: no limit.
 
     The root keeps all, and so do decisions with one decision to go.
@@ -180,9 +142,9 @@ class SearchOptions(BaseOptions):
 
     Default: only for a leaf that has no compiled value.
     """
-    threads: int = option(1, 1, MAX_THREADS, f"1 to {MAX_THREADS} threads")
+    threads: Annotated[int, Range(1, MAX_THREADS)] = option(1)
     """Threads that share the root actions, each with memory of its own."""
-    clock: str = option("wall", among=CLOCKS)
+    clock: Annotated[str, OneOf(CLOCKS)] = option("wall")
     """What `seconds` are: "wall" time, or "cpu" time of the thread that searches.
 
     The latter is for measurements on a busy machine.
@@ -203,26 +165,25 @@ class SearchOptions(BaseOptions):
             nodes = game.search.nodes if self.seconds is None and not self.cutoff else 0
         if batched is None:
             batched = evaluator.value is None
-        known = ", ".join(ORDERINGS)
         if isinstance(self.ordering, str) or not isinstance(self.ordering, Iterable):
-            raise ValueError(f"search: expected an ordering as names among {known}, got {self.ordering!r}")
+            known = ", ".join(ORDERINGS)
+            raise UserError(f"search: expected an ordering as names among {known}, got {self.ordering!r}")
         ordering = tuple(self.ordering)
         for name in ordering:
-            if name not in ORDERINGS:
-                raise ValueError(f"search: expected an ordering among {known}, got {name!r}")
-        found = replace(self, nodes=nodes, batched=batched, ordering=ordering).in_range("search")
+            need_among(name, ORDERINGS, "an ordering", "search")
+        found = check_fields(replace(self, nodes=nodes, batched=batched, ordering=ordering), "search")
         threads = found.threads
         if found.nodes and found.cutoff:
-            raise ValueError(f"search: expected a cutoff or nodes, got {found.cutoff!r} and {found.nodes!r}")
+            raise UserError(f"search: expected a cutoff or nodes, got {found.cutoff!r} and {found.nodes!r}")
         if found.clock == "cpu" and (threads > 1 or found.batched):
-            raise ValueError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
+            raise UserError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
         if found.batched and (found.pruning or found.table_mb or found.width is not None or threads > 1 or found.rare):
             got = f"{found.pruning!r}, {found.table_mb!r}, {found.width!r}, {threads!r} and {found.rare!r}"
-            raise ValueError(
+            raise UserError(
                 f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
             )
         if found.symmetric and found.whole_rows:
-            raise ValueError("search: expected symmetric or whole_rows, got both")
+            raise UserError("search: expected symmetric or whole_rows, got both")
         return found
 
     def prunes(self, game: Game) -> bool:
@@ -235,7 +196,7 @@ class SearchOptions(BaseOptions):
         if size is None:
             size = TABLE_MB if not self.batched and (self.prunes(game) or game.search.decisions_per_depth > 1) else 0.0
         if size and game.max_actions >= MAX_ACTIONS:
-            raise ValueError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
+            raise UserError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
         return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
 
     def share(self, actions: int, nodes: int) -> tuple[float, float]:

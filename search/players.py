@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -25,6 +26,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
 from leafwise.envs.core.play.named import ByName, UnknownPlayer, named_ai, own_programs, split
 from leafwise.envs.registry import MORE_PLAYERS
@@ -99,7 +101,7 @@ class SearchPlayer(ByName):
         self.found = self.search(state)
         action = self.found.action
         if action is None:
-            raise ValueError(f"{self.name}: expected a decision, got a chance stage: {state}")
+            raise UserError(f"{self.name}: expected a decision, got a chance stage: {state}")
         return action
 
 
@@ -190,7 +192,7 @@ def hand_made(game: Game, name: str) -> Evaluator:
 
 def no_policy(game: Game, name: str) -> Policy:
     """Refuses a prior that is neither uniform nor of one-ply values: the policy source that knows no models."""
-    raise ValueError(f"expected a prior among {', '.join(PRIORS)}, got {name!r}")
+    raise UserError(f"expected a prior among {', '.join(PRIORS)}, got {name!r}")
 
 
 def player(
@@ -214,8 +216,8 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
     if kind == LEVEL:
         try:
             return level_player(game, rest, seed, text, lambda: player(BEST, game, seed, leaf))
-        except ValueError as problem:
-            raise ValueError(f"player {text!r}: {problem}") from None
+        except UserError as problem:
+            raise UserError(f"player {text!r}: {problem}") from None
     if kind == BEST:
         deep = game.search.best == "mcts" and any(word.startswith("depth=") for word in words)
         kind, words = "search" if deep else game.search.best, [BEST, *words]
@@ -232,11 +234,11 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         try:
             options = search_options(words, search.options)
             found = leaf(game, name)
-            return cast(
-                Player, search.make(game, found if search.compiled else bound_values(game, found), text, **options)
-            )
-        except ValueError as problem:
-            raise ValueError(f"player {text!r}: {problem}") from None
+            values = found if search.compiled else bound_values(game, found)
+            make = partial(search.make, game, values, text, **options)
+            return cast(Player, asked_of_plugin(make))
+        except UserError as problem:
+            raise UserError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "mcts", "rollout"):
         known = "".join(f", {name}" for names in own_programs(game).values() for name in names)
         levels = ", level:easy" if game.players == 2 else ""
@@ -248,7 +250,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
     name = leaf_name(words) or game.default_score
     if kind == "greedy":
         if words not in ([], ["ties=random"], ["ties=first"]):
-            raise ValueError(f"player {text!r}: expected ties=random or ties=first, got {','.join(words)!r}")
+            raise UserError(f"player {text!r}: expected ties=random or ties=first, got {','.join(words)!r}")
         if words != ["ties=first"]:
             return GreedyPlayer(game, leaf(game, name), seed, text)
         words = []
@@ -259,8 +261,8 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
                 options["prior"] = policy(game, prior.strip("\"'"))
             return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **options), text)
         options = search_options(words if kind == "search" else ["depth=1", *words])
-    except ValueError as problem:
-        raise ValueError(f"player {text!r}: {problem}") from None
+    except UserError as problem:
+        raise UserError(f"player {text!r}: {problem}") from None
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
@@ -270,12 +272,12 @@ def search_options(words: list[str], known: Mapping[str, Callable[[str], Any]] =
     for word in words:
         option, _, value = word.partition("=")
         if option not in known:
-            raise ValueError(f"expected options among {', '.join(known)}, got {word!r}")
+            raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
         try:
             options[option] = known[option](value)
         except (ValueError, KeyError):
             kind = "0 or 1" if known[option] is switch else "a number"
-            raise ValueError(f"expected {kind} for {option}, got {value!r}") from None
+            raise UserError(f"expected {kind} for {option}, got {value!r}") from None
     return options
 
 

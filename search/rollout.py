@@ -19,6 +19,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.stream import below, mix
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
 
 GAMES = 20
@@ -125,7 +126,7 @@ def rollout(game: Game, n: int = GAMES, policy: str = "random", seed: int = 0) -
     seed = whole(seed, 0, 2**64 - 1, "rollout: expected a seed of 0 to 2**64 - 1")
     kind, _, name = policy.partition(":")
     if kind not in ("random", "greedy") or policy in ("random:", "greedy:") or (kind == "random" and name):
-        raise ValueError(f"rollout: expected policy random, greedy or greedy:SCORE, got {policy!r}")
+        raise UserError(f"rollout: expected policy random, greedy or greedy:SCORE, got {policy!r}")
     score = game.score(name) if kind == "greedy" else None
     rows = 1 + (rows_needed(game) if score else 0)
     given = [("n", n, None), ("policy", policy, "random"), ("seed", seed, 0)]
@@ -159,9 +160,9 @@ def parse_rollout(game: Game, text: str) -> Evaluator:
     for word in filter(None, text.partition(":")[2].split(",")):
         option, equals, value = word.partition("=")
         if option not in OPTIONS or not equals:
-            raise ValueError(f"leaf {text!r}: expected options among {', '.join(OPTIONS)}, got {word!r}")
+            raise UserError(f"leaf {text!r}: expected options among {', '.join(OPTIONS)}, got {word!r}")
         try:
             options[option] = value if option == "policy" else int(value)
         except ValueError:
-            raise ValueError(f"leaf {text!r}: expected a whole number for {option}, got {value!r}") from None
+            raise UserError(f"leaf {text!r}: expected a whole number for {option}, got {value!r}") from None
     return rollout(game, **options)

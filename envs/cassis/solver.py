@@ -15,6 +15,7 @@ from leafwise.envs.cassis.canon import make_scratch
 from leafwise.envs.cassis.tables import MAX_EDGES, make_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 
@@ -32,7 +33,7 @@ def make_memory(n: int, table_mb: float) -> search.Memory:
     Raises ValueError below 1 MB.
     """
     if not table_mb >= 1:
-        raise ValueError(f"cassis: expected a table of at least 1 MB, got {table_mb!r}")
+        raise UserError(f"cassis: expected a table of at least 1 MB, got {table_mb!r}")
     bits = min(int(np.log2(table_mb * 2**20 / 8)), ENOUGH_BITS.get(n, 13))
     return search.Memory(
         table=np.zeros(1 << bits, dtype=np.uint64),

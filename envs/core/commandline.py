@@ -3,19 +3,52 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
 import select
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, TypeVar
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import print_error
 
 C = TypeVar("C")
+W = TypeVar("W", bound=Sequence[str])
+WRONG_INPUT = 2
+"""Exit status where the input, or a file that the person named, was refused."""
 UNREAD = 128 + 13
 """Exit status where nobody reads the output any more: what a shell sees of other tools, which end by SIGPIPE."""
+
+
+def status_of(run: Callable[[W], int], words: W) -> int:
+    """Returns the status of a program: where it raises what a person did wrong, that is one line, and status 2.
+
+    So is a file that the system refuses. Everything else is a defect and keeps its traceback.
+    """
+    try:
+        return run(words)
+    except UserError as problem:
+        print_error(problem)
+    except OSError as problem:
+        if not _is_of_a_file(problem):
+            raise
+        print_error(cannot_use(problem))
+    return WRONG_INPUT
+
+
+def _is_of_a_file(problem: OSError) -> bool:
+    """Whether an error tells of a file or of the disk, rather than of a process or a connection."""
+    full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return full or (problem.filename is not None and not isinstance(problem, BrokenPipeError))
+
+
+def cannot_use(problem: OSError, unnamed: str = "a file") -> str:
+    """Returns what is said of a file that the system refuses; `unnamed` stands for it where the error does not name it."""
+    what = unnamed if problem.filename is None else repr(str(problem.filename))
+    return f"cannot use {what}: {problem.strerror or problem}"
 
 
 @contextlib.contextmanager

@@ -25,6 +25,8 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from leafwise.envs.core.commandline import status_of
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -187,13 +189,14 @@ def at_command_line() -> None:
 def as_command(run: Callable[[list[str]], int], arguments: list[str] | None) -> int:
     """Returns the status of a command line; without `arguments` it is that of this process, which ends with it.
 
-    Then Ctrl-C is heard as `at_command_line` says; where `run` does not deal with it, it is one line and status 130.
+    What a person did wrong is one line and status 2. Without `arguments` Ctrl-C is heard as `at_command_line` says; where `run`
+    does not deal with it, it is one line and status 130.
     """
     if arguments is not None:
-        return run(arguments)
+        return status_of(run, arguments)
     at_command_line()
     try:
-        status = run(sys.argv[1:])
+        status = status_of(run, sys.argv[1:])
     except KeyboardInterrupt:
         _say("interrupted")
         status = INTERRUPTED

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Companion, Question, Values
 from leafwise.envs.core.play.typed import Choice, chosen
 from leafwise.envs.friday import layout as at
@@ -51,14 +52,14 @@ def begin(game: Game, text: str) -> tuple[State, str]:
         return state, f"level {game.options.level}"
     found = chosen(LEVELS, text.split())
     if found is None:
-        raise ValueError(f"expected a level among {', '.join(map(str, CHOICES['level']))} or a position, got {text!r}")
+        raise UserError(f"expected a level among {', '.join(map(str, CHOICES['level']))} or a position, got {text!r}")
     return game.variant(level=int(found.name)).start(), found.words
 
 
 def check(state: State) -> None:
     """Raises ValueError for a finished game."""
     if state.is_terminal:
-        raise ValueError("expected a position to play, got a finished game")
+        raise UserError("expected a position to play, got a finished game")
 
 
 def asks(state: State) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leafwise.envs.core.contract.options import RULE_ONLY, need_one_of
+from leafwise.envs.core.errors import UserError
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "level": (1, 2, 3, 4),
@@ -42,7 +43,7 @@ class Options:
         need_one_of("friday", self, CHOICES)
         given = self.start_life
         if type(given) is not int or not 0 <= given <= MOST_LIFE:
-            raise ValueError(
+            raise UserError(
                 f"friday: expected start_life of 1 to {MOST_LIFE}, or 0 for that of the level, got {given!r}"
             )
 

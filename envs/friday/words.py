@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 from leafwise.envs.core.contract.texts import need, words_by_name
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.friday.cards import ABILITIES, CARDS, NAMES, PHASES
 
 TURNS = (
@@ -72,7 +73,7 @@ class Words:
         for part in self.parts(name):
             match = CARD.fullmatch(part)
             if match is None or match[2] or match[3]:
-                raise ValueError(f"expected cards like S1 or W8*2 in {name}, got {part[:40]!r}")
+                raise UserError(f"expected cards like S1 or W8*2 in {name}, got {part[:40]!r}")
             found[kind_of(match[1], name)] += int(match[4] or 1)
         return found
 
@@ -92,7 +93,7 @@ class Words:
         for part in self.parts(side):
             match = CARD.fullmatch(part)
             if match is None:
-                raise ValueError(f"expected cards like S1*2, W8! or C1^E7 on the {side}, got {part[:40]!r}")
+                raise UserError(f"expected cards like S1*2, W8! or C1^E7 on the {side}, got {part[:40]!r}")
             found += [(kind_of(match[1], side), len(match[2]), match[3] or "")] * int(match[4] or 1)
         return found
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.ahead import list_places, place_all, placeable
@@ -146,9 +147,9 @@ class LookAhead(ByName):
         """
         for what, given, most in (("depth", depth, MOST_DEPTH), ("width", width, MOST_WIDTH)):
             if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
-                raise ValueError(f"expected {what} of 1 to {most:,}, got {given!r}")
+                raise UserError(f"expected {what} of 1 to {most:,}, got {given!r}")
         if seconds is not None and not seconds > 0:
-            raise ValueError(f"expected seconds above 0, got {seconds!r}")
+            raise UserError(f"expected seconds above 0, got {seconds!r}")
         self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
         self.children = Children(game, values)
         self.noise, self.rng = 0.0, np.random.default_rng(0)
@@ -160,7 +161,7 @@ class LookAhead(ByName):
     def choose(self, state: State) -> int:
         """Returns the id of the place to take."""
         if state.is_terminal or state.is_chance:
-            raise ValueError(f"{self.name}: expected a decision, got {state}")
+            raise UserError(f"{self.name}: expected a decision, got {state}")
         end = None if self.seconds is None else time.perf_counter() + self.seconds
         if end is None:
             return self._best(state.row, self.depth, self.width, None)

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import text_of
 from leafwise.envs.core.writing import write_named
 from leafwise.envs.starship.catalogue import PARTS
@@ -85,17 +86,16 @@ def read(path: str | os.PathLike[str]) -> Ship:
 def load(data: str | bytes) -> Ship:
     """Returns the ship that JSON text describes; ValueError, in one line, for anything else."""
     if len(data) > LARGEST_FILE:
-        raise ValueError(f"a ship file should have at most {LARGEST_FILE} bytes, got more")
+        raise UserError(f"a ship file should have at most {LARGEST_FILE} bytes, got more")
+    text = text_of(data)
     try:
-        fields = json.loads(text_of(data), object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
+        fields = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except RecursionError:
-        raise ValueError("a ship file should be JSON of at most four levels, got far deeper nesting") from None
-    except UnicodeDecodeError as problem:
-        raise ValueError(f"a ship file should be UTF-8 text: {problem.reason} at byte {problem.start}") from None
+        raise UserError("a ship file should be JSON of at most four levels, got far deeper nesting") from None
     except json.JSONDecodeError as problem:
-        raise ValueError(f"a ship file should be JSON: {problem}") from None
+        raise UserError(f"a ship file should be JSON: {problem}") from None
     except ValueError as problem:
-        raise ValueError(f"a ship file should be JSON: {str(problem).splitlines()[0][:200]}") from None
+        raise UserError(f"a ship file should be JSON: {str(problem).splitlines()[0][:200]}") from None
     return _ship(fields)
 
 
@@ -106,12 +106,12 @@ def _text(fields: dict[str, Any]) -> str:
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise ValueError("an object has the same key twice")
+        raise UserError("an object has the same key twice")
     return fields
 
 
 def _no_constants(name: str) -> Any:
-    raise ValueError(f"numbers should be finite, got {name}")
+    raise UserError(f"numbers should be finite, got {name}")
 
 
 def _ship(fields: Any) -> Ship:
@@ -119,22 +119,22 @@ def _ship(fields: Any) -> Ship:
     from leafwise.envs.starship import schema, ship_schema
 
     if not isinstance(fields, dict):
-        raise ValueError(f"a ship file should hold an object, got {reprlib.repr(fields)}")
+        raise UserError(f"a ship file should hold an object, got {reprlib.repr(fields)}")
     grid = fields.get("grid")
     known = isinstance(grid, int) and 12 <= grid <= 64
     told = schema.read(fields, ship_schema.ship(grid if known else 64), "the ship")
     if told.seed >= 1 << 64:
-        raise ValueError(f"seed should be an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
+        raise UserError(f"seed should be an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
     if len(set(told.reasons)) != len(told.reasons):
-        raise ValueError("reasons should be named once each")
+        raise UserError("reasons should be named once each")
     parts = tuple(PlacedPart(part.id, part.r, part.x, part.y) for part in told.parts)
     for k, part in enumerate(parts):
         (w, h), most = part.size, PARTS[part.number].rotations - 1
         if part.r > most:
-            raise ValueError(f"parts[{k}].r should be an integer from 0 to {most}, got {part.r}")
+            raise UserError(f"parts[{k}].r should be an integer from 0 to {most}, got {part.r}")
         if part.x + w > told.grid or part.y + h > told.grid:
             got = f"{part.id} of {w} by {h} cells at ({part.x}, {part.y})"
-            raise ValueError(f"parts[{k}] should lie on the grid, got {got}")
+            raise UserError(f"parts[{k}] should lie on the grid, got {got}")
     return Ship(
         seed=told.seed,
         attempt=told.attempt,

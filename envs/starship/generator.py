@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import presets
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import CORRIDOR
@@ -33,7 +34,7 @@ class Generator:
         if hull is not None:
             parameters = dataclasses.replace(parameters, shape=dataclasses.replace(parameters.shape, enabled=False))
         elif not final(parameters).shape.enabled:
-            raise ValueError("stage Shape can be disabled only where a hull is supplied")
+            raise UserError("stage Shape can be disabled only where a hull is supplied")
         self.parameters = parameters
         self._kept = dataclasses.replace(parameters, max_attempts=DEFAULT_ATTEMPTS)
         self._tables = new_tables(parameters)
@@ -65,7 +66,7 @@ class Generator:
                 best = ship
         assert best is not None  # max_attempts is at least 1
         if strict:
-            raise ValueError(
+            raise UserError(
                 f"seed {seed} should give a valid ship within {self.parameters.max_attempts} attempts, "
                 f"got {', '.join(best.reasons)} at best"
             )
@@ -105,5 +106,5 @@ def _rank(ship: Ship) -> tuple[int, float]:
 
 def _seed(seed: int) -> np.uint64:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed should be an integer from 0 to 2**64 - 1, got {seed!r}")
+        raise UserError(f"seed should be an integer from 0 to 2**64 - 1, got {seed!r}")
     return np.uint64(seed)

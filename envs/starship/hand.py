@@ -13,6 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import mix, new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes
@@ -79,7 +80,7 @@ class HandBuilder(ByName):
 def named(game: Game, name: str, words: list[str]) -> HandBuilder:
     """Returns the hand-made builder as a player; ValueError if anything follows its name."""
     if words:
-        raise ValueError(f"expected nothing after {name}, got {words[0]!r}")
+        raise UserError(f"expected nothing after {name}, got {words[0]!r}")
     return HandBuilder()
 
 
@@ -134,7 +135,7 @@ def hand_rollout(game: Game, n: int = 4, seed: int = 0) -> Evaluator:
     The random numbers come from the row's own hash: the value is a function of the row.
     """
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_GAMES:
-        raise ValueError(f"hand_rollout: expected n of 1 to {MOST_GAMES:,} ships, got {n!r}")
+        raise UserError(f"hand_rollout: expected n of 1 to {MOST_GAMES:,} ships, got {n!r}")
     weights = HandRollout(n, np.uint64(seed), game.tables().ship, np.zeros(2, dtype=np.uint64), game.rows(1))
     scratch = ("stream", "rows", *(f"tables.{name}" for name in at.SCRATCH))
     return Evaluator(

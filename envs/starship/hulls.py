@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.check import connected
 
 Hull = Sequence[str] | NDArray[np.bool_]
@@ -22,15 +23,15 @@ def hull_mask(hull: Hull, grid: int) -> NDArray[np.bool_]:
     else:
         lines = [str(line) for line in hull]
         if any(len(line) != len(lines[0]) or set(line) - {".", " "} for line in lines):
-            raise ValueError('hull should be rows of equal length of "." and " "')
+            raise UserError('hull should be rows of equal length of "." and " "')
         mask = np.array([[c == "." for c in line] for line in lines], dtype=bool)
     if mask.shape != (grid, grid):
-        raise ValueError(f"hull should be {grid} by {grid} cells, got shape {mask.shape!r}")
+        raise UserError(f"hull should be {grid} by {grid} cells, got shape {mask.shape!r}")
     if mask[[0, -1], :].any() or mask[:, [0, -1]].any():
-        raise ValueError("hull should leave the outermost ring of the grid free")
+        raise UserError("hull should leave the outermost ring of the grid free")
     cells = {(int(x), int(y)) for y, x in np.argwhere(mask)}
     if not cells or len(connected(cells)) != len(cells):
-        raise ValueError(f"hull should be one 4-connected piece, got {len(cells)} cells that are not")
+        raise UserError(f"hull should be one 4-connected piece, got {len(cells)} cells that are not")
     return mask
 
 
@@ -50,16 +51,16 @@ def from_run_lengths(text: str, grid: int) -> NDArray[np.bool_]:
     """Returns the hull that run lengths describe; raises ValueError, `expected ..., got ...`, for another text."""
     rows = text.split("/", grid)
     if len(text) > 8 * grid**2 or len(rows) != grid:
-        raise ValueError(f"expected {grid} rows of the hull separated by '/', got {text[:60]!r}")
+        raise UserError(f"expected {grid} rows of the hull separated by '/', got {text[:60]!r}")
     lines = []
     for row in rows:
         if not re.fullmatch(RUN_LENGTHS, row):
-            raise ValueError(f"expected a row of the hull in runs like 3_12.9_, got {row[:60]!r}")
+            raise UserError(f"expected a row of the hull in runs like 3_12.9_, got {row[:60]!r}")
         runs = re.findall(r"([0-9]+)([_.])", row)
         if sum(int(count) for count, _ in runs) != grid:
-            raise ValueError(f"expected a row of {grid} cells, got {row[:60]!r}")
+            raise UserError(f"expected a row of {grid} cells, got {row[:60]!r}")
         lines.append("".join(int(count) * (" " if letter == "_" else ".") for count, letter in runs))
     try:
         return hull_mask(lines, grid)
-    except ValueError as problem:
-        raise ValueError(f"expected another hull: {problem}, got {text[:60]!r}") from None
+    except UserError as problem:
+        raise UserError(f"expected another hull: {problem}, got {text[:60]!r}") from None

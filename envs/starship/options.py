@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.options import RULE_ONLY, from_file, need_one_of
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import variants
 from leafwise.envs.starship.draw import rgb, svg
 from leafwise.envs.starship.presets import PRESETS, Parameters
@@ -47,8 +48,8 @@ class Options:
                 grid = variants.built(self.preset, self.parameters, "given", self.targets).grid
                 object.__setattr__(self, "hull", variants.read_hull(self.hull, grid))
             _ = self.built
-        except ValueError as problem:
-            raise ValueError(f"starship: {str(problem).removeprefix('starship: ')}") from None
+        except UserError as problem:
+            raise UserError(f"starship: {str(problem).removeprefix('starship: ')}") from None
 
     @property
     def built(self) -> Parameters:

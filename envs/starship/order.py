@@ -16,6 +16,7 @@ import re
 import reprlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.parameters import STAGES, PartArmour
 
 if TYPE_CHECKING:
@@ -49,13 +50,13 @@ def runs(parameters: Parameters) -> tuple[Run, ...]:
         all_runs = (Run(number, number, title, getattr(parameters, field)) for number, field, title in STAGES)
         return tuple(run for run in all_runs if run.settings.enabled)
     if len(parameters.stages) > MOST_RUNS:
-        raise ValueError(f"stages should be at most {MOST_RUNS}, got {len(parameters.stages)}")
+        raise UserError(f"stages should be at most {MOST_RUNS}, got {len(parameters.stages)}")
     found: list[Run] = []
     for k, entry in enumerate(parameters.stages):
         try:
             number, title, settings = _read(parameters, entry)
-        except ValueError as problem:
-            raise ValueError(f"stages[{k}]: {problem}") from None
+        except UserError as problem:
+            raise UserError(f"stages[{k}]: {problem}") from None
         taken = number == PART_ARMOUR or number in (run.number for run in found)
         found.append(Run(FIRST_FURTHER + k if taken else number, number, title, settings))
     _check_order([run.title for run in found])
@@ -76,7 +77,7 @@ def stage_field(name: str) -> str:
     for _, field, title in STAGES:
         if wanted in (field, title.lower().replace(" ", "_")):
             return field
-    raise ValueError(f"stage should be one of {', '.join(title for _, _, title in STAGES)}, got {reprlib.repr(name)}")
+    raise UserError(f"stage should be one of {', '.join(title for _, _, title in STAGES)}, got {reprlib.repr(name)}")
 
 
 def _read(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
@@ -89,7 +90,7 @@ def _read(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
     changes = {key: _value(text) for key, _, text in (word.partition("=") for word in words if "=" in word)}
     if re.fullmatch(r"(?i)armou?r", name):
         if "part" not in changes:
-            raise ValueError(
+            raise UserError(
                 f"expected the part that armour goes round, like 'Armour part=reactor', got {_short(entry)}"
             )
         number, title, base = PART_ARMOUR, PART_ARMOUR_TITLE, PartArmour()
@@ -103,9 +104,7 @@ def _read(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
     settings = dataclasses.replace(base, **changes)
     for low, high in (("min_score", "max_score"), ("min_count", "max_count")):
         if low in values and getattr(settings, low) > getattr(settings, high):
-            raise ValueError(
-                f"{low} should be at most {high} = {getattr(settings, high)}, got {getattr(settings, low)}"
-            )
+            raise UserError(f"{low} should be at most {high} = {getattr(settings, high)}, got {getattr(settings, low)}")
     return number, title, settings
 
 
@@ -124,13 +123,13 @@ def _check_order(titles: list[str]) -> None:
     hull = [title in HULL_STAGES for title in titles]
     if sorted(hull, reverse=True) != hull:
         late = titles[max(k for k, own in enumerate(hull) if own)]
-        raise ValueError(
+        raise UserError(
             f"stages should begin with those of the hull ({', '.join(HULL_STAGES)}), got {late} after others"
         )
     if "Shape" in titles[1:]:
-        raise ValueError("stages should have Shape once, as the first, got it later")
+        raise UserError("stages should have Shape once, as the first, got it later")
     if "Add Extra Doors" in titles[:-1]:
-        raise ValueError("stages should have Add Extra Doors once, as the last, got it earlier")
+        raise UserError("stages should have Add Extra Doors once, as the last, got it earlier")
 
 
 @functools.lru_cache(maxsize=256)

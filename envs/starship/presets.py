@@ -7,6 +7,7 @@ import reprlib
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import order
 from leafwise.envs.starship import parameters as stage
 from leafwise.envs.starship.catalogue import BUNK, PARTS, QUARTERS, THRUSTER_SMALL
@@ -64,7 +65,7 @@ def check(parameters: Parameters) -> None:
     schema.read(values, schema.struct(Parameters), "parameters")
     if len(parameters.preset) > 40 or not parameters.preset.isprintable():
         got = reprlib.repr(parameters.preset)
-        raise ValueError(f"preset should be a name of at most 40 printable characters, got {got}")
+        raise UserError(f"preset should be a name of at most 40 printable characters, got {got}")
     shape, room = parameters.shape, parameters.grid - 2
     _at_most("shape.circle.max_radius", shape.circle.max_radius, 0, (room - 1) // 2)
     _at_most("shape.rectangle.max_width", shape.rectangle.max_width, 1, room)
@@ -79,17 +80,17 @@ def check(parameters: Parameters) -> None:
     _in_order("", values)
     order.check(parameters)
     if most_parts(parameters) > MOST_PARTS:
-        raise ValueError(f"targets should allow at most {MOST_PARTS} parts, got up to {most_parts(parameters)}")
+        raise UserError(f"targets should allow at most {MOST_PARTS} parts, got up to {most_parts(parameters)}")
 
 
 def _at_most(where: str, value: int, low: int, high: int) -> None:
     if value > high:
-        raise ValueError(f"{where} should be an integer from {low} to {high}, got {value}")
+        raise UserError(f"{where} should be an integer from {low} to {high}, got {value}")
 
 
 def _some_weight(where: str, weights: list[int]) -> None:
     if sum(weights) <= 0:
-        raise ValueError(f"{where}: at least one weight should be greater than 0, got {weights!r}")
+        raise UserError(f"{where}: at least one weight should be greater than 0, got {weights!r}")
 
 
 def _in_order(where: str, values: dict[str, Any]) -> None:
@@ -99,7 +100,7 @@ def _in_order(where: str, values: dict[str, Any]) -> None:
         if isinstance(value, dict):
             _in_order(f"{where}{name}.", value)
         elif name.startswith("min_") and top in values and value > values[top]:
-            raise ValueError(f"{where}{name} should be at most {top} = {values[top]}, got {value}")
+            raise UserError(f"{where}{name} should be at most {top} = {values[top]}, got {value}")
 
 
 def most_parts(parameters: Parameters) -> int:
@@ -166,5 +167,5 @@ PRESETS |= {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER, "corvette": 
 def preset(name: str) -> Parameters:
     """Returns the parameters of a preset; ValueError for an unknown name."""
     if name not in PRESETS:
-        raise ValueError(f"preset should be one of {', '.join(PRESETS)}, got {name!r}")
+        raise UserError(f"preset should be one of {', '.join(PRESETS)}, got {name!r}")
     return PRESETS[name]

@@ -17,6 +17,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.chance import draw_outcome
 from leafwise.envs.starship.diversity import DIFFERENT, part_map, share_that_differs
@@ -124,9 +125,9 @@ class ShipProblem:
         from leafwise.envs.starship import GAME
 
         if preset not in CONTROLS:
-            raise ValueError(f"expected preset among {', '.join(CONTROLS)}, got {preset!r}")
+            raise UserError(f"expected preset among {', '.join(CONTROLS)}, got {preset!r}")
         if seed is not None and not 0 <= seed <= MOST_SEED:
-            raise ValueError(f"expected seed of 0 to {MOST_SEED}, got {seed!r}")
+            raise UserError(f"expected seed of 0 to {MOST_SEED}, got {seed!r}")
         controls = CONTROLS[preset]
         most = {name: high for name, (_, high) in controls.items()} if seed is None else ""
         self.solved, self._fixed = SOLVED[preset], seed
@@ -164,7 +165,7 @@ class ShipProblem:
     def row(self, content: NDArray[np.int64]) -> NDArray[Any]:
         """Returns the row of the finished ship that content describes; it stands until the next call. Raises ValueError."""
         if not self._content_space.isSampled(content):
-            raise ValueError(f"expected content of the content space, got {type(content).__name__} {np.shape(content)}")
+            raise UserError(f"expected content of the content space, got {type(content).__name__} {np.shape(content)}")
         T = self._tables.ship
         if self._fixed is None:
             for k, stage in enumerate(STAGES.values(), start=1):

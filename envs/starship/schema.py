@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, inspect
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.parameters import LARGEST, LATER
 
 GREATEST = 1e300
@@ -51,7 +52,7 @@ def read(values: Any, kind: Any, name: str) -> Any:
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as problem:
-        raise ValueError(_told(str(problem), values, inspect.type_info(kind), name)) from None
+        raise UserError(_told(str(problem), values, inspect.type_info(kind), name)) from None
 
 
 def _told(problem: str, values: Any, kind: inspect.Type, name: str) -> str:

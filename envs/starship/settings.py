@@ -8,6 +8,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.order import stage_field
 from leafwise.envs.starship.parameters import LATER
 from leafwise.envs.starship.presets import CLASSIC, PRESETS, Parameters
@@ -66,7 +67,7 @@ def toml_values(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as problem:  # a ValueError of its own, or of a number of thousands of digits
-        raise ValueError(f"parameters should be TOML: {problem}") from None
+        raise UserError(f"parameters should be TOML: {problem}") from None
 
 
 def from_toml(text: str) -> Parameters:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.check import check
 from leafwise.envs.starship.diversity import core_entropy, pairwise_distances, set_score
@@ -63,7 +64,7 @@ def survey(
     `each` yields what comes of pieces of the seeds in their order, wherever they are worked on.
     """
     if not seeds:
-        raise ValueError("seeds should be at least one, got none")
+        raise UserError("seeds should be at least one, got none")
     pieces = [seeds[k : k + PIECE] for k in range(0, len(seeds), PIECE)]
     parts = list(each(partial(_survey, parameters, seeds[0], checked), pieces))
     tallies = [tally for part in parts for tally in part.tallies]

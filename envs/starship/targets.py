@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.order import runs
@@ -51,9 +52,9 @@ def read_targets(given: str | Mapping[str, Any]) -> dict[str, Any]:
         try:
             given = json.loads(text)
         except (ValueError, RecursionError):
-            raise ValueError(f'expected targets like {{"thrust": 40}}, got {text[:60]!r}') from None
+            raise UserError(f'expected targets like {{"thrust": 40}}, got {text[:60]!r}') from None
     if not isinstance(given, Mapping):
-        raise ValueError(f'expected targets like {{"thrust": 40}}, got {reprlib.repr(given)}')
+        raise UserError(f'expected targets like {{"thrust": 40}}, got {reprlib.repr(given)}')
     _known("targets", given, NAMES[:FIRE])
     fire = given.get("firepower")
     if isinstance(fire, Mapping):
@@ -71,12 +72,12 @@ def read_targets(given: str | Mapping[str, Any]) -> dict[str, Any]:
 def _known(what: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in given:
         if name not in names:
-            raise ValueError(f"expected {what} among {', '.join(names)}, got {reprlib.repr(name)}")
+            raise UserError(f"expected {what} among {', '.join(names)}, got {reprlib.repr(name)}")
 
 
 def _count(name: str, value: Any, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= most:
-        raise ValueError(f"expected {name} of 0 to {most}, got {reprlib.repr(value)}")
+        raise UserError(f"expected {name} of 0 to {most}, got {reprlib.repr(value)}")
     return int(value)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import FIRST
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship import turns
 from leafwise.envs.starship.board import load_planes
@@ -96,9 +97,9 @@ def hull_digits(row: Row) -> str:
     return "".join(words)
 
 
-def wrong(expected: str, got: object) -> ValueError:
+def wrong(expected: str, got: object) -> UserError:
     """Returns the error of a text that is no position."""
-    return ValueError(f"starship: expected {expected}, got {str(got)[:60]!r}")
+    return UserError(f"starship: expected {expected}, got {str(got)[:60]!r}")
 
 
 def parse_row(text: str, tables: GameTables) -> Row:
@@ -139,8 +140,8 @@ def parse_row(text: str, tables: GameTables) -> Row:
 def _read_hull(S: Row, T: Tables, text: str) -> None:
     try:
         mask = from_run_lengths(text, T.grid)
-    except ValueError as problem:
-        raise ValueError(f"starship: {problem}") from None
+    except UserError as problem:
+        raise UserError(f"starship: {problem}") from None
     S[0, at.HEADER : at.HEADER + T.grid**2][mask.ravel()] = CORRIDOR
     load_planes(S, FIRST, T)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import order
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.hulls import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths
@@ -51,13 +52,13 @@ def _mapping(given: Any) -> Mapping[str, Any]:
         try:
             given = json.loads(given)
         except (ValueError, RecursionError):
-            raise ValueError(f"expected parameters as JSON, got {given[:60]!r}") from None
+            raise UserError(f"expected parameters as JSON, got {given[:60]!r}") from None
     if isinstance(given, str):
         if not is_settings(given):
-            raise ValueError(f"expected parameters in JSON or TOML, got {given[:60]!r}")
+            raise UserError(f"expected parameters in JSON or TOML, got {given[:60]!r}")
         return toml_values(given)
     if not isinstance(given, Mapping):
-        raise ValueError(f"expected parameters as a mapping, JSON or TOML, got {reprlib.repr(given)}")
+        raise UserError(f"expected parameters as a mapping, JSON or TOML, got {reprlib.repr(given)}")
     return given
 
 
@@ -80,11 +81,11 @@ def read_hull(given: Any, grid: int) -> str:
         return run_lengths(from_run_lengths(given, grid))
     if isinstance(given, str):
         if not is_hull(given):
-            raise ValueError(f"expected hull in run lengths or rows of text, got {given[:60]!r}")
+            raise UserError(f"expected hull in run lengths or rows of text, got {given[:60]!r}")
         return run_lengths(hull_mask(lines_of(given, grid), grid))
     if isinstance(given, np.ndarray) or (isinstance(given, Sequence) and given):
         return run_lengths(hull_mask(given, grid))
-    raise ValueError(f"expected hull as booleans, rows of text or run lengths, got {reprlib.repr(given)}")
+    raise UserError(f"expected hull as booleans, rows of text or run lengths, got {reprlib.repr(given)}")
 
 
 def told_targets(given: Any) -> str:
@@ -104,10 +105,10 @@ def built(preset: str, parameters: str, hull: str, targets: str) -> Parameters:
     if hull:
         told = replace(told, shape=replace(told.shape, enabled=False))
     elif not order.final(told).shape.enabled:
-        raise ValueError("expected a hull where the stage Shape does not run, got none")
+        raise UserError("expected a hull where the stage Shape does not run, got none")
     for run in order.runs(told):
         if run.row != run.number and run.number in at.KINDS:
-            raise ValueError(f"expected each stage that places parts once where a ship is built, got {run.title} twice")
+            raise UserError(f"expected each stage that places parts once where a ship is built, got {run.title} twice")
     return told
 
 

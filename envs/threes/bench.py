@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.row import DECK as DECK_BIT
 from leafwise.envs.threes.row import (
@@ -153,9 +154,9 @@ class ScalarSearch:
     def __init__(self, game: Game, evaluator: Evaluator) -> None:
         """Compiles; raises ValueError for another variant or evaluator."""
         if game.name != "threes" or game.given_options:
-            raise ValueError(f"scalar search: expected leafwise.game('threes'), got {game!r}")
+            raise UserError(f"scalar search: expected leafwise.game('threes'), got {game!r}")
         if evaluator.name not in ("openness", "rows", "rows_cli"):
-            raise ValueError(f"scalar search: expected openness, rows or rows_cli, got {evaluator.name!r}")
+            raise UserError(f"scalar search: expected openness, rows or rows_cli, got {evaluator.name!r}")
         self._run = make_expectimax(game, evaluator)
         self._leaves = np.zeros(1, dtype=np.int64)
 

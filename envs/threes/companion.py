@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Companion, Question, Values
 from leafwise.envs.threes.text import deck, ranks, tile_value
 
@@ -55,9 +56,9 @@ def first_deck(board: str) -> str:
 def check(state: State) -> None:
     """Raises ValueError for a finished game, and while start cards are being laid."""
     if state.is_terminal:
-        raise ValueError("expected a position to play, got a finished game")
+        raise UserError("expected a position to play, got a finished game")
     if state.stage == "setup":
-        raise ValueError(f"expected a board to play on, got one that is being laid: {str(state)!r}")
+        raise UserError(f"expected a board to play on, got one that is being laid: {str(state)!r}")
 
 
 def asks(state: State) -> str:
@@ -71,7 +72,7 @@ def read(state: State, text: str, best: str) -> list[str]:
     if not state.is_chance:
         names.append(words.pop(0) if words and words[0] in state.game.actions else best)
         if not names[0]:
-            raise ValueError(f"expected a swipe among {', '.join(state.legal_names)}, got {text!r}")
+            raise UserError(f"expected a swipe among {', '.join(state.legal_names)}, got {text!r}")
         state = state.play(names[0])
     while state.is_chance and (words or state.stage != DRAW):
         if state.stage == DRAW:
@@ -84,7 +85,7 @@ def read(state: State, text: str, best: str) -> list[str]:
         names.append(name)
         state = state.outcomes_by_name()[name]
     if (words and not state.is_terminal) or not names:
-        raise ValueError(f"expected [swipe] [row,column] next, got {text!r}")
+        raise UserError(f"expected [swipe] [row,column] next, got {text!r}")
     return names
 
 
@@ -98,7 +99,7 @@ def entered(state: State, word: str) -> str:
     if len(fitting) == 1:
         return fitting[0]
     expected = ", ".join(fitting or possible)
-    raise ValueError(f"expected what appeared, one of {expected}, got {word or 'nothing'!r}")
+    raise UserError(f"expected what appeared, one of {expected}, got {word or 'nothing'!r}")
 
 
 def drawn(state: State, word: str) -> str:
@@ -106,7 +107,7 @@ def drawn(state: State, word: str) -> str:
     possible = state.outcomes_by_name()
     if word not in possible:
         counts, expected = ",".join(map(str, deck(state.row))), ", ".join(possible)
-        raise ValueError(f"expected the next tile among {expected} (deck {counts}), got {word!r}")
+        raise UserError(f"expected the next tile among {expected} (deck {counts}), got {word!r}")
     return word
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leafwise.envs.core.contract.options import need_one_of
+from leafwise.envs.core.errors import UserError
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "bonus_value": ("uniform", "window3"),
@@ -37,10 +38,10 @@ class Options:
         need_one_of("threes", self, CHOICES)
         p = self.bonus_p
         if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p < 1:
-            raise ValueError(f"threes: expected bonus_p in [0, 1), got {p!r}")
+            raise UserError(f"threes: expected bonus_p in [0, 1), got {p!r}")
         if self.hint == "window3" and self.bonus_value != "window3":
-            raise ValueError("threes: hint='window3' shows the window that bonus_value='window3' draws; set both")
+            raise UserError("threes: hint='window3' shows the window that bonus_value='window3' draws; set both")
         if self.hint == "colour" and self.bonus_schedule == "slot21":
-            raise ValueError("threes: expected bonus_schedule='iid' with hint='colour', got 'slot21'")
+            raise UserError("threes: expected bonus_schedule='iid' with hint='colour', got 'slot21'")
         if p != BONUS_P and self.bonus_schedule == "slot21":
-            raise ValueError(f"threes: expected no bonus_p with bonus_schedule='slot21', got {p!r}")
+            raise UserError(f"threes: expected no bonus_p with bonus_schedule='slot21', got {p!r}")

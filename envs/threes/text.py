@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.texts import EMPTY, before_fields, need, typed_cells, whole_number, words_by_name
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import Tables
 
@@ -153,7 +154,7 @@ def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
     start = whole_number(text, "a start score")
     need("start" not in given or start in (3, 6, 9, 12), "start=3, 6, 9 or 12", text)
     if start > r.sum_of_rows(np.uint64(board), T.points):
-        raise ValueError(f"expected a start score of at most the board's, got start={text}")
+        raise UserError(f"expected a start score of at most the board's, got start={text}")
     return start // 3 << int(r.START)
 
 
@@ -221,7 +222,7 @@ def check_deck(tile: int, counts: tuple[int, int, int]) -> None:
     card = tile >> int(r.SHOWN) & 7
     if card <= 3 and counts != (4, 4, 4) and counts[card - 1] == 4:
         got = ",".join(map(str, counts))
-        raise ValueError(f"expected at most three {card}s in the deck (the one shown has left it), got deck={got}")
+        raise UserError(f"expected at most three {card}s in the deck (the one shown has left it), got deck={got}")
 
 
 def parse_entering(board: int, highest: int, given: dict[str, str], T: Tables) -> int:
@@ -249,9 +250,9 @@ def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
         hidden = sign and before >= 7 and text == "|".join(map(str, candidates))
         try:
             return parse_next(sign if hidden else text, before, T)
-        except ValueError as problem:
+        except UserError as problem:
             refused = refused or str(problem)
-    raise ValueError(refused)
+    raise UserError(refused)
 
 
 def parse_setup(row: NDArray[np.uint64], given: dict[str, str]) -> NDArray[np.uint64]:

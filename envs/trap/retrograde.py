@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.tables import accuracy, images, steps
 
@@ -246,7 +247,7 @@ class TurnTable:
         self.memory = make_memory(options)
         needed = sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)) / 2**20
         if not table_mb >= needed:
-            raise ValueError(f"trap: expected a table of at least {needed:.0f} MB, got {table_mb!r}")
+            raise UserError(f"trap: expected a table of at least {needed:.0f} MB, got {table_mb!r}")
         self.nodes = 0
         """Positions visited."""
         self._room = (table_mb - needed) * 2**20

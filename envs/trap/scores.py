@@ -19,6 +19,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, current_player, turn_of
 
@@ -112,11 +113,11 @@ def make_weighted(
     factors = np.zeros((2, len(COUNTS)))
     for line, weights, sign in zip(factors, (me, other), (1, -1), strict=True):
         if len(weights) > len(COUNTS):
-            raise ValueError(f"trap: expected at most {len(COUNTS)} weights ({', '.join(COUNTS)}), got {weights!r}")
+            raise UserError(f"trap: expected at most {len(COUNTS)} weights ({', '.join(COUNTS)}), got {weights!r}")
         line[: len(weights)] = sign * np.asarray(weights, dtype=np.float64)
     scale = MARGIN * max(abs(line) @ most(options.size) for line in factors)
     if scale == 0:
-        raise ValueError(f"trap: expected a weight that is not 0, got {me!r} and {other!r}")
+        raise UserError(f"trap: expected a weight that is not 0, got {me!r} and {other!r}")
     if factors[0].min() < 0 or factors[1].max() > 0:
         scale *= 2  # the two halves may add up
     return Evaluator(name, weighted, weights=Weights(factors / scale), low=-1.0, high=1.0)

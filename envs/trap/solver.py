@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trap import retrograde
@@ -39,7 +40,7 @@ class Solver:
     def __init__(self, game: Game, table_mb: float = 64) -> None:
         size = game.options.size
         if size not in SIZES:
-            raise ValueError(f"trap: expected an exact solver for size {' or '.join(map(str, SIZES))}, got {size}")
+            raise UserError(f"trap: expected an exact solver for size {' or '.join(map(str, SIZES))}, got {size}")
         self.game = game
         self.table = retrograde.TurnTable(game.options, table_mb)
         self.memory = self.table.memory
@@ -53,7 +54,7 @@ class Solver:
         """Solves a position; see `leafwise.envs.core.play.solver.Solver`. Scores are None."""
         check_question(self.game, state, actions)
         if state.is_chance:
-            raise ValueError(f"trap: expected a position in which a player acts, got {str(state)!r}")
+            raise UserError(f"trap: expected a position in which a player acts, got {str(state)!r}")
         started = time.perf_counter()
         self.table.nodes = 0
         self.stop[0] = 0

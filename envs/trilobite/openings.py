@@ -16,6 +16,7 @@ from safetensors import safe_open
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.trilobite.alphabeta import BITS, SCATTER, remember
 
 FILE = Path(__file__).with_name("openings.safetensors")
@@ -41,7 +42,7 @@ def read_openings(path: Path = FILE) -> Openings:
         about = json.loads(file.metadata()["leafwise"])
         keys, left, scores = (file.get_tensor(name) for name in ("keys", "left", "scores"))
     if {name: about.get(name) for name in BOARD} != BOARD:
-        raise ValueError(f"openings {str(path)!r}: expected a table of {BOARD}, got {about}")
+        raise UserError(f"openings {str(path)!r}: expected a table of {BOARD}, got {about}")
     return Openings(keys, left, scores, about)
 
 

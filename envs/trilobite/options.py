@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leafwise.envs.core.contract.options import need_whole
+from leafwise.envs.core.errors import UserError
 
 MAX_SIDE, MAX_CELLS = 8, 56
 
@@ -23,7 +24,7 @@ class Options:
         need_whole("trilobite", self, {"k": (3, 5)})
         if self.k > max(width, height):
             most = max(width, height)
-            raise ValueError(f"trilobite: expected k of at most {most} on a {width}x{height} board, got {self.k!r}")
+            raise UserError(f"trilobite: expected k of at most {most} on a {width}x{height} board, got {self.k!r}")
         object.__setattr__(self, "board", f"{width}x{height}")
 
     @property
@@ -39,7 +40,7 @@ def board_size(board: str) -> tuple[int, int]:
         width, height = int(sides[0]), int(sides[1])
         if width * height <= MAX_CELLS:
             return width, height
-    raise ValueError(
+    raise UserError(
         f"trilobite: expected board as 3x3 to 8x7 (width x height, 3 to {MAX_SIDE} each, at most {MAX_CELLS} cells), "
         f"got {board!r}"
     )

@@ -13,6 +13,7 @@ from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trilobite import alphabeta as ab
@@ -29,7 +30,7 @@ def make_memory(T: Tables, table_mb: float) -> ab.Memory:
     """
     max_bits = int(np.log2(max(table_mb, 1) * 2**20 / 8))
     if max_bits < ab.FIRST_BITS:
-        raise ValueError(f"trilobite: expected a table of at least {2**ab.FIRST_BITS * 8 >> 20} MB, got {table_mb!r}")
+        raise UserError(f"trilobite: expected a table of at least {2**ab.FIRST_BITS * 8 >> 20} MB, got {table_mb!r}")
     width, height = T.width, T.height
     bottom = int(T.bottom)
     column = (1 << height) - 1

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.experiments.methods import page
 from leafwise.experiments.methods.plans import PLANS, Plan, Way
 from leafwise.experiments.methods.runs import key_of, stopped_by_sigterm, trained, words_of
@@ -152,21 +153,21 @@ def study(config: Config) -> None:
     """Works the page out; raises ValueError for what there is not."""
     unknown = [name for name in config.games if name not in PLANS]
     if unknown:
-        raise ValueError(f"expected games among {', '.join(PLANS)}, got {unknown[0]!r}")
+        raise UserError(f"expected games among {', '.join(PLANS)}, got {unknown[0]!r}")
     known = list(dict.fromkeys(way for plan in PLANS.values() for way in plan.ways))
     if unknown := [way for way in config.ways if way not in known]:
-        raise ValueError(f"expected ways among {', '.join(known)}, got {unknown[0]!r}")
+        raise UserError(f"expected ways among {', '.join(known)}, got {unknown[0]!r}")
     if config.minutes < 0:
-        raise ValueError(f"expected --minutes of at least 0, got {config.minutes!r}")
+        raise UserError(f"expected --minutes of at least 0, got {config.minutes!r}")
     for option in ("newcomer_minutes", "share"):
         if getattr(config, option) <= 0:
-            raise ValueError(f"expected --{option.replace('_', '-')} above 0, got {getattr(config, option)!r}")
+            raise UserError(f"expected --{option.replace('_', '-')} above 0, got {getattr(config, option)!r}")
     if config.dry_run:
         dry_run(config)
         return
     results = results_of(config, "methods.json", command=config.bare.repeated_by)
     if results.differs:
-        raise ValueError(
+        raise UserError(
             f"expected --share as methods.json was written with, got {config.share!r}; --out names another folder"
         )
     with stopped_by_sigterm():

@@ -20,6 +20,7 @@ import numpy as np
 from gymnasium.spaces import flatten_space
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import Deferred, as_command
 from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import write_atomically
@@ -89,7 +90,7 @@ def train(config: Config) -> Path:
     lock = FolderLock(path)
     model_file, told_file = path / "model.zip", path / "config.json"
     if config.resume != told_file.exists():
-        raise ValueError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
+        raise UserError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
     told = json.loads(read_text(told_file)) if config.resume else {"seconds": 0.0, "steps": 0}
     kind, envs = getattr(stable_baselines3, config.algorithm), environments(config)
     policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
@@ -132,15 +133,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from leafwise.envs.core.lines import print_error
-
     config = parse(Config, arguments, f"python -m {PROGRAM}")
-    try:
-        need_train_extra()
-        train(config)
-    except (ValueError, OSError) as problem:
-        print_error(problem)
-        return 2
+    need_train_extra()
+    train(config)
     return 0
 
 

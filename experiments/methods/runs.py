@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.experiments.methods.plans import Plan, Way
 from leafwise.experiments.study import finished, logged
@@ -80,7 +81,7 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
         process = subprocess.Popen([sys.executable, "-m", *words, *again], stdout=subprocess.DEVNULL)
         most = watched(process)
         if process.returncode:
-            raise ValueError(f"expected a run that learns, got status {process.returncode} of {' '.join(words)}")
+            raise UserError(f"expected a run that learns, got status {process.returncode} of {' '.join(words)}")
         finished(path)
         write_atomically(path / "memory.json", json.dumps(most).encode())
     told = json.loads(read_text(path / "results.json"))
@@ -118,7 +119,7 @@ def curve(path: Path) -> dict[str, Any]:
     for tag in SCORES:
         try:
             found: Mapping[int, float] = logged(path, [tag])[tag]
-        except ValueError:
+        except UserError:
             continue
         steps = sorted(found)
         return {"tag": tag, "steps": steps, "values": [round(found[step], 4) for step in steps]}

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from leafwise.envs.core.errors import UserError
 from leafwise.experiments.search.contests import (
     CONTESTS,
     LEAVES,
@@ -195,7 +196,7 @@ def study(config: Config) -> None:
     """Plays what is missing."""
     check_names(config.games, config.leaves)
     if not 0 < config.share <= 1:
-        raise ValueError(f"expected a share in (0, 1], got {config.share}")
+        raise UserError(f"expected a share in (0, 1], got {config.share}")
     if config.dry_run:
         told(config)
         return

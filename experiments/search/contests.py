@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
 from leafwise.search.mcts import Mcts
 
@@ -62,4 +63,4 @@ def check_names(games: Collection[str], leaves: Collection[str]) -> None:
     """Raises ValueError where one of the games or leaves is none that is compared."""
     for given, known in ((games, CONTESTS), (leaves, LEAVES)):
         if wrong := [name for name in given if name not in known]:
-            raise ValueError(f"expected some of {', '.join(known)}, got {wrong[0]!r}")
+            raise UserError(f"expected some of {', '.join(known)}, got {wrong[0]!r}")

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.experiments.search.contests import (
     CONTESTS,
     LEAVES,
@@ -161,7 +162,7 @@ def study(config: Config) -> None:
     """Measures what is missing."""
     check_names(config.games, config.leaves)
     if config.decisions < 1:
-        raise ValueError(f"expected decisions of at least 1, got {config.decisions}")
+        raise UserError(f"expected decisions of at least 1, got {config.decisions}")
     results = Results(config, "effort.json", indent=1)
     for label in config.games:
         game = variant(label)

@@ -21,6 +21,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import add_module
@@ -88,7 +89,7 @@ def game_of(label: str) -> Game:
     truth = TRUTHS[label]
     if truth.name == "dice":
         if CHECKOUT is None:
-            raise ValueError(
+            raise UserError(
                 f"expected --games without {label!r}, which is an example in the checkout, got an installed leafwise"
             )
         return add_module(str(CHECKOUT.parent / "examples" / "race" / "leafwise_race")).variant(**truth.options)
@@ -156,7 +157,7 @@ def players(config: Config, game: Game) -> Iterator[str]:
         front = f"{leaf}," if leaf else ""
         try:
             player(f"search:{front}depth=1", game)
-        except ValueError:
+        except UserError:
             continue  # no network ships for the variant
         yield from (f"search:{front}depth={depth}" for depth in config.depths)
         for ms in config.milliseconds:
@@ -215,7 +216,7 @@ def study(config: Config) -> None:
     """Measures what is missing."""
     wrong = [label for label in config.games if label not in TRUTHS]
     if wrong:
-        raise ValueError(f"expected --games among {', '.join(TRUTHS)}, got {wrong[0]!r}")
+        raise UserError(f"expected --games among {', '.join(TRUTHS)}, got {wrong[0]!r}")
     results = Results(config, "regret.json", indent=1)
     for label in config.games:
         asked, game = positions(config, label), game_of(label)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leafwise.envs.core.commandline import parse, quiet_when_unread
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, as_command
-from leafwise.envs.core.lines import print_error
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import training_command
 
@@ -59,7 +59,7 @@ class Study:
         """Returns a file to write; raises ValueError if there is no folder for it."""
         folder = self.out or self.home
         if folder is None:
-            raise ValueError(
+            raise UserError(
                 "expected --out FOLDER, got none: an installed leafwise holds no folder of the studies' data"
             )
         return folder / name
@@ -85,7 +85,7 @@ class Study:
             if place.exists():
                 return place
         where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise"
-        raise ValueError(f"expected {name}, found none in {where}; {maker} writes it, --data names its folder")
+        raise UserError(f"expected {name}, found none in {where}; {maker} writes it, --data names its folder")
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,6 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
         try:
             with quiet_when_unread():
                 study(config)
-        except (ValueError, OSError) as problem:
-            print_error(problem)
-            return 2
         except KeyboardInterrupt:
             print("stopped; the same command goes on", file=sys.stderr)
             return INTERRUPTED

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.models.files import write_atomically
 
 DPI = 100
@@ -23,7 +24,7 @@ def picture(path: Path, rows: int = 1, columns: int = 1, *, size: tuple[float, f
     try:
         import matplotlib
     except ImportError:
-        raise ValueError(
+        raise UserError(
             f"expected matplotlib for {path.name}, found none: pip install 'leafwise[experiments]'"
         ) from None
 

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
 
+from leafwise.envs.core.errors import UserError
+
 
 class Program:
     """A program that runs beside; a context manager, which ends it.
@@ -27,7 +29,7 @@ class Program:
                 shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
             )
         except (OSError, ValueError, IndexError) as problem:
-            raise ValueError(f"expected a command that starts, got {command!r} ({problem})") from None
+            raise UserError(f"expected a command that starts, got {command!r} ({problem})") from None
 
     def ask(self, line: str, names: Collection[str], what: str = "an action") -> str:
         """Returns its answer to a line; raises ValueError where it is none of `names`, or none comes."""
@@ -39,14 +41,14 @@ class Program:
             self.process.stdin.flush()
             answer = self.answers.submit(self.process.stdout.readline).result(self.patience)
         except TimeoutError:
-            raise ValueError(f"{wanted} within {self.patience:g} s, got none") from None
+            raise UserError(f"{wanted} within {self.patience:g} s, got none") from None
         except (OSError, ValueError):
             answer = ""
         self.seconds += time.perf_counter() - begun
         if not answer:
-            raise ValueError(f"{wanted}, got its end")
+            raise UserError(f"{wanted}, got its end")
         if (name := answer.strip()) not in names:
-            raise ValueError(f"{wanted}, got {name[:80]!r}")
+            raise UserError(f"{wanted}, got {name[:80]!r}")
         return name
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.options import config_file
 
@@ -37,5 +38,5 @@ def logged(run: Path, tags: Sequence[str]) -> dict[str, dict[int, float]]:
     events.Reload()
     missing = set(tags) - set(events.Tags()["scalars"])
     if missing:
-        raise ValueError(f"expected a run that logged {', '.join(tags)}, got {str(run)!r}")
+        raise UserError(f"expected a run that logged {', '.join(tags)}, got {str(run)!r}")
     return {tag: {event.step: event.value for event in events.Scalars(tag)} for tag in tags}

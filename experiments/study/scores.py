@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.evaluation.intervals import bounds
 from leafwise.training.evaluation.match_workers import from_text
@@ -25,14 +26,14 @@ def scored(
     if opponent is None:
         played = evaluate(game, text, games, seed, **where)
         for fault in played.faults:
-            raise ValueError(f"expected players without faults, got {fault}")
+            raise UserError(f"expected players without faults, got {fault}")
         told = {"mean": played.mean, **bounds(played.interval()), "games": games}
         return {**told, "seconds": played.seconds_per_move}
     tournament = arena(game, {OWN: from_text(text), OTHER: from_text(opponent)}, games, plies=plies, seed=seed, **where)
     figures = tournament.figures()
     for fault in figures["faults"]:
         name = text if fault["player"] == OWN else opponent
-        raise ValueError(f"expected players without faults, got {fault['kind']} of {name}: {fault['what']}")
+        raise UserError(f"expected players without faults, got {fault['kind']} of {name}: {fault['what']}")
     tally = tournament.tally(OWN, OTHER)
     own = next(line for line in figures["standings"] if line["player"] == OWN)
     share = {name: (1 + tally[name]) / 2 for name in ("mean", "ci_low", "ci_high")}

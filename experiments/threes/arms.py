@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
@@ -124,9 +125,9 @@ def run(config: Config) -> None:
     """Works through the arms."""
     wrong = [name for name in config.arms if name not in ARMS]
     if wrong:
-        raise ValueError(f"expected --arms among {', '.join(ARMS)}, got {wrong[0]}")
+        raise UserError(f"expected --arms among {', '.join(ARMS)}, got {wrong[0]}")
     if not config.start:
-        raise ValueError("expected --start as a run folder or model file, got none")
+        raise UserError("expected --start as a run folder or model file, got none")
     about = {"moves": config.moves, "start": digest_of(config.start)}
     results = Results(config, "arms.json", about, indent=1)
 

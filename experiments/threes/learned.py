@@ -23,6 +23,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
@@ -121,7 +122,7 @@ class Parts:
         wrong = [part for part in config.parts if part not in PARTS]
         if wrong or not 0 < config.share <= 1:
             known = ", ".join(PARTS)
-            raise ValueError(f"expected parts among {known} and a share in (0, 1], got {config.parts}, {config.share}")
+            raise UserError(f"expected parts among {known} and a share in (0, 1], got {config.parts}, {config.share}")
         self.config = config
         self.results = Results(config, "learned.json")
         for part in PARTS:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Results, Study, command, digest_of, points, signed, table, write_page
 from leafwise.models.files import model_path, save_network
@@ -82,7 +83,7 @@ def run(config: Config) -> None:
     """Works through the files; raises ValueError if no model is named, or one that is packed."""
     network = load_ntuples(model_path(config.model), THREES) if config.model else None
     if network is None or network.packed:
-        raise ValueError(f"expected --model RUN with an unpacked network of threes, got {config.model or 'none'}")
+        raise UserError(f"expected --model RUN with an unpacked network of threes, got {config.model or 'none'}")
     results = Results(config, "sizes.json", {"model": digest_of(config.model), "games": config.games}, indent=None)
     if "unpacked" not in results:
         results.keep("unpacked", found := measured(network, config), f"unpacked: {found['mean']:,.0f}")

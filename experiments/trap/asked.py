@@ -9,6 +9,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.text import MARKS, cells
@@ -114,7 +115,7 @@ class Asked:
         evaluator = named_leaf(GAME, model)
         units = units_of(GAME, model)
         if units is None or not units.is_chance:
-            raise ValueError(f"expected a model of Trap that tells chances to win, got {model!r}")
+            raise UserError(f"expected a model of Trap that tells chances to win, got {model!r}")
         self.units: Units = units
         self.T = GAME.tables()
         self.move = Search(GAME, evaluator, depth + 2, all_values=False, candidates=THROWS, rare=0.25)

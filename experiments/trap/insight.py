@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.experiments.study import Study, command, results_of, signed, table, write_page
 from leafwise.experiments.trap.asked import LAST_TURN, RANDOM_TURNS, STAGES, Asked, Stand, Throw, Told, stage_of
 from leafwise.experiments.trap.plots import draw
@@ -304,7 +305,7 @@ def pass_lines(figures: Figures) -> list[str]:
 def study(config: Config) -> None:
     """Plays the games that are missing, and writes the page."""
     if config.games < PIECE or config.games % PIECE:
-        raise ValueError(f"expected games in tens, got {config.games!r}")
+        raise UserError(f"expected games in tens, got {config.games!r}")
     about = f"{config.program()} --depth {config.depth}"
     results = results_of(config, "insight.json", [config.model], about)
     seeds = [range(seed, seed + PIECE) for seed in range(FIRST_SEED, FIRST_SEED + config.games, PIECE)]

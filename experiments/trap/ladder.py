@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, table, write_page
 from leafwise.training.evaluation.arena import evaluate
@@ -86,7 +87,7 @@ def study(config: Config) -> None:
     told = {name: getattr(config, name) for name in ("seconds", "depth", "candidates", "rare", "first_seed")}
     results = Results(config, "ladder.json", told, under="pairs")
     if results.differs:
-        raise ValueError(f"ladder.json: expected results of {told}, got others; give another --data and --out")
+        raise UserError(f"ladder.json: expected results of {told}, got others; give another --data and --out")
     effort = f"depth={config.depth}" if config.depth else f"seconds={config.seconds / 2},clock=cpu"
     options = f"{effort},candidates={config.candidates},rare={config.rare}"
     for pair in combinations(config.leaves, 2):

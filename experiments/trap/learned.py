@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
     PlacedStudy,
@@ -136,7 +137,7 @@ def matches(config: Config, part: str) -> Iterator[Match]:
                 f"`course:is` with chance `{model}`, against `p_only`", f"course:is,chance={model}", "course:is", few
             )
     else:
-        raise ValueError(f"expected parts among depth, time, course, options, patience, chance, got {part!r}")
+        raise UserError(f"expected parts among depth, time, course, options, patience, chance, got {part!r}")
 
 
 def figures(scores: list[float]) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def play(match: Match, results: Results, first_seed: int, **where: Any) -> None:
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
     known = results.get(match.title, {"player": match.player, "opponent": match.opponent})
     if (known["player"], known["opponent"]) != (match.player, match.opponent):
-        raise ValueError(
+        raise UserError(
             f"learned.json: expected {match.player} against {match.opponent}; give another --data and --out"
         )
     scores: list[float] = list(known.get("scores", []))
@@ -219,7 +220,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     """Draws Elo against the time of a turn; raises ValueError if no match tells it."""
     known = [(1000 * seconds, results[patient(seconds)]) for seconds in MORE_SECONDS if patient(seconds) in results]
     if not known:
-        raise ValueError("expected matches of the part patience to draw, got none")
+        raise UserError("expected matches of the part patience to draw, got none")
     known = [(5.0, {"elo": 0.0, "elo_error": 0.0}), *known]
     times, elo = [ms for ms, _ in known], [found["elo"] for _, found in known]
     low, high = ([found["elo"] + side * found["elo_error"] for _, found in known] for side in (-1, 1))

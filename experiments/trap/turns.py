@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Results, Study, command, digest_of, missing_seeds, table, write_page
 from leafwise.experiments.study.program import Program
@@ -130,7 +131,7 @@ def matches(config: Config, part: str) -> Iterator[Match]:
         for seconds in config.seconds:
             for kind in config.rival_searches:
                 if kind not in SEARCHES:
-                    raise ValueError(f"expected rival_searches among {', '.join(SEARCHES)}, got {kind!r}")
+                    raise UserError(f"expected rival_searches among {', '.join(SEARCHES)}, got {kind!r}")
                 yield Match(
                     f"{1000 * seconds:g} ms a turn, against `{config.rival}` searched by {kind}",
                     whole_turns(config.model, seconds),
@@ -144,7 +145,7 @@ def matches(config: Config, part: str) -> Iterator[Match]:
         if config.player:
             yield Match(f"{told}, against {config.called}", own, config.player, is_command=True)
     else:
-        raise ValueError(f"expected parts among rivals, searches, player, got {part!r}")
+        raise UserError(f"expected parts among rivals, searches, player, got {part!r}")
 
 
 def play(match: Match, results: Results, config: Config) -> None:
@@ -172,7 +173,7 @@ def go_on(
     known = results.get(title, told)
     players = {name: text for name, text in told.items() if name != "network"}
     if {name: known.get(name) for name in players} != players:
-        raise ValueError(f"{title}: expected games of {players}, got others; give another --data and --out")
+        raise UserError(f"{title}: expected games of {players}, got others; give another --data and --out")
     if known.get("network") != told.get("network"):
         known = told
     scores: list[float] = list(known.get("scores", []))

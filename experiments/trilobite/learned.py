@@ -22,6 +22,7 @@ import numpy as np
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
@@ -130,7 +131,7 @@ def play_large(config: Config, results: Results) -> list[str]:
     file = config.needed(FILE, "python -m leafwise.experiments.trilobite.fair_openings")
     starts = read(file)[1][: config.games // 2]
     if len(starts) < config.games // 2:
-        raise ValueError(f"expected {config.games // 2} openings in {str(file)!r}, got {len(starts)}")
+        raise UserError(f"expected {config.games // 2} openings in {str(file)!r}, got {len(starts)}")
     searches: list[tuple[str, dict[str, Any]]] = [(f"depth {depth}", {"depth": depth}) for depth in config.depths]
     searches.append((f"{1000 * config.seconds:g} ms a move", {"seconds": config.seconds}))
     rows = []

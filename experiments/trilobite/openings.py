@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite.openings import BOARD, Openings, read_openings, remember_all
@@ -144,7 +145,7 @@ def study(config: Config) -> None:
     """Scores what is not known; raises ValueError for plies that do not fit."""
     if not 0 <= config.plies <= config.lines < ab.MIRRORED_CHIPS:
         limits = f"0 <= --plies <= --lines < {ab.MIRRORED_CHIPS}"
-        raise ValueError(f"expected {limits}, got {config.plies} and {config.lines}")
+        raise UserError(f"expected {limits}, got {config.plies} and {config.lines}")
     book = Book(config)
     start = book.solver.game.start()
     levels = [[start]]

@@ -19,6 +19,7 @@ from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
@@ -164,10 +165,10 @@ class Mcts(BaseSearch):
         evaluator or policy calls it. Ctrl-C ends it at once with KeyboardInterrupt; the tree stays.
         """
         if state.game is not self.game and state.game != self.game:
-            raise ValueError(f"mcts: expected a position of {self.game!r}, got one of {state.game!r}")
+            raise UserError(f"mcts: expected a position of {self.game!r}, got one of {state.game!r}")
         if state.is_terminal or state.is_chance:
             what = "a finished game" if state.is_terminal else f"chance acting ({state.stage})"
-            raise ValueError(f"mcts: expected a decision, got {what}: {state}")
+            raise UserError(f"mcts: expected a decision, got {what}: {state}")
         return self._take_turn(lambda: self._search(state), searches=True)
 
     def _search(self, state: State) -> MctsResult:
@@ -198,7 +199,7 @@ class Mcts(BaseSearch):
         forget_nodes(tree)
         root = int(self._add_node(self._S, ROW, state.current_player, self._B.A[0], tree, self._rules_T))
         if root == NONE:
-            raise ValueError(
+            raise UserError(
                 f"mcts: expected memory for {len(state.legal_actions)} actions, got {len(tree.action)} edges"
             )
         self._S[ROW] = state.row
@@ -292,7 +293,7 @@ class Mcts(BaseSearch):
             sums = found.sum(axis=1)
         unfit = np.append(found[found < 0], sums[~np.isfinite(sums)])
         if len(unfit):
-            raise ValueError(f"{expected}, got {float(unfit[0])!r} among them")
+            raise UserError(f"{expected}, got {float(unfit[0])!r} among them")
         for node, weights in zip(nodes, found, strict=True):
             edges = slice(int(tree.first[node]), int(tree.end[node]))
             legal = weights[tree.action[edges]]

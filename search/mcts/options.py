@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.search.options import ABOVE_0, CLOCKS, MOST_MB, SECONDS, BaseOptions, option
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import OneOf, Range, check_fields
+from leafwise.search.options import CLOCKS, MOST_MB, SECONDS, BaseOptions, option
 
 Policy = Callable[[Any, Any], Any]
 """(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""
@@ -27,16 +28,16 @@ class MctsOptions(BaseOptions):
     The first line of each is what `Mcts` and the page on searches say of it.
     """
 
-    simulations: int | None = option(None, 1, MOST_SIMULATIONS, f"simulations of 1 to {MOST_SIMULATIONS}")
+    simulations: Annotated[int | None, Range(1, MOST_SIMULATIONS)] = option(None)
     """Simulations a search.
 
     Default: `game.search.simulations` without `seconds`, no limit with them.
     """
-    seconds: float | None = option(None, *SECONDS)
+    seconds: Annotated[float | None, SECONDS] = option(None)
     """Time a search; the first begins it when the code is compiled."""
-    exploration: float = option(2.5, 0.0, MOST_EXPLORATION, f"an exploration of 0 to {MOST_EXPLORATION:g}")
+    exploration: Annotated[float, Range(0, MOST_EXPLORATION)] = option(2.5)
     """The constant of PUCT, in units of `scale`."""
-    scale: str = option("spread", among=SCALES)
+    scale: Annotated[str, OneOf(SCALES)] = option("spread")
     """The unit of exploration: "spread" of the simulations' values, or "span" from the least to the greatest.
 
     The spread is how far the values of simulations lie from the mean of the action that they tried, as a root mean square over the
@@ -52,9 +53,9 @@ class MctsOptions(BaseOptions):
     each (the default for other leaves). "uniform": one leaf a simulation, no action is preferred (what leaves without a compiled
     value and roll-outs get). Or a policy: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
     """
-    temperature: float = option(0.4, ABOVE_0, sys.float_info.max, "a temperature above 0")
+    temperature: Annotated[float, Range(0, above=True, below=True)] = option(0.4)
     """Divides one-ply values, scaled to 0 to 1 at each node, where they are the prior; small ones trust the leaf more."""
-    gumbel: int = option(0, 0, MOST_SIMULATIONS, "gumbel of at least 0, with simulations")
+    gumbel: Annotated[int, Range(0, MOST_SIMULATIONS)] = option(0)
     """Root actions among which sequential halving with Gumbel noise chooses; 0: PUCT does, like everywhere.
 
     Needs `simulations` (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
@@ -66,15 +67,15 @@ class MctsOptions(BaseOptions):
     """
     reuse: bool = option(True)
     """The tree of the search before goes on where the position is in it."""
-    memory_mb: float = option(64.0, 1, MOST_MB, f"memory_mb of 1 to {MOST_MB}")
+    memory_mb: Annotated[float, Range(1, MOST_MB)] = option(64.0)
     """Size of the tree in MB."""
-    at_once: int = option(64, 1, 1 << 16, f"at_once of 1 to {1 << 16}", in_text=False)
+    at_once: Annotated[int, Range(1, 1 << 16)] = option(64, in_text=False)
     """Most leaves valued in one batch, where they have no compiled value or the prior is a function."""
     candidates: str | None = option(None)
     """The actions considered, one of `game.search.candidates`; default: all legal ones."""
-    clock: str = option("wall", among=CLOCKS)
+    clock: Annotated[str, OneOf(CLOCKS)] = option("wall")
     """What `seconds` are: "wall" time, or "cpu" time of the thread that searches."""
-    seed: int = option(0, 0, 2**64 - 1, "a seed of 0 to 2**64 - 1", in_text=False)
+    seed: Annotated[int, Range(0, 2**64 - 1)] = option(0, in_text=False)
     """Of the random numbers; the same seed and simulations give the same tree."""
 
     def resolved(self, game: Game, evaluator: Evaluator) -> MctsOptions:
@@ -86,12 +87,12 @@ class MctsOptions(BaseOptions):
             prior = "values" if evaluator.policy is None else "policy"
         if prior == "values" and (evaluator.value is None or evaluator.python_only):
             prior = "uniform"
-        found = replace(self, simulations=simulations, prior=prior).in_range("mcts")
+        found = check_fields(replace(self, simulations=simulations, prior=prior), "mcts")
         if not callable(prior) and prior not in PRIORS:
             expected = f"a prior among {', '.join(PRIORS)} or a function of rows"
-            raise ValueError(f"mcts: expected {expected}, got {prior!r}")
+            raise UserError(f"mcts: expected {expected}, got {prior!r}")
         if prior == "policy" and evaluator.policy is None:
-            raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
+            raise UserError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
         if found.gumbel and found.simulations is None:
-            raise ValueError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")
+            raise UserError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")
         return found

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.errors import UserError
     from leafwise.envs.core.gym.env import GameEnv
     from leafwise.envs.core.gym.vector import GameVectorEnv
     from leafwise.envs.core.play.companion import Following
@@ -63,6 +64,7 @@ __all__ = [
     "State",
     "Tournament",
     "Units",
+    "UserError",
     "aec",
     "arena",
     "check_game",
@@ -109,6 +111,7 @@ _HOMES = {
     "State": "envs.core.contract.state",
     "Tournament": "training.evaluation.tournament",
     "Units": "models.units",
+    "UserError": "envs.core.errors",
     "arena": "training.evaluation.arena",
     "check_game": "envs.core.check.checking",
     "collect_dataset": "training.dataset",

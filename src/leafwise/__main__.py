@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leafwise import __version__, commands
-from leafwise.cli import WRONG_INPUT, fail, one_line_errors
-from leafwise.envs.core.commandline import quiet_when_unread, with_home
+from leafwise.envs.core.commandline import WRONG_INPUT, quiet_when_unread, status_of, with_home
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.core.textfile import read_text
@@ -52,9 +52,12 @@ def overview() -> str:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command line; returns the exit status, or exits with it after one line for wrong input."""
-    with one_line_errors():
-        arguments = take_modules(with_home(arguments))
+    """Runs one command line and returns the exit status; what a person did wrong is one line on standard error, and status 2."""
+    return status_of(_run, arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    arguments = take_modules(with_home(arguments))
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if arguments else WRONG_INPUT
@@ -64,7 +67,7 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     if name not in command_names():
         names = command_names()
-        fail(f"expected a command among {', '.join(names)}, got {name!r}{perhaps(name, names)}")
+        raise UserError(f"expected a command among {', '.join(names)}, got {name!r}{perhaps(name, names)}")
     status: int = importlib.import_module(f"leafwise.commands.{name}").main(rest)
     return status
 

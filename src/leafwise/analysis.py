@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from leafwise.cli import load_code, make_search, make_tree_search, say, units_of_leaf, value_lines, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, move_names
 from leafwise.envs.core.play.gamefile import GameRecord, Step
 from leafwise.models.units import PLAIN, Units, written
@@ -22,8 +23,8 @@ class Analyst:
     """A search of one game, and what its values mean; loading its code is no part of a search's time."""
 
     def __init__(self, game: Game, leaf: str, depth: int, seconds: float, options: str, simulations: int = 0) -> None:
-        """Options are those of `leafwise.cli.make_search`, with simulations `make_tree_search`; wrong ones are one line and
-        status 2."""
+        """Options are those of `leafwise.cli.make_search`, with simulations `make_tree_search`; raises ValueError for
+        wrong ones."""
         self.search: Search | Mcts = (
             make_tree_search(game, leaf, simulations, seconds, options)
             if simulations
@@ -54,7 +55,7 @@ def read_position(game: Game, text: str, moves: str = "") -> State:
     if moves:
         state = after_moves(state, move_names(game, moves), moves.strip())
     if state.is_terminal:
-        raise ValueError(f"{game.name}: expected a position to play, got a finished game: {str(state)!r}")
+        raise UserError(f"{game.name}: expected a position to play, got a finished game: {str(state)!r}")
     return state
 
 
@@ -144,7 +145,7 @@ def judged(record: GameRecord, analyst: Callable[[State], Result]) -> Iterator[J
         result = analyst(step.before)
         assert step.action is not None
         if step.action not in result.values:
-            raise ValueError(f"move {number}: expected a search that considers {step.name!r}, got --options without it")
+            raise UserError(f"move {number}: expected a search that considers {step.name!r}, got --options without it")
         loss = result.value - result.values[step.action]
         yield Judged(number, step.before.current_player + 1, step, result, loss)
 

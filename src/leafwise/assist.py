@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leafwise.cli import one_line_errors, say, units_of_leaf, why_no_units
+from leafwise.cli import say, units_of_leaf, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Advice, Following, Question
 from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import write_named
@@ -32,18 +33,17 @@ def ask(prompt: str) -> str | None:
 def begun(game: Game, position: str, known: bool, file: str) -> Following:
     """Returns a game to follow: from a file that holds one, from a position, or (`known`: in a variant that is known) anew.
 
-    Wrong input is one line and status 2.
+    Raises ValueError for wrong input.
     """
-    with one_line_errors():
-        if file and Path(file).exists() and Path(file).stat().st_size:
-            if position:
-                raise ValueError(f"expected a position or a game that goes on in {file!r}, got both")
-            following = Following.load(game, read_text(file), file)
-            if following.state is not None and following.state.is_terminal:
-                raise ValueError(f"expected a game that goes on in {file!r}, got a finished one")
-            return following
-        start = game.parse(position) if position else game.start() if known else None
-        return Following(game, start)
+    if file and Path(file).exists() and Path(file).stat().st_size:
+        if position:
+            raise UserError(f"expected a position or a game that goes on in {file!r}, got both")
+        following = Following.load(game, read_text(file), file)
+        if following.state is not None and following.state.is_terminal:
+            raise UserError(f"expected a game that goes on in {file!r}, got a finished one")
+        return following
+    start = game.parse(position) if position else game.start() if known else None
+    return Following(game, start)
 
 
 def assist(following: Following, search_of: Callable[[Game], Search], leaf: str, file: str) -> int:
@@ -65,8 +65,7 @@ def assist(following: Following, search_of: Callable[[Game], Search], leaf: str,
         if answered(following, text, advice.best if advice and state == shown else ""):
             shown = None
             if file:
-                with one_line_errors():
-                    write_named(Path(file), following.text.encode())
+                write_named(Path(file), following.text.encode())
     say("\n" + state.board())
     say(following.question.asks)
     return 0
@@ -89,7 +88,7 @@ def answered(following: Following, text: str, best: str) -> bool:
             if told := following.enter(text, best):
                 say(f"  {told}")
             return True
-        except ValueError as problem:
+        except UserError as problem:
             say(str(problem))
     return False
 

@@ -1,4 +1,4 @@
-"""What all commands share: options of a command and of its game, wrong input in one line, results as JSON."""
+"""What all commands share: options of a command and of its game, files of positions and games, results as JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text
-from leafwise.envs.core.lines import perhaps, print_error
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.lines import perhaps
 from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import is_stream
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words, unregistered
@@ -33,13 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_writable",
-    "fail",
     "flag_of",
     "game_file",
     "make_search",
     "make_tree_search",
     "numbered_lines",
-    "one_line_errors",
     "parse",
     "parse_with_game",
     "positions_of",
@@ -54,10 +53,6 @@ __all__ = [
 ]
 
 C = TypeVar("C")
-
-WRONG_INPUT = 2
-"""Exit status; that of Ctrl-C is `leafwise.envs.core.interrupts.INTERRUPTED`."""
-
 
 _untold: list[str] = []
 """What standard error is still to be told, once it is known that the input is not refused."""
@@ -80,42 +75,6 @@ def say(text: str = "") -> None:
     print(text, flush=True)
 
 
-def fail(problem: object) -> NoReturn:
-    """Ends the command with one line on standard error and status 2."""
-    print_error(problem)
-    raise SystemExit(WRONG_INPUT)
-
-
-@contextlib.contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Turns what a user's input can raise (ValueError, OSError) into one line and status 2.
-
-    Put it around the calls that read input, not around the work, so that a defect keeps its traceback.
-    """
-    try:
-        yield
-    except UnicodeDecodeError as problem:
-        fail(f"expected UTF-8 text, got a byte {problem.object[problem.start]:#04x} at {problem.start}")
-    except BrokenPipeError:  # nobody reads the output any more, see `quiet_when_unread`
-        raise
-    except OSError as problem:
-        where = "" if problem.filename is None else f" {str(problem.filename)!r}"
-        fail(f"cannot use{where}: {problem.strerror or problem}")
-    except ValueError as problem:
-        fail(problem)
-
-
-@contextlib.contextmanager
-def cluster_errors() -> Iterator[None]:
-    """Turns what is wrong with the machines that work is handed to into one line and status 2; put it around the work."""
-    from leafwise.training.execution.executor import Lost, Unfit
-
-    try:
-        yield
-    except (Unfit, Lost) as problem:
-        fail(problem)
-
-
 def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) -> tuple[C, Game]:
     """Returns the options of a command whose first argument names a game, and that game in the variant asked for.
 
@@ -125,19 +84,17 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
     own, options = split_options(config_class, arguments)
     if any(word in ("-h", "--help") for word in own):
         parse(config_class, ["--help"], prog, description=description(config_class, own))
-    with one_line_errors():  # before tyro takes its time, if the game comes first
-        if own and not own[0].startswith("-"):
-            check_name(own[0])
-            check_options(own[0], options, config_class)
+    if own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
+        check_name(own[0])
+        check_options(own[0], options, config_class)
     config = parse(config_class, own, prog)
-    with one_line_errors():
-        game: str = config.game  # type: ignore[attr-defined]
-        check_name(game)
-        check_options(game, options, config_class)
-        if hasattr(config, "position"):
-            words = {name: options.pop(name) for name in position_words(game) if name in options}
-            config = with_words(config, words)
-        found = find_game(game, **options_from_text(option_types(game), options, flag_of))
+    game: str = config.game  # type: ignore[attr-defined]
+    check_name(game)
+    check_options(game, options, config_class)
+    if hasattr(config, "position"):
+        words = {name: options.pop(name) for name in position_words(game) if name in options}
+        config = with_words(config, words)
+    found = find_game(game, **options_from_text(option_types(game), options, flag_of))
     tell_rules(found)
     return config, found
 
@@ -151,12 +108,11 @@ def game_file(arguments: Sequence[str]) -> tuple[str, list[str]]:
     _, equals, file = words.pop(at).partition("=")
     if not equals:
         if at == len(words):
-            fail("expected a value after --game, got nothing")
+            raise UserError("expected a value after --game, got nothing")
         file = words.pop(at)
     from leafwise.envs.core.play.gamefile import load_game
 
-    with one_line_errors():
-        name = load_game(file).game.name
+    name = load_game(file).game.name
     return file, words if words[:1] and words[0] in games() else [name, *words]
 
 
@@ -164,13 +120,12 @@ def records_of(file: str, game: Game) -> list[GameRecord]:
     """Returns the games of a file, all of them of this game; they tell its options, which are not to be given again."""
     from leafwise.envs.core.play.gamefile import read_games
 
-    with one_line_errors():
-        records = list(read_games(read_text(file), file))
-        for record in records:
-            if record.game.name != game.name:
-                raise ValueError(f"expected games of {game.name} in {file!r}, got one of {record.game.name}")
-        if game.given_options:
-            raise ValueError(f"expected no options of {game.name} with --game, whose file tells them, got {game!r}")
+    records = list(read_games(read_text(file), file))
+    for record in records:
+        if record.game.name != game.name:
+            raise UserError(f"expected games of {game.name} in {file!r}, got one of {record.game.name}")
+    if game.given_options:
+        raise UserError(f"expected no options of {game.name} with --game, whose file tells them, got {game!r}")
     return records
 
 
@@ -178,7 +133,7 @@ def with_words(config: C, words: Mapping[str, str]) -> C:
     """Returns the options of a command with words appended to the position; raises ValueError if there is none to append to."""
     position: str = config.position  # type: ignore[attr-defined]
     if words and not position:
-        raise ValueError(f"expected a position with {' and '.join(map(flag_of, words))}, got none")
+        raise UserError(f"expected a position with {' and '.join(map(flag_of, words))}, got none")
     more = [f"{name}={text}" for name, text in words.items()]
     return dataclasses.replace(config, position=" ".join([position, *more]))  # type: ignore[type-var]
 
@@ -211,7 +166,7 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
         else:
             given = value if equals else next(words, None)
             if given is None:
-                fail(f"expected a value after {flag}, got nothing")
+                raise UserError(f"expected a value after {flag}, got nothing")
             options[name] = given
     return own, options
 
@@ -224,7 +179,7 @@ def check_options(game: str, options: Iterable[str], config_class: type) -> None
             here = ", ".join(flag_of(f.name) for f in options_of(config_class))
             others = ", ".join(map(flag_of, known)) or "none"
             near = perhaps(flag_of(name), map(flag_of, [*(f.name for f in options_of(config_class)), *known]))
-            raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}{near}")
+            raise UserError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}{near}")
 
 
 def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
@@ -255,8 +210,7 @@ def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
     """
     lines: Iterable[str] = sys.stdin
     if file not in ("", "-"):
-        with one_line_errors():
-            lines = read_text(file, errors="surrogateescape").splitlines()
+        lines = read_text(file, errors="surrogateescape").splitlines()
     elif isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     texts = ((k, text_of(line).strip()) for k, line in enumerate(lines, start=1))
@@ -267,19 +221,19 @@ def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State])
     """Yields the text and the position of each line.
 
     One that cannot be read answers for itself, with a JSON line of its `position` and `error`; after the others such lines are
-    told of in one line, and the status is 2.
+    told of in the one line of a ValueError.
     """
     wrong = []
     for number, text in lines:
         try:
             state = read(text)
-        except ValueError as problem:
+        except UserError as problem:
             wrong.append(f"line {number}: {' '.join(str(problem).split())}")
             print_json({"position": text, "error": wrong[-1]})
             continue
         yield text, state
     if wrong:
-        fail(wrong[0] + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""))
+        raise UserError(wrong[0] + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""))
 
 
 def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
@@ -288,11 +242,11 @@ def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
     if is_stream(Path(file)):
         unfit = path.is_dir() or not os.access(file, os.W_OK)
     elif not overwrite and path.is_file():
-        raise ValueError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which is there")
+        raise UserError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which is there")
     else:
         unfit = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
     if unfit:
-        raise ValueError(f"expected a file in a folder that can be written to for {flag}, got {file!r}")
+        raise UserError(f"expected a file in a folder that can be written to for {flag}, got {file!r}")
 
 
 def print_json(value: object) -> None:
@@ -318,22 +272,20 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
     """Returns a compiled search with a leaf named as in players (default: the best there is); 0 stands for the search's own
     depth, for no clock.
 
-    `options` are more of the search's, as in players: `threads=2,width=5`. Wrong names and numbers are one line and
-    status 2.
+    `options` are more of the search's, as in players: `threads=2,width=5`. Raises ValueError for wrong names and numbers.
     """
     from leafwise.models.leaves import named_leaf
     from leafwise.search import Search
     from leafwise.search.players import BEST, search_options, split
 
-    with one_line_errors():
-        if not 0 <= seconds < 1e6:
-            raise ValueError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
-        more = search_options(split(options))
-        for name in ("depth", "seconds"):
-            if name in more:
-                raise ValueError(f"expected {name} as --{name}, got it in --options")
-        evaluator = named_leaf(game, leaf_name or BEST)
-        search = Search(game, evaluator, depth or None, seconds=seconds or None, **more)
+    if not 0 <= seconds < 1e6:
+        raise UserError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
+    more = search_options(split(options))
+    for name in ("depth", "seconds"):
+        if name in more:
+            raise UserError(f"expected {name} as --{name}, got it in --options")
+    evaluator = named_leaf(game, leaf_name or BEST)
+    search = Search(game, evaluator, depth or None, seconds=seconds or None, **more)
     load_code(Search(game, evaluator, 1, **more), game.new(0))
     return search
 
@@ -347,8 +299,7 @@ def make_tree_search(game: Game, leaf_name: str, simulations: int, seconds: floa
     from leafwise.search.players import BEST, MctsPlayer
 
     limits = f"simulations={simulations}" + (f",seconds={seconds}" if seconds else "")
-    with one_line_errors():
-        who = player(f"mcts:{leaf_name or BEST},{limits}{options and ','}{options}", game)
+    who = player(f"mcts:{leaf_name or BEST},{limits}{options and ','}{options}", game)
     assert isinstance(who, MctsPlayer)
     return who.search
 
@@ -369,16 +320,14 @@ def units_of_leaf(game: Game, leaf_name: str) -> Units | None:
     """Returns what the values of a leaf, named as in `make_search`, mean to people; None where that is not known."""
     from leafwise.models.units import units_of
 
-    with one_line_errors():
-        return units_of(game, leaf_name)
+    return units_of(game, leaf_name)
 
 
 def why_no_units(game: Game, leaf_name: str) -> str:
     """Returns a line that says why a measured network's values have no unit in this variant, "" where there is nothing to say."""
     from leafwise.models import units
 
-    with one_line_errors():
-        return units.why_no_units(game, leaf_name)
+    return units.why_no_units(game, leaf_name)
 
 
 def value_lines(result: Result, units: Units | None) -> list[str]:

@@ -8,6 +8,7 @@ from leafwise.cli import value_lines
 from leafwise.commands.solve import WORDS
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
 from leafwise.models.units import Units
 from leafwise.search import Search
@@ -20,7 +21,7 @@ def solver_of(game: Game) -> Solver | None:
     """Returns the exact solver of a game; None if it has none, or none for this variant."""
     try:
         return exact_solver(game)
-    except ValueError:
+    except UserError:
         return None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from leafwise.analysis import Analyst, Judged, judged, loss_text, lost, seen
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.pictures.canvas import Canvas
 from leafwise.envs.core.play.gamefile import GameRecord
 from leafwise.models.units import PLAIN, Units, written
@@ -84,7 +85,7 @@ def review(record: GameRecord, analyst: Analyst) -> Review:
     """Searches every decision of a game; raises ValueError for a game without any."""
     moments = [Moment(one, worth_of(one, analyst.units), one.step.before.points) for one in judged(record, analyst)]
     if not moments:
-        raise ValueError("expected a game with a decision to review, got none")
+        raise UserError("expected a game with a decision to review, got none")
     depth = max(moment.one.result.depth for moment in moments)
     return Review(record, analyst.units, analyst.search.evaluator.name, depth, tuple(moments), analyst.no_units)
 

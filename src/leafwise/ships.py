@@ -19,9 +19,9 @@ from typing import Annotated, Any
 
 import tyro
 
-from leafwise.cli import one_line_errors
 from leafwise.envs.core.commandline import one_line
 from leafwise.envs.core.contract.options import read_text
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,
@@ -134,10 +134,9 @@ class Gallery(Common):
 
 
 def run(command: str, arguments: list[str]) -> int:
-    """Runs a command; returns 0, 1 if a ship is not valid. Wrong input is one line and status 2."""
+    """Runs a command; returns 0, 1 if a ship is not valid. Raises ValueError for wrong input."""
     kind, work = COMMANDS[command]
-    with one_line_errors():
-        return work(parse(kind, command, arguments))
+    return work(parse(kind, command, arguments))
 
 
 def gen(options: Gen) -> int:
@@ -165,7 +164,7 @@ def built(options: Gen, parameters: Parameters) -> Ship:
     from leafwise.training.starship.builders import builder
 
     if options.story or options.strict:
-        raise ValueError("expected --builder without --story and --strict")
+        raise UserError("expected --builder without --story and --strict")
     place = game("starship", parameters=parameters, targets=options.targets, hull=options.hull or "")
     row = builder(options.builder, place)(options.seed).row
     return reported(row, place.tables().ship, parameters, options.seed)
@@ -176,7 +175,7 @@ def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
     from leafwise.envs.starship import draw
 
     if not 0.05 <= options.scale <= MOST_SCALE:
-        raise ValueError(f"expected --scale of 0.05 to {MOST_SCALE}, got {options.scale}")
+        raise UserError(f"expected --scale of 0.05 to {MOST_SCALE}, got {options.scale}")
 
     def told() -> list[tuple[str, Ship]]:
         return generator.stages(ship.seed, ship.attempt)
@@ -196,13 +195,13 @@ def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
 def checked(options: Check) -> int:
     """Checks ship files."""
     if not options.files:
-        raise ValueError("expected one ship file or more, got none")
+        raise UserError("expected one ship file or more, got none")
     status = 0
     for path in options.files:
         try:
             ship = read(path)
-        except ValueError as problem:
-            raise ValueError(f"{path}: {problem}") from None
+        except UserError as problem:
+            raise UserError(f"{path}: {problem}") from None
         broken = [str(fault) for fault in check(ship)]
         if ship.valid and not broken:
             print(f"{path}: ok")
@@ -238,12 +237,12 @@ def sheet(options: Gallery) -> int:
 
     seeds = seed_range(options.seeds)
     if not 1 <= options.columns <= MOST_PICTURED or not 0.05 <= options.scale <= 4:
-        raise ValueError(
+        raise UserError(
             f"expected --columns of 1 to {MOST_PICTURED} and --scale of 0.05 to 4, "
             f"got {options.columns} and {options.scale}"
         )
     if len(seeds) > MOST_PICTURED:
-        raise ValueError(f"expected at most {MOST_PICTURED} seeds for a gallery, got {len(seeds)}")
+        raise UserError(f"expected at most {MOST_PICTURED} seeds for a gallery, got {len(seeds)}")
     generator = Generator(options.chosen())
     ships = [generator.ship(seed) for seed in seeds]
     write_bytes(draw.png_bytes(draw.gallery(ships, options.columns, options.scale)), options.png)
@@ -272,7 +271,7 @@ def parse(kind: Any, command: str, arguments: list[str]) -> Any:
     except SystemExit as end:
         if not end.code:
             raise
-        raise ValueError(f"{one_line(said.getvalue())} (see {PROGRAM} {command} --help)") from None
+        raise UserError(f"{one_line(said.getvalue())} (see {PROGRAM} {command} --help)") from None
 
 
 def renamed(arguments: list[str]) -> list[str]:
@@ -295,11 +294,11 @@ def base(arguments: Sequence[str]) -> Parameters:
     try:
         known, _ = first.parse_known_args(list(arguments))
     except argparse.ArgumentError as problem:
-        raise ValueError(str(problem)) from None
+        raise UserError(str(problem)) from None
     if known.config is None:
         return preset(known.preset or "classic")
     if known.preset is not None:
-        raise ValueError("expected --preset or --config, got both: the file names its preset")
+        raise UserError("expected --preset or --config, got both: the file names its preset")
     return from_toml(read_text(known.config))
 
 
@@ -308,7 +307,7 @@ def seed_range(text: str) -> range:
     first, _, end = text.partition(":")
     if re.fullmatch("[0-9]{1,19}:[0-9]{1,19}", text) and int(first) < int(end) < 1 << 63:
         return range(int(first), int(end))
-    raise ValueError(f"expected --seeds FIRST:END with FIRST below END, for instance 0:1000, got {text[:60]!r}")
+    raise UserError(f"expected --seeds FIRST:END with FIRST below END, for instance 0:1000, got {text[:60]!r}")
 
 
 def _shown(value: Any) -> str:

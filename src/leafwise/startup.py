@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from leafwise.envs.core.errors import UserError
+
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
@@ -72,7 +74,7 @@ def processor_seconds(arguments: tuple[str, ...], environment: Mapping[str, str]
     try:
         import resource
     except ModuleNotFoundError:
-        raise ValueError("expected a system that tells the processor time of processes, got Windows") from None
+        raise UserError("expected a system that tells the processor time of processes, got Windows") from None
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     quiet = subprocess.DEVNULL
     subprocess.run([sys.executable, *arguments], env=environment, stdout=quiet, stderr=quiet, check=False)

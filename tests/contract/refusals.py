@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 
 ODD = [
     "",
@@ -26,15 +27,15 @@ HUGE = ["9" * 5000, "1 " * 20_000, "/" * 5000, "a=b " * 5000, "(" * 5000]
 
 
 def assert_one_clear_line(game: Game, text: str) -> None:
-    """Checks that a text is read, or refused with a ValueError of one short line in the game's name."""
+    """Checks that a text is read, or refused with a UserError of one short line in the game's name."""
     try:
         state = game.parse(text)
-    except ValueError as problem:
+    except UserError as problem:
         refused = problem
     else:
         assert game.parse(str(state)) == state
         return
-    assert type(refused) is ValueError  # a UnicodeError would be one too
+    assert type(refused) is UserError  # others are defects
     message = str(refused)
     assert message.startswith(f"{game.name}: ")
     assert "expected" in message

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from leafwise import experiments
+from leafwise.envs.core.errors import UserError
 from leafwise.experiments.study import (
     Results,
     Study,
@@ -100,11 +101,13 @@ def test_missing_data_is_one_line(
 
 def test_a_command_says_what_is_wrong_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     def broken(config: Config) -> None:
-        raise {1: ValueError("expected 2, got 1"), 3: KeyboardInterrupt()}[config.n]
+        raise {1: UserError("expected 2, got 1"), 3: KeyboardInterrupt(), 4: ValueError("a defect")}[config.n]
 
     assert command(Config, broken)(["--n", "1"]) == 2
     assert command(Config, broken)(["--n", "3"]) == 130
     assert capsys.readouterr().err == "error: expected 2, got 1\nstopped; the same command goes on\n"
+    with pytest.raises(ValueError, match="a defect"):
+        command(Config, broken)(["--n", "4"])
     assert command(Config, lambda config: None)([]) == 0
 
 

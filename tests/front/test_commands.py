@@ -129,7 +129,7 @@ def test_an_impossible_position_is_refused(shell: Shell, words: tuple[str, ...])
     [
         (("--options", "thread=2"), "expected options among depth, seconds, pruning, table_mb, star2,"),
         (("--options", "threads=two"), "expected a number for threads, got 'two'"),
-        (("--options", "threads=0"), "expected 1 to 256 threads, got 0"),
+        (("--options", "threads=0"), "expected threads of 1 to 256, got 0"),
         (("--options", "batched=yes"), "expected 0 or 1 for batched, got 'yes'"),
         (
             ("--options", "batched=1,pruning=1"),

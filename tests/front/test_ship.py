@@ -5,7 +5,7 @@ import json
 import pytest
 from PIL import Image
 
-from leafwise.commands import ship
+from leafwise.__main__ import run
 from leafwise.envs.starship import generate, read, write
 
 
@@ -94,7 +94,7 @@ def test_stats_and_gallery(tmp_path, capsys):
 def main(arguments: list[str]) -> int | str | None:
     """Returns the status of the command."""
     try:
-        return ship.main(arguments)
+        return run(["ship", *arguments])
     except SystemExit as exit:
         return exit.code
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import leafwise
+from leafwise.__main__ import run
 from leafwise.commands import solve
 from leafwise.commands.solve import main, read_position
 from leafwise.envs.trilobite.solver import Solver
@@ -95,9 +96,7 @@ def test_wrong_input_gets_one_line(
     arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
+    assert run(["solve", *arguments]) == 2
     said = capsys.readouterr().err
     assert problem in said
     assert said.count("\n") == 1
@@ -114,9 +113,7 @@ def test_an_empty_standard_input_asks_for_the_start(
 def test_a_bad_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "positions.txt"
     path.write_bytes(b"1\n2\nx\n3\n\xff\n")
-    with pytest.raises(SystemExit) as ended:
-        main(["trilobite", "--file", str(path)])
-    assert ended.value.code == 2
+    assert run(["solve", "trilobite", "--file", str(path)]) == 2
     out, err = capsys.readouterr()
     told = [json.loads(line) for line in out.splitlines()]
     wrong = "line 3: trilobite: expected an action among 1, 2, 3, got 'x' as move 1 of 'x'"

@@ -192,7 +192,7 @@ def test_files_that_hold_no_model_are_refused(tmp_path: Path) -> None:
         refused(tmp_path / "p.zip", "^expected a PPO, A2C, .* of Stable-Baselines3 in '.*p.zip', got ")
     RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu").save(tmp_path / "r.zip")
     with pytest.warns(UserWarning, match=LOADING):
-        refused(tmp_path / "r.zip", "got ValueError: a policy RecurrentActorCriticPolicy$")
+        refused(tmp_path / "r.zip", "got a policy RecurrentActorCriticPolicy$")
     with pytest.raises(ValueError, match=r"one of Stable-Baselines3 is a leaf by leafwise.leaf\(game, "):
         leafwise.load(tmp_path / "text.zip")
     for text in ("sb3:", "sb3:model", "sb3:m.zip,depth=2"):

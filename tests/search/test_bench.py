@@ -92,7 +92,7 @@ def test_the_measured_depth_keeps_the_plain_search_short():
 
 def test_a_search_says_what_it_expects():
     score = THREES.score("rows")
-    with pytest.raises(ValueError, match=r"expected a width of at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"expected width of 1 to 2\*\*62, got 0"):
         Search(THREES, score, width=0)
     with pytest.raises(ValueError, match=r"expected nodes of 0 to 1,000,000,000,000,000, got -1"):
         Search(THREES, score, nodes=-1)
@@ -100,7 +100,7 @@ def test_a_search_says_what_it_expects():
         Search(THREES, score, cutoff=0.1, nodes=5)
     with pytest.raises(ValueError, match=r"expected an ordering among table, values, killers, got 'luck'"):
         Search(THREES, score, ordering=("luck",))
-    with pytest.raises(ValueError, match=r"expected table_mb of 0 to 65536, got -1"):
+    with pytest.raises(ValueError, match=r"expected table_mb of 0 to 65,536, got -1"):
         Search(THREES, score, table_mb=-1)
     with pytest.raises(ValueError, match=r"player .*: expected 0 or 1 for pruning, got 'yes'"):
         player("search:rows,pruning=yes", THREES)

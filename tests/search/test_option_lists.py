@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from games import dice
-from leafwise.envs.core.contract.options import texts_of
+from leafwise.envs.core.contract.options import texts_of, types_of
+from leafwise.envs.core.ranges import OneOf, Range, check_fields, limits_of
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts.options import MctsOptions
@@ -37,8 +38,9 @@ def shown(value: object) -> str:
 @KINDS
 def test_the_signature_and_the_dataclass_are_one_list(kind: type, options: Any) -> None:
     given = list(inspect.signature(kind).parameters.values())[2:]
+    types = types_of(options)
     assert [(one.name, one.annotation, one.default) for one in given] == [
-        (one.name, one.type, one.default) for one in fields(options)
+        (one.name, types[one.name], one.default) for one in fields(options)
     ]
 
 
@@ -60,20 +62,20 @@ def test_the_class_names_the_options_that_change_values() -> None:
 
 @KINDS
 def test_every_option_has_a_docstring_a_range_and_a_default_in_it(kind: type, options: Any) -> None:
-    texts = summaries(options)
+    texts, types, limits = summaries(options), types_of(options), limits_of(options)
     for one in fields(options):
         assert texts[one.name][0].isupper(), one.name
         assert texts[one.name][-1] == "."
-        if one.type.partition(" ")[0] in ("int", "float"):
-            least, most = one.metadata["range"]
-            assert one.metadata["expected"]
-            assert least < most
-            assert one.default is None or least <= one.default <= most
-            for value in (least, most):
-                if abs(value) < float("inf"):
-                    assert getattr(options(**{one.name: value}).in_range("x"), one.name) == value
-        if one.metadata["among"] and isinstance(one.default, str):
-            assert one.default in one.metadata["among"]
+        limit = limits.get(one.name)
+        if types[one.name].partition(" ")[0] in ("int", "float"):
+            assert isinstance(limit, Range)
+            assert limit.low < limit.high
+            assert one.default is None or one.default in limit
+            for value in (limit.low, limit.high):
+                if value in limit and abs(value) < float("inf"):
+                    assert getattr(check_fields(options(**{one.name: value})), one.name) == value
+        elif isinstance(limit, OneOf):
+            assert one.default in limit
     assert options().resolved(dice.GAME, dice.GAME.score())
 
 

@@ -114,7 +114,7 @@ def test_the_first_problem_is_raised_and_ends_the_others():
 
 @pytest.mark.parametrize("threads", [0, 257, 1.5, True])
 def test_a_number_of_threads_is_expected(threads):
-    with pytest.raises(ValueError, match="expected 1 to 256 threads, got"):
+    with pytest.raises(ValueError, match="expected threads of 1 to 256, got"):
         Search(solitaire.GAME, solitaire.GAME.score(), 2, threads=threads)
 
 

@@ -108,6 +108,16 @@ def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, tmp_path
     assert found[0] == found[1] == found[2]
 
 
+def test_a_model_that_no_run_wrote_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = model_path("threes-small")
+    told = {name: value for name, value in load_tensors(source)[1].items() if name not in ("steps", "commit")}
+    save_tensors(tmp_path / "own.safetensors", load_tensors(source)[0], told)
+    assert publish.main(["--run", str(tmp_path / "own.safetensors"), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("expected what a run tells of its model, got no steps, commit\n")
+    assert said.count("\n") == 1
+
+
 def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--out", str(tmp_path)]
     for words, message in (

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.execution.executor import Executor, Shared
 from leafwise.training.execution.places import check_places
@@ -49,7 +50,7 @@ def check_actors(piece: int, staleness: int, processes: int, cluster: str) -> No
     """Raises ValueError for options of actors that do not fit."""
     check_places(processes, cluster)
     if not piece and (staleness or processes > 1 or cluster):
-        raise ValueError("expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream")
+        raise UserError("expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream")
 
 
 def key_of(seed: int, generation: int, piece: int) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.writing import write_named
 from leafwise.training.dataset.games import FINAL, Dataset
 from leafwise.training.dataset.minari_store import PREFIX, check_dataset, need, write_episodes
@@ -32,14 +33,14 @@ def check_file(name: str) -> None:
     path = Path(name)
     if path.suffix not in FORMATS:
         known = f"a file name that ends with {' or '.join(FORMATS)}, or {PREFIX}NAME-v0"
-        raise ValueError(f"expected {known}, got {name!r}")
+        raise UserError(f"expected {known}, got {name!r}")
     if path.suffix == ".parquet":
         need("pyarrow", name)
     if path.exists():
-        raise ValueError(f"expected a new file, got {name!r}, which is there")
+        raise UserError(f"expected a new file, got {name!r}, which is there")
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise ValueError(f"expected a file in a folder that can be written to, got {name!r}")
+        raise UserError(f"expected a file in a folder that can be written to, got {name!r}")
 
 
 def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
@@ -59,15 +60,15 @@ def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
 def read_dataset(path: str | os.PathLike[str]) -> Dataset:
     """Reads a file that `write_dataset` wrote; raises ValueError in one line for another."""
     if (name := os.fspath(path)).startswith(PREFIX):
-        raise ValueError(f"expected a file, got {name!r}: minari.load_dataset({name.removeprefix(PREFIX)!r}) reads it")
+        raise UserError(f"expected a file, got {name!r}: minari.load_dataset({name.removeprefix(PREFIX)!r}) reads it")
     file = Path(name)
     if not file.is_file():
-        raise ValueError(f"expected a dataset, found nothing at {str(path)!r}")
+        raise UserError(f"expected a dataset, found nothing at {str(path)!r}")
     try:
         return _from_parquet(file) if file.suffix == ".parquet" else _from_npz(file)
     except (ValueError, KeyError, TypeError, OSError, zipfile.BadZipFile) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise ValueError(f"expected a dataset of leafwise, got {str(path)!r}: {reason}") from None
+        raise UserError(f"expected a dataset of leafwise, got {str(path)!r}: {reason}") from None
 
 
 def _npz(dataset: Dataset) -> bytes:

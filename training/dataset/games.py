@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.models.players import player
 from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
@@ -77,16 +78,16 @@ def check(
 ) -> None:
     """Raises ValueError, saying what was expected, if `collect_dataset` cannot do this."""
     if not 1 <= games <= MOST_GAMES:
-        raise ValueError(f"dataset: expected 1 to {MOST_GAMES:,} games, got {games!r}")
+        raise UserError(f"dataset: expected 1 to {MOST_GAMES:,} games, got {games!r}")
     check_places(processes, cluster)
     if not 0 <= first_seed <= SELECTION_SEED - games:
-        raise ValueError(
+        raise UserError(
             f"dataset: expected seeds for training, 0 to {SELECTION_SEED - 1:,}, got {first_seed!r} to {first_seed + games - 1!r}"
         )
     if not 0 <= exploration <= 1:
-        raise ValueError(f"dataset: expected exploration, a share of random moves, of 0 to 1, got {exploration!r}")
+        raise UserError(f"dataset: expected exploration, a share of random moves, of 0 to 1, got {exploration!r}")
     if opponent and game.players == 1:
-        raise ValueError(f"dataset: expected no opponent in {game.name!r}, a game for one player, got {opponent!r}")
+        raise UserError(f"dataset: expected no opponent in {game.name!r}, a game for one player, got {opponent!r}")
     for name in (text, opponent):
         if name:
             player(name, game)
@@ -169,7 +170,7 @@ def play_piece(
         if decisions:  # the opponent may win before the player has a turn
             parts.append(arrays_of(observer, decisions, end, number))
     if not parts:
-        raise ValueError(f"dataset: expected a game in which {text!r} has a turn, got none of seeds from {first_seed}")
+        raise UserError(f"dataset: expected a game in which {text!r} has a turn, got none of seeds from {first_seed}")
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.options import SEAT_NAMES
 from leafwise.training.dataset.games import FINAL, OBSERVATIONS, Dataset
 
@@ -37,7 +38,7 @@ def need(package: str, name: str) -> None:
     """Raises ValueError if a package is missing that the dataset of this name needs."""
     if importlib.util.find_spec(package) is None:
         how = "pip install 'leafwise[data]'; without it, a name that ends with .npz"
-        raise ValueError(f"expected {package} for {name!r}, {how}")
+        raise UserError(f"expected {package} for {name!r}, {how}")
 
 
 def check_dataset(name: str) -> Path:
@@ -52,14 +53,12 @@ def check_dataset(name: str) -> Path:
         parse_dataset_id(dataset_id)
     except (ValueError, TypeError):  # TypeError: no version
         form = f"{PREFIX}NAME-v0 or {PREFIX}NAMESPACE/NAME-v0 (letters, digits, - and _; two or more in a namespace)"
-        raise ValueError(f"expected {form}, got {name!r}") from None
+        raise UserError(f"expected {form}, got {name!r}") from None
     root, folder = get_dataset_path(), get_dataset_path(dataset_id)
     if folder.exists():
-        raise ValueError(f"expected a new dataset, got {name!r}, which is there: {str(folder)!r}")
+        raise UserError(f"expected a new dataset, got {name!r}, which is there: {str(folder)!r}")
     if not os.access(root, os.W_OK):
-        raise ValueError(
-            f"expected a folder of Minari that can be written to, got {str(root)!r} (MINARI_DATASETS_PATH)"
-        )
+        raise UserError(f"expected a folder of Minari that can be written to, got {str(root)!r} (MINARI_DATASETS_PATH)")
     return folder
 
 

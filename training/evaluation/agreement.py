@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import Solver, exact_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.training.execution.executor import Executor, Here
@@ -110,7 +111,7 @@ def has_solver(game: Game) -> bool:
     """Whether the room has an exact solver, and it takes this variant."""
     try:
         exact_solver(game, TABLE_MB)
-    except ValueError:
+    except UserError:
         return False
     return True
 

@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.features import cell_values
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.envs.core.writing import is_stream
@@ -179,14 +180,14 @@ def check(
     check_places(processes, cluster)
     if (opponent is None) != (game.players == 1):
         expected = "no opponent" if game.players == 1 else "an opponent"
-        raise ValueError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
+        raise UserError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
     if games % game.players:
-        raise ValueError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
+        raise UserError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
     if opponent is None and plies:
-        raise ValueError(f"evaluate: expected no plies in {game.name!r}, a game for one player, got {plies!r}")
+        raise UserError(f"evaluate: expected no plies in {game.name!r}, a game for one player, got {plies!r}")
     for name in (text, opponent):
         if name is not None and dealt(player(name, game), first_seed) is not None and keep:
-            raise ValueError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
+            raise UserError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
     if opponent is not None:
         found_openings(game, 1, plies_of(game, plies), first_seed)
     kept_games(game, text, opponent, plies, keep, file, resume)
@@ -361,10 +362,10 @@ def ready(
     tournament.opening(0)
     check_places(processes, cluster)
     if not 0 < seconds <= MOST_SECONDS:
-        raise ValueError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
+        raise UserError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
     if file is not None and file.exists() and not is_stream(file):
         if not resume:
-            raise ValueError(f"arena: expected a new file, or to resume, got {str(file)!r}, which is there")
+            raise UserError(f"arena: expected a new file, or to resume, got {str(file)!r}, which is there")
         tournament.resume(file)
     if isinstance(players, Mapping):
         return tournament, players

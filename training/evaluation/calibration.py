@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.softmax import LARGEST, logistic_of
 from leafwise.models.sparse import SparseNetwork
 
@@ -92,7 +93,7 @@ def scaling(
     ValueError where all outcomes are the same, or all chances.
     """
     if not 0 < outcomes.mean() < 1:
-        raise ValueError(f"calibration: expected games won and games lost, got a share of {outcomes.mean():g} won")
+        raise UserError(f"calibration: expected games won and games lost, got a share of {outcomes.mean():g} won")
     no_line = ValueError(
         f"calibration: expected chances that differ, got {len(values)} that no line through log odds fits"
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import is_stream, write_named
 
@@ -77,17 +78,17 @@ class KeptGames:
         if file is None or not file.exists() or is_stream(file):
             return
         if not resume:
-            raise ValueError(f"evaluate: expected a new file, or to resume, got {str(file)!r}, which is there")
+            raise UserError(f"evaluate: expected a new file, or to resume, got {str(file)!r}, which is there")
         try:
             old = json.loads(read_text(file))
             self.batches = {
                 int(seed): [Figures.of_json(one) for one in batch] for seed, batch in old["batches"].items()
             }
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
-            raise ValueError(f"expected the games of an evaluation, got {str(file)!r}: {problem!s:.120}") from None
+            raise UserError(f"expected the games of an evaluation, got {str(file)!r}: {problem!s:.120}") from None
         for name, expected in self.about.items():
             if old.get(name) != expected:
-                raise ValueError(f"{str(file)!r}: expected {name} {expected!r}, got {old.get(name)!r:.120}")
+                raise UserError(f"{str(file)!r}: expected {name} {expected!r}, got {old.get(name)!r:.120}")
 
     def has(self, seed: int, games: int) -> bool:
         """Whether so many games of the batch that begins with a seed are there."""

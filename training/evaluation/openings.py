@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, copy_row
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u64
+from leafwise.envs.core.errors import UserError
 
 OPENING, CHANCE, PLAYER = 1, 2, 3
 """What the random numbers of a seed are for; each has a stream of its own."""
@@ -39,7 +40,7 @@ def plies_of(game: Game, plies: int | None) -> int:
     if plies is None:
         return 0 if game.max_stages else PLIES
     if not 0 <= plies <= MOST_PLIES:
-        raise ValueError(f"expected openings of 0 to {MOST_PLIES} plies, got {plies!r}")
+        raise UserError(f"expected openings of 0 to {MOST_PLIES} plies, got {plies!r}")
     return plies
 
 
@@ -73,7 +74,7 @@ def openings(game: Game, count: int, plies: int, seed: int) -> list[State]:
         if key is not None:
             seen.add(key(state))
     if not found:
-        raise ValueError(f"{game.name}: expected openings that leave something to play, got {plies} plies")
+        raise UserError(f"{game.name}: expected openings that leave something to play, got {plies} plies")
     return found
 
 

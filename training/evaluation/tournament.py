@@ -14,6 +14,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import write_named
 from leafwise.training.evaluation.elo import Ratings, Unit, rate
@@ -31,9 +32,9 @@ MOST_GAMES, MOST_SEED = 10**7, 2**62
 def check_amounts(games: int, seed: int) -> None:
     """Raises ValueError for more games, or greater seeds, than there can be."""
     if not 1 <= games <= MOST_GAMES:
-        raise ValueError(f"expected 1 to {MOST_GAMES:,} games, got {games!r}")
+        raise UserError(f"expected 1 to {MOST_GAMES:,} games, got {games!r}")
     if not 0 <= seed <= MOST_SEED:
-        raise ValueError(f"expected a first seed of 0 to 2**62, got {seed!r}")
+        raise UserError(f"expected a first seed of 0 to 2**62, got {seed!r}")
 
 
 @dataclass(frozen=True)
@@ -239,14 +240,14 @@ class Tournament:
     def resume(self, path: Path) -> None:
         """Takes over the games of a file; raises ValueError, saying what was expected, if they are not of this round robin."""
 
-        def refuse(what: str, expected: object, got: object) -> ValueError:
-            return ValueError(f"arena file {str(path)!r}: expected {what} {expected!r}, got {got!r}")
+        def refuse(what: str, expected: object, got: object) -> UserError:
+            return UserError(f"arena file {str(path)!r}: expected {what} {expected!r}, got {got!r}")
 
         try:
             old = json.loads(read_text(path))
             games = [Played(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in old["played"]]
         except (ValueError, KeyError, TypeError) as problem:
-            raise ValueError(f"expected an arena's file, got {str(path)!r}: {problem}") from None
+            raise UserError(f"expected an arena's file, got {str(path)!r}: {problem}") from None
         for name, expected in self.settings().items():
             if old.get(name) != expected:
                 raise refuse(name, expected, old.get(name))
@@ -274,13 +275,13 @@ def plan(
     `openings` default to one per two games, `plies` to 4, or 0 in games of chance.
     """
     if game.players != 2:
-        raise ValueError(f"arena: expected a game for two players, got {game.name!r}")
+        raise UserError(f"arena: expected a game for two players, got {game.name!r}")
     if len(players) < 2 or len(set(players)) != len(players):
-        raise ValueError(f"arena: expected at least two players, all different, got {', '.join(players) or 'none'}")
+        raise UserError(f"arena: expected at least two players, all different, got {', '.join(players) or 'none'}")
     check_amounts(games, seed)
     if games % 2:
-        raise ValueError(f"arena: expected an even number of games, each opening from both seats, got {games!r}")
+        raise UserError(f"arena: expected an even number of games, each opening from both seats, got {games!r}")
     openings = games // 2 if openings is None else openings
     if not 1 <= openings <= games // 2:
-        raise ValueError(f"arena: expected 1 to {games // 2} openings for {games} games, got {openings!r}")
+        raise UserError(f"arena: expected 1 to {games // 2} openings for {games} games, got {openings!r}")
     return Tournament(game, tuple(players), games, openings, plies_of(game, plies), seed)

@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Protocol, Self, TypeVar
 
+from leafwise.envs.core.errors import UserError
+
 P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -27,11 +29,11 @@ KEPT = 8
 """Results for each piece that is worked on that may wait for an earlier one, where they are wanted in order."""
 
 
-class Unfit(ValueError):
+class Unfit(UserError):
     """There is no such cluster, or what runs on a machine of it is not what runs here."""
 
 
-class Lost(RuntimeError):
+class Lost(UserError, RuntimeError):
     """A piece of work whose process ended again and again."""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+from leafwise.envs.core.errors import UserError
 from leafwise.training.execution.executor import Unfit
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -68,7 +69,7 @@ def take_games(added: str, where: str) -> None:
     for told in json.loads(added).values():
         try:
             module_name(told["source"])
-        except ValueError as problem:
+        except UserError as problem:
             raise Unfit(f"{problem}, on {where}") from None
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import re
 from collections.abc import Callable
 
+from leafwise.envs.core.errors import UserError
 from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Here, P, R
 
 MOST_PROCESSES = 1024
@@ -16,15 +17,15 @@ ADDRESS = re.compile(r"[\w.-]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 def check_places(processes: int, cluster: str) -> None:
     """Raises ValueError for a number of processes, or a cluster, that there cannot be."""
     if not 1 <= processes <= MOST_PROCESSES:
-        raise ValueError(f"expected 1 to {MOST_PROCESSES:,} processes, got {processes!r}")
+        raise UserError(f"expected 1 to {MOST_PROCESSES:,} processes, got {processes!r}")
     if not cluster:
         return
     if cluster not in (AUTO, LOCAL) and not ADDRESS.fullmatch(cluster):
-        raise ValueError(f"expected a cluster {AUTO}, {LOCAL} or HOST:PORT, got {cluster!r}")
+        raise UserError(f"expected a cluster {AUTO}, {LOCAL} or HOST:PORT, got {cluster!r}")
     if cluster != LOCAL and processes > 1:
-        raise ValueError(f"expected processes of this machine or a cluster that runs, got {processes} and {cluster!r}")
+        raise UserError(f"expected processes of this machine or a cluster that runs, got {processes} and {cluster!r}")
     if importlib.util.find_spec("ray") is None:
-        raise ValueError("expected the cluster extra, pip install 'leafwise[cluster]'; ray not found")
+        raise UserError("expected the cluster extra, pip install 'leafwise[cluster]'; ray not found")
 
 
 def executor_for(work: Callable[[P], R], processes: int = 1, cluster: str = "", pieces: int = 0) -> Executor[P, R]:

@@ -17,6 +17,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, va
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import new_stream, uniform
+from leafwise.envs.core.errors import UserError
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.noise import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
@@ -110,7 +111,7 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`); raises ValueError for a leaf
     without a policy."""
     if evaluator.policy is None:
-        raise ValueError(f"games by tree search: expected a leaf with a policy, got {evaluator.name!r}")
+        raise UserError(f"games by tree search: expected a leaf with a policy, got {evaluator.name!r}")
     return _compiled(game.with_defaults, compiled_mcts(game, evaluator))
 
 

@@ -13,6 +13,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.kernels.playing import forget, make_best_action, make_open_game, new_table, searches
@@ -67,7 +68,7 @@ def play_valued(
         stoppable(partial(run, table, keys, depth, plies, values, players, returns, ends, T), T.stop)
         n = int(ends[len(keys) - 1])
         if n > len(values):
-            raise ValueError(f"{game.name}: expected games of at most {ROOM:,} decisions, got {n:,} in {len(keys)}")
+            raise UserError(f"{game.name}: expected games of at most {ROOM:,} decisions, got {n:,} in {len(keys)}")
         number = np.repeat(np.arange(len(keys)), np.diff(ends[: len(keys)], prepend=0))
         kept = (np.arange(n) + begin) % every == 0
         signs = np.where(players[:n] == 1, -1.0, 1.0)

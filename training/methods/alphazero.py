@@ -21,11 +21,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
 from leafwise.models.sparse import BOUND, SparseNetwork
@@ -47,55 +49,50 @@ if TYPE_CHECKING:
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method alphazero`."""
 
-    total_steps: int = 100
+    total_steps: Annotated[int, Range(1, 1e13)] = 100
     """Length of the run, in iterations."""
-    positions: int = 10_000
+    positions: Annotated[int, Range(100, 1e8)] = 10_000
     """Positions recorded in an iteration, or some more: games are recorded whole."""
-    buffer_size: int = 200_000
+    buffer_size: Annotated[int, Range(100, 1e8)] = 200_000
     """Last positions that are learned from."""
-    learning_starts: int = 0
+    learning_starts: Annotated[int, Range(0, 1e8)] = 0
     """Positions recorded before learning begins."""
-    passes: float = 4.0
+    passes: Annotated[float, Range(0.01, 1000)] = 4.0
     """How often a new position is learned from in its iteration's training, on average over the replay."""
-    batch_size: int = 1024
+    batch_size: Annotated[int, Range(1, 1e6)] = 1024
     """Positions in a batch."""
-    learning_rate: float = 0.004
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
     """Highest learning rate of the first iteration's cycle (Adam)."""
-    final_learning_rate: float = 0.0004
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
     """The same for the last iteration; geometric in between."""
     hidden: tuple[int, ...] = (64, 32)
     """Outputs of the layers between what the network sees and its value and policy, multiples of 4."""
-    policy_weight: float = 1.0
+    policy_weight: Annotated[float, Range(0, 1000)] = 1.0
     """What the policy's cross-entropy counts beside the value's."""
     init_from: str = ""
     """Model whose weights training starts from: a run folder or a file of this method (default: random ones)."""
-    simulations: int = 100
+    simulations: Annotated[int, Range(2, 1e6)] = 100
     """Simulations a decision, beside those that the tree still knows from the decision before."""
-    puct: float = 1.25
+    puct: Annotated[float, Range(0, 100)] = 1.25
     """Exploration: PUCT's constant."""
-    noise: float = 0.25
+    noise: Share = 0.25
     """Share of Dirichlet noise in the prior of a root."""
-    concentration: float = 10.0
+    concentration: Annotated[float, Range(0.01, 10000)] = 10.0
     """What the parameters of that noise add up to: each is this by the number of legal actions."""
-    sampled: int = 8
+    sampled: Annotated[int, Range(0, 1e6)] = 8
     """Decisions of a game, after its opening, in which actions are drawn by their simulations; then most simulations win."""
-    td_lambda: float = 1.0
+    td_lambda: Share = 1.0
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
-    plies: int = 4
+    plies: Annotated[int, Range(0, 200)] = 4
     """Most random actions at the beginning of a game, in matches too."""
-    piece: int = 1000
+    piece: Annotated[int, Range(1, 1e8)] = 1000
     """Positions, at least, that are played as one piece of work, from a seed of its own."""
-    match_simulations: int = 0
+    match_simulations: Annotated[int, Range(0, 1e6)] = 0
     """Simulations a decision in matches (0: those of the games)."""
-    evaluate_every: int = 5
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 5
     """Iterations from one match against the best network to the next; the last iteration has one too."""
 
 
-RANGES: dict[str, tuple[float, float]] = {
-    "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "policy_weight": (0, 1000),
-    "simulations": (2, 1e6), "puct": (0, 100), "noise": (0, 1), "concentration": (0.01, 1e4), "sampled": (0, 1e6),
-    "match_simulations": (0, 1e6), "piece": (1, 1e8), "staleness": (0, 100),
-}  # fmt: skip
 KEPT = ("rows", "targets", "policies")
 """What the replay holds of positions."""
 
@@ -107,10 +104,10 @@ class AlphaZero(GatedLearner):
     done = 0
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config, RANGES)
+        super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         if self.game.players != 2:
-            raise ValueError(f"alphazero: expected a game for two players, got {self.game.name!r}")
+            raise UserError(f"alphazero: expected a game for two players, got {self.game.name!r}")
         self.module = self.fresh()
         self.start = origin(config.init_from) if config.init_from else {}
         self.newest = self.module.export()
@@ -137,7 +134,7 @@ class AlphaZero(GatedLearner):
         network = load_sparse(model_path(config.init_from), self.game)
         if network.head != "policy" or network.hidden != config.hidden:
             told = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
-            raise ValueError(f"expected --init-from with the head policy and --hidden as given, got {told}")
+            raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
         return SparseModule(network)
 
     def seen(self) -> str:

@@ -18,11 +18,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
@@ -46,37 +48,37 @@ from leafwise.training.runs.options import accepts
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn` in games without cells; --game GAME --help tells those of others."""
 
-    total_steps: int = 2_000_000
+    total_steps: Annotated[int, Range(1, 1e13)] = 2_000_000
     """Length of the run, in decisions played."""
-    envs: int = 256
+    envs: Annotated[int, Range(1, 100000)] = 256
     """Games played side by side."""
-    buffer_size: int = 200_000
+    buffer_size: Annotated[int, Range(100, 1e8)] = 200_000
     """Last decisions that are learned from."""
-    batch_size: int = 1024
+    batch_size: Annotated[int, Range(1, 1e6)] = 1024
     """Decisions in a batch."""
-    train_every: int = 1024
+    train_every: Annotated[int, Range(1, 1e6)] = 1024
     """Decisions played between two batches."""
-    learning_starts: int = 10_000
+    learning_starts: Annotated[int, Range(0, 1e8)] = 10_000
     """Decisions played before learning begins."""
-    target_every: int = 50
+    target_every: Annotated[int, Range(1, 1e6)] = 50
     """Batches between two copies of the network to the target network."""
-    tau: float = 0.0
+    tau: Share = 0.0
     """Share of the network that the target network takes over after every batch (0: a copy every --target-every batches)."""
-    learning_rate: float = 0.001
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.001
     """Learning rate at the start (Adam)."""
-    final_learning_rate: float = 0.0001
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0001
     """Learning rate at the end; linear in between."""
-    gamma: float = 1.0
+    gamma: Share = 1.0
     """Discount per decision; below 1 in games for one."""
-    scale: float = 1.0
+    scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
     """Return that counts as 1, in games for one."""
-    n_step: int = 1
+    n_step: Annotated[int, Range(1, 1000)] = 1
     """Decisions between one that is valued and the one whose value its target ends with."""
     cut: bool = True
     """Targets of several steps end before an action that was drawn at random."""
-    priority: float = 0.0
+    priority: Annotated[float, Range(0, 2)] = 0.0
     """Prioritised replay: exponent of a decision's last error in how often it is drawn (0: all alike; 0.6 in the paper)."""
-    importance: float = 0.4
+    importance: Share = 0.4
     """Exponent of the importance weights that make up for it, at the start; 1 at the end."""
     double: bool = True
     """The newest network chooses the action whose value the target network says."""
@@ -84,73 +86,65 @@ class Config(ActorOptions):
     """The last layer learns a state's value and every action's advantage."""
     head: Literal["max", "value"] = "max"
     """What the network says: the value of every action (max), or of the state, the actions being valued by what follows them."""
-    target_depth: int = 0
+    target_depth: Annotated[int, Range(0, 8)] = 0
     """Depth of the search with the target network that says what every action's value should be; 1: the mean over all outcomes
     of chance of the best value after it; 0: what was met in play, of the action that was played."""
-    rare: float = 0.0
+    rare: Share = 0.0
     """Searches value outcomes of chance less probable than this at once, by the leaf."""
-    nodes: int = 0
+    nodes: Annotated[int, Range(0, 1e9)] = 0
     """Most decisions that a search looks at (0: no limit)."""
     candidates: str = ""
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
     sees: str = OBSERVATION
     """What the network sees: features, another of the game's sets of sparse features, observation or features+observation."""
-    exploration: float = 1.0
+    exploration: Share = 1.0
     """Share of random actions at the start."""
-    final_exploration: float = 0.1
+    final_exploration: Share = 0.1
     """Share of random actions from some part of the run on; linear before."""
-    exploration_fraction: float = 0.5
+    exploration_fraction: Share = 0.5
     """That part."""
-    exploration_spread: float = 0.0
+    exploration_spread: Annotated[float, Range(0, 100)] = 0.0
     """Game i of k has the share of random actions to the power 1 + i / (k - 1) times this (0: all the same; 7 in the paper)."""
-    plies: int = 8
+    plies: Annotated[int, Range(0, 200)] = 8
     """Most random actions at the beginning of a game."""
     guide: str = ""
     """Whose searches play the first decisions: a score, or a model's name, run folder or file (default: the network's)."""
-    guided: int = 100_000
+    guided: Annotated[int, Range(0, 1e12)] = 100_000
     """Decisions played by the guide."""
-    guide_depth: int = 1
+    guide_depth: Annotated[int, Range(1, 8)] = 1
     """Depth of the guide's searches."""
-    credit: float = 0.0
+    credit: Share = 0.0
     """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in games for one."""
-    credited: float = 0.5
+    credited: Annotated[float, Range(1e-9, 1)] = 0.5
     """Part of the run over which that falls to 0."""
     hidden: tuple[int, ...] = (128, 64)
     """Outputs of the layers between what is seen and the values, multiples of 4."""
-    match_depth: int = 1
+    match_depth: Annotated[int, Range(1, 8)] = 1
     """Depth of the searches in matches."""
-    interval: int = 102_400
+    interval: Annotated[int, Range(1, 1e9)] = 102_400
     """Decisions between two log entries, and between two evaluations."""
-
-
-RANGES: dict[str, tuple[float, float]] = {
-    "buffer_size": (100, 1e8), "train_every": (1, 1e6), "target_every": (1, 1e6), "tau": (0, 1), "n_step": (1, 1000),
-    "priority": (0, 2), "importance": (0, 1), "target_depth": (0, 8), "rare": (0, 1), "nodes": (0, 1e9),
-    "exploration_fraction": (0, 1), "exploration_spread": (0, 100), "match_depth": (1, 8), "piece": (0, 1e8),
-    "staleness": (0, 100), "guided": (0, 1e12), "guide_depth": (1, 8), "credit": (0, 1), "credited": (1e-9, 1),
-}  # fmt: skip
 
 
 def check(config: Config, game: Any) -> None:
     """Raises ValueError for options that do not go together."""
     searched = config.head == "value" or config.target_depth > 0
     if searched and config.gamma != 1:
-        raise ValueError(f"expected --gamma 1 where searches give the targets, got {config.gamma!r}")
+        raise UserError(f"expected --gamma 1 where searches give the targets, got {config.gamma!r}")
     if config.head == "value" and config.dueling:
-        raise ValueError("expected --head max with --dueling, got value")
+        raise UserError("expected --head max with --dueling, got value")
     if config.head == "max" and config.target_depth and config.n_step > 1:
-        raise ValueError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
+        raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
     if config.sees not in seen_by(game):
-        raise ValueError(f"expected --sees among {', '.join(seen_by(game))}, got {config.sees!r}")
+        raise UserError(f"expected --sees among {', '.join(seen_by(game))}, got {config.sees!r}")
     if config.credit and game.players == 2:
-        raise ValueError(f"expected --credit in a game for one player, got {game.name!r}")
+        raise UserError(f"expected --credit in a game for one player, got {game.name!r}")
     seen = features_of(game, config.sees)
     if seen.stage != "decision" and (config.head == "max" or game.players == 2):
         wanted = "--sees observation, or --head value in a game for one"
-        raise ValueError(f"expected {wanted}, in {game.name}, whose features are of chance, got {config.sees!r}")
+        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {config.sees!r}")
     if config.head == "max" and seen.invariant:
         wanted = "--sees features+observation with --head max"
-        raise ValueError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
+        raise UserError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
 
 
 def head_of(config: Config, game: Any) -> str:
@@ -167,7 +161,7 @@ class QLearner(GatedLearner):
     def __init__(self, config: Config) -> None:
         from leafwise.training.qlearning.learning import Learning
 
-        super().__init__(config, RANGES)
+        super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         self.learning = Learning(self.game, config, head_of(config, self.game))

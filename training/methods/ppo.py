@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra, run_main
@@ -32,53 +34,47 @@ from leafwise.training.runs.options import accepts
 class Config(Options):
     """Options of `leafwise train GAME --method ppo`."""
 
-    total_steps: int = 1_000_000
+    total_steps: Annotated[int, Range(1, 1e13)] = 1_000_000
     """Length of the run, in decisions of the agent."""
-    envs: int = 1024
+    envs: Annotated[int, Range(1, 100000)] = 1024
     """Games played side by side."""
-    rollout: int = 16
+    rollout: Annotated[int, Range(1, 1e6)] = 16
     """Decisions in each game between two updates."""
     opponent: str = "self"
     """Opponent in games for two: self (the policy as it is now or was, its actions drawn), or any player's text; greedy and random
     are compiled into the environment's step too."""
-    newest: float = 0.5
+    newest: Share = 0.5
     """Share of the rollouts against the policy as it is now; the others are against one that won its match (--opponent self)."""
-    pool: int = 8
+    pool: Annotated[int, Range(1, 100)] = 8
     """Networks that won their matches last, and are kept as opponents."""
-    plies: int = 0
+    plies: Annotated[int, Range(0, 200)] = 0
     """Most random actions, of either player, at the beginning of the games that are learned from."""
     reward: str = "score"
     """Reward of the environment."""
-    scale: float = 1.0
+    scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
     """Return that counts as 1, in games for one."""
-    learning_rate: float = 0.002
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.002
     """Learning rate at the start (Adam)."""
-    final_learning_rate: float = 0.0001
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0001
     """Learning rate at the end; linear in between."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount per decision."""
-    gae_lambda: float = 0.95
+    gae_lambda: Share = 0.95
     """Lambda of generalised advantage estimation."""
-    epochs: int = 4
+    epochs: Annotated[int, Range(1, 1000)] = 4
     """Passes over each rollout."""
-    batch_size: int = 2048
+    batch_size: Annotated[int, Range(2, 1e6)] = 2048
     """Decisions in a batch."""
-    entropy: float = 0.01
+    entropy: Annotated[float, Range(0, 10)] = 0.01
     """Weight of the entropy bonus."""
     sees: str = OBSERVATION
     """What the network sees: observation, another of the game's sets of sparse features, or features+observation."""
     hidden: tuple[int, int] = (64, 32)
     """Outputs of the shared first layer, and of one more layer for policy and value each; multiples of 4."""
-    evaluate_every: int = 8
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 8
     """Updates between two evaluations."""
-    match_plies: int = 8
+    match_plies: Annotated[int, Range(0, 200)] = 8
     """Most random actions at the beginning of a match's games."""
-
-
-RANGES: dict[str, tuple[float, float]] = {
-    "rollout": (1, 1e6), "gae_lambda": (0, 1), "epochs": (1, 1000), "batch_size": (2, 1e6), "entropy": (0, 10),
-    "plies": (0, 200), "match_plies": (0, 200), "newest": (0, 1), "pool": (1, 100),
-}  # fmt: skip
 
 
 class MaskedPpo(GatedLearner):
@@ -90,10 +86,10 @@ class MaskedPpo(GatedLearner):
         from leafwise.training.networks.ppo import blank_network, exported, make_model
         from leafwise.training.networks.sb3 import PpoRun
 
-        super().__init__(config, RANGES)
+        super().__init__(config)
         if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
             wanted = "expected --sees features+observation: symmetric positions share these features"
-            raise ValueError(f"{wanted}, got {config.sees!r}")
+            raise UserError(f"{wanted}, got {config.sees!r}")
         two = self.game.players == 2
         self.blank, self.seated = (
             blank_network(self.game, config.hidden, config.sees, 1.0 if two else config.scale) for _ in range(2)

@@ -20,14 +20,16 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import labels_of
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
 from leafwise.models.players import player
 from leafwise.models.seen import FEATURES, OBSERVATION, features_of
@@ -58,21 +60,21 @@ if TYPE_CHECKING:
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method selfplay`."""
 
-    total_steps: int = 60
+    total_steps: Annotated[int, Range(1, 1e13)] = 60
     """Length of the run, in iterations."""
-    positions: int = 50_000
+    positions: Annotated[int, Range(100, 1e8)] = 50_000
     """Positions recorded in an iteration."""
-    buffer_size: int = 400_000
+    buffer_size: Annotated[int, Range(100, 1e8)] = 400_000
     """Last positions that are learned from."""
-    learning_starts: int = 0
+    learning_starts: Annotated[int, Range(0, 1e8)] = 0
     """Positions recorded before learning begins: few games teach a network that plays well (`--init-from`) more harm than good."""
-    passes: float = 4.0
+    passes: Annotated[float, Range(0.01, 1000)] = 4.0
     """How often a new position is learned from in its iteration's training, on average over the replay."""
-    batch_size: int = 2048
+    batch_size: Annotated[int, Range(1, 1e6)] = 2048
     """Positions in a batch."""
-    learning_rate: float = 0.004
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
     """Highest learning rate of the first iteration's cycle (Adam)."""
-    final_learning_rate: float = 0.0004
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
     """The same for the last iteration; geometric in between."""
     hidden: tuple[int, ...] = (32, 32)
     """Outputs of the layers between features and value, multiples of 4."""
@@ -80,20 +82,20 @@ class Config(ActorOptions):
     """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
     head: str = "value"
     """What the network says in games for two: value, one number, or wdl, the chances to win, draw and lose."""
-    depth: int = 1
+    depth: Annotated[int, Range(1, 8)] = 1
     """Depth of the search whose root values are learned."""
-    nodes: int = 0
+    nodes: Annotated[int, Range(0, 1e9)] = 0
     """Most decisions that a search looks at, as in players `search:LEAF,nodes=` (0: no limit); for games with turns of many
     actions."""
-    rare: float = 0.0
+    rare: Share = 0.0
     """Searches value outcomes of chance less probable than this at once, by the leaf."""
     candidates: str = ""
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
     guide: str = ""
     """Whose searches play the first iterations' games: a score, or a model as for --init-from (default: the network's)."""
-    guided: int = 1
+    guided: Annotated[int, Range(1, 1e6)] = 1
     """Iterations played by the guide."""
-    guide_depth: int = 0
+    guide_depth: Annotated[int, Range(0, 8)] = 0
     """Depth of the guide's searches (0: that of the others)."""
     guide_candidates: str = ""
     """Actions that the guide's searches consider (default: those of the others)."""
@@ -102,53 +104,45 @@ class Config(ActorOptions):
     gets twice the positions."""
     easy: tuple[str, ...] = ()
     """Easier variants that the first iterations are played in instead."""
-    eased: int = 2
+    eased: Annotated[int, Range(0, 1e6)] = 2
     """Iterations played in those; over as many more they give way to the others one by one."""
-    credit: float = 0.0
+    credit: Share = 0.0
     """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in games for one."""
-    credited: int = 20
+    credited: Annotated[int, Range(1, 1e6)] = 20
     """Iterations over which that falls to 0."""
     init_from: str = ""
     """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones); its layers
     may be narrower, and its head value where wdl is asked for."""
     replay_from: str = ""
     """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
-    td_lambda: float = 0.7
+    td_lambda: Share = 0.7
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
-    exploration: float = 0.1
+    exploration: Share = 0.1
     """Share of actions drawn at random."""
-    plies: int = 12
+    plies: Annotated[int, Range(0, 200)] = 12
     """Most random actions at the beginning of a game."""
-    even: float = 1.0
+    even: Share = 1.0
     """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
-    exact_nodes: int = 0
+    exact_nodes: Annotated[int, Range(0, 1e9)] = 0
     """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
-    repeats: int = 1
+    repeats: Annotated[int, Range(1, 100)] = 1
     """How often a position enters the replay whose target is more than 0.5 from what the newest network says of it."""
-    earlier: float = 0.2
+    earlier: Share = 0.2
     """Share of games in which an earlier best network plays one seat."""
-    pool: int = 8
+    pool: Annotated[int, Range(1, 100)] = 8
     """Earlier best networks that are kept as opponents."""
-    match_pairs: int = 2000
+    match_pairs: Annotated[int, Range(100, 1e6)] = 2000
     """Most pairs of games in a match against the best network."""
-    evaluate_every: int = 1
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 1
     """Iterations from one match against the best network to the next; the last iteration has one too."""
-    match_depth: int = 1
+    match_depth: Annotated[int, Range(1, 8)] = 1
     """Depth of the searches in matches, and against the reference players."""
-    match_from_start: float = 0.0
+    match_from_start: Share = 0.0
     """Share of the match's pairs of games that begin at the start, without random actions; in games of chance for two."""
     reference_players: tuple[str, ...] = ()
     """Players by name that every network meets; the first has Elo 0."""
-    reference_pairs: int = 25
+    reference_pairs: Annotated[int, Range(1, 10_000)] = 25
     """Pairs of games against each of them."""
-
-
-RANGES: dict[str, tuple[float, float]] = {
-    "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
-    "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
-    "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1),
-    "credited": (1, 1e6), "match_from_start": (0, 1), "repeats": (1, 100), "piece": (0, 1e8), "staleness": (0, 100),
-}  # fmt: skip
 
 
 class SelfPlay(ReplayLearner):
@@ -160,19 +154,19 @@ class SelfPlay(ReplayLearner):
     done = 0
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config, RANGES)
+        super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         self.solo = self.game.players == 1
         if self.solo and self.game.return_range != (0.0, 1.0):
-            raise ValueError(
+            raise UserError(
                 f"selfplay: expected a game for two players, or one that is won or lost, got {self.game.name!r}"
             )
         if not self.solo and (config.mix or config.easy):
-            raise ValueError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
+            raise UserError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
-            raise ValueError(f"expected --head value, or wdl in a game for two, got {config.head!r}")
+            raise UserError(f"expected --head value, or wdl in a game for two, got {config.head!r}")
         if config.match_from_start and (self.solo or not self.game.max_stages):
-            raise ValueError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
+            raise UserError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
         self.mix, self.easy = (
             {text: find_variant(config.game, text) for text in texts}
             for texts in (config.mix or (config.variant,), config.easy)

@@ -31,14 +31,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core import interrupts
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
+from leafwise.envs.core.ranges import Range, Share, check_fields
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.files import model_path, save_network
@@ -54,8 +56,8 @@ from leafwise.training.kernels.td import DEEPEST, FIXED, Trainer, kernels, new_t
 from leafwise.training.kernels.trajectories import FRESH_GAMES, GAMES, MOVES
 from leafwise.training.methods import selfplay
 from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin, run_main
-from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, accepts
+from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
+from leafwise.training.runs.options import RunOptions, accepts, flag_of
 from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
 
 AT_ONCE = 1 << 20
@@ -70,7 +72,7 @@ AT_ONCE = 1 << 20
 class Config(RunOptions):
     """Options of `leafwise train GAME --method td` in games with cells; --game GAME --help tells those of others."""
 
-    total_steps: int = 40_000_000
+    total_steps: Annotated[int, Range(1, 1e13)] = 40_000_000
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
     """Tuples of cells 0-9, a-z in the order of the room's cells, separated by blanks; with commas beyond 35: 0,1,40."""
@@ -82,42 +84,42 @@ class Config(RunOptions):
     """Highest cells, ascending, by what they show, at which the next copy of all tables takes over."""
     init_from: str = ""
     """Model to start from, with all or some of the tuples: run folder, file or shipped name (default: all weights 0)."""
-    pruned: int = 0
+    pruned: Annotated[int, Range(0, 1e12)] = 0
     """Entries that the model to start from does not look up in so many moves of its games are 0 and stay so (0: all are learned);
     with --coherence. Its file is the smaller."""
-    learning_rate: float = 0.25
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.25
     """Learning rate, shared out among the active weights."""
-    final_learning_rate: float = 0.0125
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0125
     """Learning rate at the end of the run."""
-    hold: float = 0.5
+    hold: Share = 0.5
     """Share of the run after which the rate begins to fall, geometrically."""
-    average: float = 0.0
+    average: Annotated[float, Range(0, 100)] = 0.0
     """Play and keep the mean of the tables over the run, entry t of the log with weight t**average; 0: the last ones."""
     coherence: bool = False
     """Temporal coherence: every weight has a rate of its own, at most the rate."""
-    td_lambda: float = 0.5
+    td_lambda: Share = 0.5
     """Lambda of TD(lambda)."""
     target: Literal["power", "score", "survival"] | None = None
     """What is learned: a potential to come, the score to come, or how many moves are to come (None: power, or score where that
     is not a sum over cells)."""
-    power: float = 0.7
+    power: Annotated[float, Range(0.001, 1)] = 0.7
     """Exponent of a cell's points in the potential that is learned (with the target power)."""
-    target_depth: int = 0
+    target_depth: Annotated[int, Range(0, DEEPEST)] = 0
     """Depth of the search that plays and gives the targets; 0: plays at depth 1, learns from the next state's value."""
-    optimism: float = 0.0
+    optimism: Annotated[float, Range(-1e09, 1e9)] = 0.0
     """What every state is worth before anything is learned, in potential."""
-    actors: int = 1
+    actors: Annotated[int, Range(1, 64)] = 1
     """Threads that play and learn over the same tables; more than 1 is not reproducible."""
-    restart: int = 100
+    restart: Annotated[int, Range(0, 1e9)] = 100
     """Trajectories longer than this are followed by one from their middle; 0: never."""
     carousel: str = ""
     """Highest cells, ascending, by what they show: instead, trajectories begin in turn at a start and where an earlier one first
     came to each of them."""
-    interval: int = 500_000
+    interval: Annotated[int, Range(1, 1e9)] = 500_000
     """Moves between two log entries."""
-    evaluate_every: int = 8
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 8
     """Log entries between two evaluations."""
-    evaluate_games: int = 200
+    evaluate_games: Annotated[int, Range(2, 100000)] = 200
     """Games per evaluation."""
 
 
@@ -126,18 +128,15 @@ class Config(RunOptions):
 class NetworkConfig(selfplay.Config):
     """Options of `leafwise train GAME --method td` in games without cells."""
 
-    td_lambda: float = 0.9
+    td_lambda: Share = 0.9
     """Lambda: 0 learns the network's value of the next position, 1 the outcome alone."""
 
 
 def check(config: Config) -> None:
     """Raises ValueError for an option out of range."""
-    check_ranges(config, {
-        "hold": (0, 1), "restart": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
-        "power": (1e-3, 1), "average": (0, 100), "pruned": (0, 1e12),
-    })  # fmt: skip
+    check_fields(config, shown=flag_of)
     if config.pruned and not (config.coherence and config.init_from):
-        raise ValueError("expected --coherence and --init-from with --pruned, got not both")
+        raise UserError("expected --coherence and --init-from with --pruned, got not both")
 
 
 def shape_of(config: Config, game: Game) -> Shape:
@@ -145,7 +144,7 @@ def shape_of(config: Config, game: Game) -> Shape:
     cells = features(game)
     named = dict(zip(cells.stage_words or cells.stages, cells.stages, strict=True))
     if config.valued is not None and config.valued not in named:
-        raise ValueError(f"expected --valued among {', '.join(named)}, got {config.valued!r}")
+        raise UserError(f"expected --valued among {', '.join(named)}, got {config.valued!r}")
     shape = Shape(
         tuples=parse_tuples(config.tuples),
         power={"power": config.power, "score": 1.0, "survival": 0.0}[
@@ -159,7 +158,7 @@ def shape_of(config: Config, game: Game) -> Shape:
     for name, table in shape.tables(game).items():
         if table.stage and shape.stage != table.stage:
             word = next(word for word, own in named.items() if own == table.stage)
-            raise ValueError(f"expected --small without {name}, or --valued {word}: elsewhere it is not known")
+            raise UserError(f"expected --small without {name}, or --valued {word}: elsewhere it is not known")
     return shape
 
 
@@ -167,10 +166,10 @@ def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, .
     """Returns the values of the cells that an option names; raises ValueError for one that there is not, or out of order."""
     words = getattr(config, option).split()
     if unknown := [word for word in words if word not in names[1:]]:
-        raise ValueError(f"expected --{option} among {', '.join(names[1:])}, got {unknown[0]!r}")
+        raise UserError(f"expected --{option} among {', '.join(names[1:])}, got {unknown[0]!r}")
     values = tuple(names.index(word) for word in words)
     if list(values) != sorted(set(values)):
-        raise ValueError(f"expected --{option} with cells ascending, got {getattr(config, option)!r}")
+        raise UserError(f"expected --{option} with cells ascending, got {getattr(config, option)!r}")
     return values
 
 
@@ -183,7 +182,7 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
     old, new = given.shape, network.shape
     alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
     if not alike or not set(old.tuples) <= set(new.tuples):
-        raise ValueError(f"expected --init-from with a model of {new} or of some of its tuples, got {old}")
+        raise UserError(f"expected --init-from with a model of {new} or of some of its tuples, got {old}")
     for copy in range(new.copies):
         tables = network.tables(copy)
         for name, table in given.tables(copy if old.copies > 1 else 0).items():

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import reset_options
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.networks.sparse import load_optimizer, load_parameters, optimizer_tensors, parameters
@@ -29,7 +30,7 @@ class Sb3VecEnv(VecEnv):
 
     def __init__(self, batch: GameVectorEnv) -> None:
         if batch.autoreset_mode is not AutoresetMode.SAME_STEP:
-            raise ValueError(f"expected a batch with autoreset_mode='SameStep', got {batch.autoreset_mode.value!r}")
+            raise UserError(f"expected a batch with autoreset_mode='SameStep', got {batch.autoreset_mode.value!r}")
         self.batch = batch
         super().__init__(batch.num_envs, batch.single_observation_space, batch.single_action_space)
 
@@ -84,9 +85,7 @@ class Sb3VecEnv(VecEnv):
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         """Sets an attribute of the whole batch; raises ValueError for some environments only."""
         if indices is not None:
-            raise ValueError(
-                f"expected indices=None, a batch has no attributes of single environments, got {indices!r}"
-            )
+            raise UserError(f"expected indices=None, a batch has no attributes of single environments, got {indices!r}")
         setattr(self.batch, attr_name, value)
 
     def env_method(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
 
@@ -152,9 +153,9 @@ def widened(network: SparseNetwork, hidden: tuple[int, ...], seed: int, *, head:
     """
     old, told = network.hidden, " ".join(map(str, network.hidden))
     if len(hidden) != len(old) or any(new < had for new, had in zip(hidden, old, strict=True)):
-        raise ValueError(f"expected --hidden {told} as in --init-from, or wider, got {' '.join(map(str, hidden))}")
+        raise UserError(f"expected --hidden {told} as in --init-from, or wider, got {' '.join(map(str, hidden))}")
     if head != network.head and (network.head, head) != ("value", "wdl"):
-        raise ValueError(f"expected --init-from with the head {head}, got {network.head}")
+        raise UserError(f"expected --init-from with the head {head}, got {network.head}")
     if (hidden, head) == (old, network.head):
         return SparseModule(network)
     module = fresh_module(network.game, hidden, seed, head=head, sees=network.sees, scale=network.weights.scale)

@@ -19,8 +19,8 @@ from typing import Any
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
-from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import listed, take_modules
 from leafwise.models.files import (
     game_of,
@@ -43,6 +43,8 @@ NTUPLES = ("ntuple", "ntuple-packed")
 """Kinds of networks that are packed and measured by games."""
 COMMON = ("run", "out", "name", "largest_mb", "unit_games", "processes", "cluster")
 """Options of every kind."""
+TOLD_BY_A_RUN = ("kind", "steps", "seconds", "command", "commit", "score")
+"""What a run's model file says besides its game, and what is published says again."""
 
 
 @accepts(seeds="games", positions="judged", plies="judged_plies", ahead="judged_depth")
@@ -104,11 +106,13 @@ def publish(config: Config) -> Path:
     """Measures and writes a model; returns its path. Raises ValueError if there is no such model to publish."""
     source = model_path(config.run)
     game, told = game_of(source), load_tensors(source)[1]
+    if missing := [name for name in TOLD_BY_A_RUN if name not in told]:
+        raise UserError(f"model {str(source)!r}: expected what a run tells of its model, got no {', '.join(missing)}")
     kind = kind_of(game, told)
     for option in dataclasses.fields(config):
         if option.name not in (*COMMON, *kind.OPTIONS) and getattr(config, option.name) != option.default:
             known = ", ".join(map(flag_of, kind.OPTIONS))
-            raise ValueError(f"expected of a model of {game.name} options among {known}, got {flag_of(option.name)}")
+            raise UserError(f"expected of a model of {game.name} options among {known}, got {flag_of(option.name)}")
     network, more = kind.prepare(kind.load(source, game), source, told, config)
     kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")} | {"start": told.get("start", {})}
     kept |= {"hardware": hardware(), "selected": told["score"], "score": []}
@@ -119,7 +123,7 @@ def publish(config: Config) -> Path:
         save_network(draft, network, kept)
         size = draft.stat().st_size / 1e6
         if size > config.largest_mb:
-            raise ValueError(f"expected a file of at most {config.largest_mb:g} MB, got {size:.1f}")
+            raise UserError(f"expected a file of at most {config.largest_mb:g} MB, got {size:.1f}")
         network = kind.load(draft, game)  # what is measured is what was written
     finally:
         draft.unlink(missing_ok=True)
@@ -146,11 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    try:
-        words = take_modules(words)
-        config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
-        print(publish(config))
-    except (ValueError, KeyError) as problem:
-        print_error(problem)
-        return 2
+    words = take_modules(words)
+    config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
+    print(publish(config))
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_files import load_ntuples
@@ -28,7 +29,7 @@ REACHED = "reached_"
 def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, dict[str, Any]]:
     """Returns the packed network, and what packing does to it."""
     if config.first_seed < FINAL_SEED:
-        raise ValueError(f"expected --first-seed of at least {FINAL_SEED}, got {config.first_seed}")
+        raise UserError(f"expected --first-seed of at least {FINAL_SEED}, got {config.first_seed}")
     packed = quantised(network, config.step)
     return packed, {"step": config.step, "loss": packing_loss(network, packed, config)}
 

@@ -22,8 +22,8 @@ import numpy as np
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
-from leafwise.envs.core.lines import print_error
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
@@ -70,13 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     config = parse(Config, arguments, "python -m leafwise.training.publish.units")
-    try:
-        path = model_path(config.model)
-        game = game_of(path)
-        units = fitted(game, partial(load_evaluator, game, path), config)
-    except ValueError as problem:
-        print_error(problem)
-        return 2
+    path = model_path(config.model)
+    game = game_of(path)
+    units = fitted(game, partial(load_evaluator, game, path), config)
     if path.parent.resolve() == WEIGHTS.resolve():
         save_shipped_units(path.name, units)
     else:
@@ -95,7 +91,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     config = replace(config, **{name: getattr(config, name) or n for name, n in usual.items()})
     for name, low, high in (("games", 2, 40_000), ("depth", 1, 30), ("plies", 0, 1000), ("every", 1, 10**6)):
         if not low <= getattr(config, name) <= high:
-            raise ValueError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)}")
+            raise UserError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)}")
     played = valued_games(game, leaf, config)
     name = said.get("name") or usual_name(game, played)
     fit, check = played.share(odd=False), played.share(odd=True)

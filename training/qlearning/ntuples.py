@@ -12,28 +12,29 @@ Szubert and Jaskowski, "Temporal difference learning of n-tuple networks for the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.training.kernels.qlearning import q_games
 from leafwise.training.kernels.td import LONGEST
 from leafwise.training.methods import td
-from leafwise.training.runs.loop import check_ranges
 
 
 @dataclass(frozen=True)
 class Config(td.Config):
     """Options of `leafwise train GAME --method dqn` in games with cells; --game GAME --help tells those of others."""
 
-    target_depth: int = 1
+    target_depth: Annotated[int, Range(1, 3)] = 1
     """Depth of the search that plays and gives the targets; 1: the mean over all outcomes of chance of the best value."""
-    exploration: float = 0.02
+    exploration: Share = 0.02
     """Share of random actions at the start."""
-    final_exploration: float = 0.0
+    final_exploration: Share = 0.0
     """Share of random actions from some part of the run on; linear before."""
-    exploration_fraction: float = 0.5
+    exploration_fraction: Share = 0.5
     """That part."""
 
 
@@ -44,9 +45,8 @@ class NTupleQ(td.NTupleTd):
     config: Config
 
     def __init__(self, config: Config) -> None:
-        check_ranges(config, {"exploration_fraction": (0, 1), "target_depth": (1, 3)})
         if config.actors > 1:
-            raise ValueError(f"dqn: expected --actors 1, got {config.actors}")
+            raise UserError(f"dqn: expected --actors 1, got {config.actors}")
         self.explored = np.zeros(LONGEST + 1, dtype=np.bool_)
         self.values = np.zeros(2)
         super().__init__(config)

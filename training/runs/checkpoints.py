@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_tensors, save_tensors
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -30,7 +31,7 @@ class Checkpoints:
         Raises ValueError for one that is not finite, and OSError where it cannot be written; both leave the files as they are.
         """
         if name := not_finite(tensors):
-            raise ValueError(f"expected finite numbers in {name!r} of the trainer's state, got nan or infinity: the run has "
+            raise UserError(f"expected finite numbers in {name!r} of the trainer's state, got nan or infinity: the run has "
                              "diverged; it stands as it was saved before")  # fmt: skip
         save_tensors(self._next, tensors, metadata)
         if self.last.exists():
@@ -42,13 +43,13 @@ class Checkpoints:
 
         Raises ValueError if there are some, and none can be used.
         """
-        problem: ValueError | None = None
+        problem: UserError | None = None
         for file in (self.last, self.before):
             try:
                 found = load_tensors(file) if file.exists() else None
                 if found and (name := not_finite(found[0])):
-                    raise ValueError(f"expected finite numbers in {name!r}, got nan or infinity in {str(file)!r}")
-            except ValueError as wrong:
+                    raise UserError(f"expected finite numbers in {name!r}, got nan or infinity in {str(file)!r}")
+            except UserError as wrong:
                 problem = problem or wrong
                 continue
             if found and file is self.before:
@@ -81,7 +82,7 @@ def check_form(saved: tuple[Tensors, Mapping[str, Any]], own: tuple[Tensors, Map
             free = 1 if tensor.ndim and not len(tensor) else 0
             if given.ndim == tensor.ndim and (given.dtype, given.shape[free:]) == (tensor.dtype, tensor.shape[free:]):
                 continue
-        raise ValueError(f"expected {name!r} as {expected}, got {got}")
+        raise UserError(f"expected {name!r} as {expected}, got {got}")
     _check_entries(saved[1], own[1])
 
 
@@ -90,13 +91,13 @@ def _check_entries(saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
         given = saved.get(name)
         if isinstance(value, Mapping):
             if not isinstance(given, Mapping):
-                raise ValueError(f"expected {name!r} with entries by name, got {given!r:.80}")
+                raise UserError(f"expected {name!r} with entries by name, got {given!r:.80}")
             _check_entries(given, value)
         elif isinstance(value, str):
             if given != value:
-                raise ValueError(f"expected {name!r} to be {value!r}, got {given!r:.80}")
+                raise UserError(f"expected {name!r} to be {value!r}, got {given!r:.80}")
         elif not _is_like(given, value):
-            raise ValueError(f"expected a number as {name!r}, got {given!r:.80}")
+            raise UserError(f"expected a number as {name!r}, got {given!r:.80}")
 
 
 def _is_like(given: Any, value: float) -> bool:

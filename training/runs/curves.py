@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
 from leafwise.training.runs.options import config_file, read_table
 
@@ -41,7 +42,7 @@ def options_of(folder: Path) -> dict[str, Any]:
     """Returns a run's options; raises ValueError for a folder without a run, or a file that is none of options."""
     file = config_file(folder)
     if file is None:
-        raise ValueError(f"expected a run folder, got {str(folder)!r}")
+        raise UserError(f"expected a run folder, got {str(folder)!r}")
     return read_table(file)
 
 
@@ -69,11 +70,11 @@ class Curves:
     def __init__(self, folder: Path) -> None:
         """Raises ValueError where TensorBoard is not installed, or there is more to read than a run writes."""
         if importlib.util.find_spec("tensorboard") is None:
-            raise ValueError("expected the train extra, pip install 'leafwise[train]', which reads what runs log; "
+            raise UserError("expected the train extra, pip install 'leafwise[train]', which reads what runs log; "
                              "tensorboard not found")  # fmt: skip
         size = sum(path.stat().st_size for path in folder.glob("events.out.tfevents.*"))
         if size > LARGEST:
-            raise ValueError(f"expected at most {LARGEST >> 20} MB of events, got {size >> 20} MB in {str(folder)!r}")
+            raise UserError(f"expected at most {LARGEST >> 20} MB of events, got {size >> 20} MB in {str(folder)!r}")
         from tensorboard.backend.event_processing.event_accumulator import (
             COMPRESSED_HISTOGRAMS,
             HISTOGRAMS,
@@ -90,7 +91,7 @@ class Curves:
         try:
             self._events.Reload()
         except Exception as problem:  # whatever a damaged file makes the parser say
-            raise ValueError(f"expected TensorBoard's events in {str(self.folder)!r}: {short(problem)}") from None
+            raise UserError(f"expected TensorBoard's events in {str(self.folder)!r}: {short(problem)}") from None
         found = {}
         for tag in sorted(self._events.Tags()["scalars"]):
             points = [(int(one.step), float(one.value)) for one in self._events.Scalars(tag)]

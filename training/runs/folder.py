@@ -24,9 +24,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from leafwise.envs.core.commandline import quiet_when_unread, with_home
+from leafwise.envs.core.commandline import cannot_use, quiet_when_unread, with_home
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, as_command
-from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import source_of, take_modules
 from leafwise.models.files import load_tensors, model_path, write_atomically
 from leafwise.training.runs.checkpoints import Checkpoints
@@ -82,7 +82,7 @@ def need_train_extra() -> None:
     """Raises ValueError if what training needs beyond playing is not installed."""
     missing = [name for name in ("torch", "tensorboard") if importlib.util.find_spec(name) is None]
     if missing:
-        raise ValueError(f"expected the train extra, pip install 'leafwise[train]'; {' and '.join(missing)} not found")
+        raise UserError(f"expected the train extra, pip install 'leafwise[train]'; {' and '.join(missing)} not found")
 
 
 def hardware(threads: int = 1) -> str:
@@ -118,9 +118,9 @@ class RunFolder:
         """Returns the file of options of the run to resume, None for a new one; raises ValueError for the other kind."""
         before = config_file(self.path)
         if resume and before is None:
-            raise ValueError(f"expected a run to resume in {str(self.path)!r}, found no {CONFIG}")
+            raise UserError(f"expected a run to resume in {str(self.path)!r}, found no {CONFIG}")
         if not resume and before is not None:
-            raise ValueError(
+            raise UserError(
                 f"expected a new run folder, got {str(self.path)!r} with a run in it; use --resume to go on"
             )
         return before
@@ -145,11 +145,11 @@ class RunFolder:
         for name in sorted(described(config)):
             now, then, flag = getattr(config, name), before[name], flag_of(name)
             if name == "total_steps" and now < then:
-                raise ValueError(f"resume: expected {flag} of at least {then} as before, got {now}")
+                raise UserError(f"resume: expected {flag} of at least {then} as before, got {now}")
             if name == "total_steps" and now > then:
                 self.shorter = then
             elif now != then:
-                raise ValueError(f"resume: expected {flag} {then} as before, got {now}")
+                raise UserError(f"resume: expected {flag} {then} as before, got {now}")
 
     def checkpoint_due(self, seconds: float) -> bool:
         """Whether `seconds` have passed since the last checkpoint, or ten times what it took."""
@@ -186,22 +186,19 @@ def run_main(
 
 
 def _trained(method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], words: list[str]) -> int:
-    """Trains as the words of a command line say; returns the exit status."""
+    """Trains as the words of a command line say; returns the exit status, or raises UserError."""
     file = None
     try:
         config, file = parse_options(class_of, take_modules(words), f"leafwise train --method {method}")
         path = train(config)
-    except ValueError as problem:
+    except UserError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""
-        print_error(f"{problem}{where}")
-        return 2
+        raise UserError(f"{problem}{where}") from None
     except BrokenPipeError:
         raise
-    except OSError as problem:
-        what = repr(str(problem.filename)) if problem.filename is not None else "the run folder"
-        why = problem.strerror or problem
-        print_error(f"cannot use {what}: {why}; a run that had begun stands as it was saved last, go on with --resume")
-        return 2
+    except OSError as problem:  # whatever it tells of: a run writes many files
+        what = cannot_use(problem, "the run folder")
+        raise UserError(f"{what}; a run that had begun stands as it was saved last, go on with --resume") from None
     except KeyboardInterrupt:
         print("interrupted; a run that had begun goes on with --resume", file=sys.stderr)
         return INTERRUPTED

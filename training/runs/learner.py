@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.models.files import save_network
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.actors.generations import Call, Calls, call
@@ -18,21 +19,21 @@ from leafwise.training.execution.executor import Executor, Here, Line
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.gating import Gate
-from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_path
-from leafwise.training.runs.options import RunOptions
+from leafwise.training.runs.loop import Learner, find_variant, run_path
+from leafwise.training.runs.options import RunOptions, flag_of
 
 
 @dataclass(frozen=True)
 class Options(RunOptions):
     """Options of every method whose best network is known by matches."""
 
-    match_pairs: int = 500
+    match_pairs: Annotated[int, Range(100, 1e6)] = 500
     """Most pairs of games in a match against the best network; games played, in games for one."""
-    judged: int = 200
+    judged: Annotated[int, Range(0, 100000)] = 200
     """Positions judged by the exact solver, where there is one; 0: none."""
     judged_plies: tuple[int, int] = (4, 12)
     """Least and most actions before a judged position."""
-    judged_depth: int = 0
+    judged_depth: Annotated[int, Range(0, 6)] = 0
     """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
 
 
@@ -40,18 +41,15 @@ class Options(RunOptions):
 class ActorOptions(Options):
     """Options of methods whose games may be played by others than the learner."""
 
-    piece: int = 0
+    piece: Annotated[int, Range(0, 1e8)] = 0
     """What is played as one piece of work, from a seed of its own (0: all games are one stream, played by the learner)."""
-    staleness: int = 0
+    staleness: Annotated[int, Range(0, 100)] = 0
     """Generations of games that are played ahead, while the learner learns: so far is the network behind that plays them."""
     processes: int = 1
     """Processes that play; with --piece no game depends on how many."""
     cluster: str = ""
     """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
     or HOST:PORT."""
-
-
-RANGES: dict[str, tuple[float, float]] = {"match_pairs": (100, 1e6), "judged": (0, 1e5), "judged_depth": (0, 6)}
 
 
 class GatedLearner(Learner):
@@ -67,10 +65,10 @@ class GatedLearner(Learner):
     gate: Gate
     judged: Judged | None
 
-    def __init__(self, config: Any, ranges: dict[str, tuple[float, float]]) -> None:
+    def __init__(self, config: Any) -> None:
         from leafwise.training.networks.sparse import one_thread
 
-        check_ranges(config, {**RANGES, **ranges})
+        check_fields(config, shown=flag_of)
         self.executor: Executor[Call, Any] = Here(call)
         self.owners: dict[int, Any] = {}
         one_thread()

@@ -9,6 +9,7 @@ import sys
 import weakref
 from pathlib import Path
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import open_itself
 
@@ -40,7 +41,7 @@ class FolderLock:
             if problem.errno not in HELD:
                 raise OSError(problem.errno, problem.strerror, str(path)) from None
             holder = read_text(path, errors="replace").strip() or "another process"
-            raise ValueError(f"expected a run that is not going on, {str(folder)!r} is written by {holder}") from None
+            raise UserError(f"expected a run that is not going on, {str(folder)!r} is written by {holder}") from None
         os.ftruncate(handle, 0)
         os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
 

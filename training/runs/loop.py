@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.core.interrupts import Deferred
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.checkpoints import check_form
 from leafwise.training.runs.events import Events
 from leafwise.training.runs.folder import RunFolder, commit, hardware, training_command
-from leafwise.training.runs.options import flag_of, variant_options
+from leafwise.training.runs.options import variant_options
 from leafwise.training.runs.progress import run_progress
-from leafwise.training.runs.seeds import SELECTION_SEED
 
 
 def find_variant(name: str, variant: str) -> Game:
@@ -35,24 +35,6 @@ def find_variant(name: str, variant: str) -> Game:
     found = game.variant(**variant_options(game, variant))
     first_decision(found, new_stream(0))  # learners wait for games with decisions
     return found
-
-
-RANGES: dict[str, tuple[float, float]] = {
-    "total_steps": (1, 1e13), "learning_rate": (1e-9, 1), "final_learning_rate": (1e-9, 1), "batch_size": (1, 1e6),
-    "buffer_size": (1, 1e8), "learning_starts": (0, 1e8), "td_lambda": (0, 1), "exploration": (0, 1),
-    "final_exploration": (0, 1), "gamma": (0, 1), "scale": (1e-6, 1e9), "envs": (1, 1e5), "plies": (0, 200),
-    "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 1e5), "seed": (0, SELECTION_SEED - 1),
-    "checkpoint_seconds": (0, 1e9),
-}  # fmt: skip
-"""What options may be that mean the same in every method that has them."""
-
-
-def check_ranges(config: Any, ranges: dict[str, tuple[float, float]]) -> None:
-    """Raises ValueError for an option out of its range, of `RANGES` or of a method's own `ranges`."""
-    common = {name: span for name, span in RANGES.items() if hasattr(config, name)}
-    for name, (low, high) in {**common, **ranges}.items():
-        if not low <= getattr(config, name) <= high:
-            raise ValueError(f"expected {flag_of(name)} of {low:g} to {high:g}, got {getattr(config, name)!r}")
 
 
 def run_path(config: Any, method: str) -> Path:
@@ -150,7 +132,7 @@ class Learner(ABC):
             self.take(*saved)
         except (ValueError, TypeError, LookupError, RuntimeError) as problem:  # torch raises the last
             file, what = str(self.folder.checkpoints.last), " ".join(str(problem).split())
-            raise ValueError(f"{file!r}: expected the state of such a run: {what:.300}") from None
+            raise UserError(f"{file!r}: expected the state of such a run: {what:.300}") from None
         return True
 
     def close(self) -> None:  # noqa: B027

@@ -14,16 +14,19 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import msgspec
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text, types_of, with_files_read
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
+from leafwise.envs.core.ranges import Range
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
+from leafwise.training.runs.seeds import SELECTION_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -45,9 +48,9 @@ class RunOptions:
     """Options of the game, like board=7x6,k=4."""
     run: str = ""
     """Run folder (default: runs/GAME-METHOD-SEED)."""
-    seed: int = 1
+    seed: Annotated[int, Range(0, SELECTION_SEED - 1)] = 1
     """Key of the run's random streams, below 900,000."""
-    checkpoint_seconds: float = 30.0
+    checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 30.0
     """Seconds between two checkpoints, at least."""
     resume: bool = False
     """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
@@ -107,7 +110,7 @@ def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]
         name, equals, value = word.partition("=")
         if name == flag:
             if not equals and k + 1 == len(words):
-                raise ValueError(f"expected a value after {flag}, got nothing")
+                raise UserError(f"expected a value after {flag}, got nothing")
             end = k + 1 if equals else k + 2
             return value if equals else words[k + 1], [*words[:k], *words[end:]]
     return None, list(words)
@@ -120,7 +123,7 @@ def variant_options(game: Game, variant: str) -> dict[str, Any]:
         option, equals, text = word.partition("=")
         if not equals or option not in game.defaults:
             known = ", ".join(f"{name}={value}" for name, value in game.defaults.items()) or "none"
-            raise ValueError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
+            raise UserError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
         texts[option] = text
     return options_from_text(types_of(game.options), texts, lambda name: f"{name} in --variant")
 
@@ -155,13 +158,13 @@ def read_table(path: Path) -> dict[str, Any]:
         text = read_text(path)
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as problem:
-        raise ValueError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
+        raise UserError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
     except RecursionError:
-        raise ValueError(f"expected options in TOML or JSON, got {str(path)!r}: nested too deep") from None
+        raise UserError(f"expected options in TOML or JSON, got {str(path)!r}: nested too deep") from None
     except ValueError as problem:
-        raise ValueError(f"expected options in TOML or JSON, got {str(path)!r}: {short(problem)}") from None
+        raise UserError(f"expected options in TOML or JSON, got {str(path)!r}: {short(problem)}") from None
     if not isinstance(table, dict):
-        raise ValueError(f"expected options by name in {str(path)!r}, got {short(repr(table))}")
+        raise UserError(f"expected options by name in {str(path)!r}, got {short(repr(table))}")
     return table
 
 
@@ -176,12 +179,12 @@ def read_options(path: Path, config_class: type, *, told: bool = False) -> dict[
     for old, value in table.items():
         name = names.get(old, old)
         if name not in types or name in NOT_OPTIONS:
-            raise ValueError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(old))}")
+            raise UserError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(old))}")
         try:
             found[name] = msgspec.convert(value, types[name])
         except msgspec.ValidationError as problem:
             reason = short(str(problem).replace("`", ""))
-            raise ValueError(f"{str(path)!r}, {old}: {reason[:1].lower()}{reason[1:]}") from None
+            raise UserError(f"{str(path)!r}, {old}: {reason[:1].lower()}{reason[1:]}") from None
     renamed = [f"{old} is now called {names[old]}" for old in table if old in names]
     if told and renamed:
         print(f"warning: {str(path)!r}: {', '.join(renamed)}", file=sys.stderr)
@@ -217,7 +220,7 @@ def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
     given = {word.partition("=")[0].replace("_", "-") for word in words}
     for name, value in described(config).items():
         if flag_of(name) not in given and (code := code_in(value, config.game)):
-            raise ValueError(
+            raise UserError(
                 f"expected {flag_of(name)} on the command line, since it names what runs code, got it from {str(path)!r} "
                 f"alone; if you trust it, add {shlex.join([flag_of(name), *code])}"
             )

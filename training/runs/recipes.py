@@ -24,6 +24,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.options import code_in, file_of, flag_of, old_names, read_table, take_option, todays_words
@@ -100,7 +101,7 @@ def missing(name: str, method: str, variant: str | None, given: Set[str]) -> Ite
     for option, value in recipe(name, method, variant).items():
         if flag_of(option) not in given and value != []:
             if code_in(value, name):
-                raise ValueError(f"{name}: expected a recipe that names nothing that runs code, got {option} {value!r}")
+                raise UserError(f"{name}: expected a recipe that names nothing that runs code, got {option} {value!r}")
             yield option, value
 
 
@@ -111,14 +112,14 @@ def train(name: str, method: str, options: Mapping[str, Any]) -> Path:
     """
     found, method = modules(name), method or default_method(name)
     if method not in found:
-        raise ValueError(f"expected a method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
+        raise UserError(f"expected a method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
     config_class = class_of(name, method)
     types, todays = get_type_hints(config_class), old_names(config_class)
     known = [field.name for field in dataclasses.fields(config_class) if field.name != "game"]
     chosen = {todays.get(option, option): value for option, value in options.items()}
     for option in chosen:
         if option not in known:
-            raise ValueError(
+            raise UserError(
                 f"expected an option of {method} ({', '.join(known)}), got {option!r}{perhaps(option, known)}"
             )
     for option, value in missing(name, method, chosen.get("variant"), {flag_of(option) for option in chosen}):

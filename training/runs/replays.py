@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.checkpoints import Checkpoints
 from leafwise.training.runs.learner import GatedLearner
@@ -28,13 +29,13 @@ def replay_of(run: str, config: Any, game: Game) -> tuple[NDArray[Any], NDArray[
     path = Path(run)
     file, found = config_file(path), Checkpoints(path).load()
     if file is None or found is None:
-        raise ValueError(f"expected a run with a state as --replay-from, got {run!r}")
+        raise UserError(f"expected a run with a state as --replay-from, got {run!r}")
     options, wanted = read_options(file, type(config)), (config.game, config.variant)
     if (options["game"], options["variant"]) != wanted or not {"rows", "targets"} <= set(found[0]):
-        raise ValueError(f"expected --replay-from of {' '.join(wanted)} by this method, got {run!r}")
+        raise UserError(f"expected --replay-from of {' '.join(wanted)} by this method, got {run!r}")
     rows, targets, begin = found[0]["rows"], found[0]["targets"], int(found[1]["next"]) % max(len(found[0]["rows"]), 1)
     if rows.dtype != game.dtype or rows.shape[1:] != (game.width,) or len(rows) != len(targets):
-        raise ValueError(f"expected rows of {game.width} words in the replay of {run!r}, got {list(rows.shape)}")
+        raise UserError(f"expected rows of {game.width} words in the replay of {run!r}, got {list(rows.shape)}")
     return np.roll(rows, -begin, axis=0), np.roll(targets, -begin)
 
 

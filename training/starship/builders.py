@@ -14,6 +14,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.builder import WIDTH, LookAhead
 from leafwise.envs.starship.diversity import core_layout
 from leafwise.envs.starship.hand import HandBuilder, hand_made_ships, hand_rollout
@@ -86,7 +87,7 @@ def planned(game: Game, text: str, tries: int = 0) -> Planned:
         return Planned(game, tries=tries)
     found = AHEAD.fullmatch(text)
     if not found:
-        raise ValueError(f"expected hand or build:LEAF,depth=1,heat=0.01 after refine:{tries}:, got {text!r}")
+        raise UserError(f"expected hand or build:LEAF,depth=1,heat=0.01 after refine:{tries}:, got {text!r}")
     given = dict(word.split("=") for word in found[2].split(",")[1:])
     width = int(given.get("width", WIDTH)) if given.get("depth", "2") == "2" else 0
     evaluator = named_leaf(game, found[1].strip("'\""))

@@ -14,20 +14,22 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.envs.core.ranges import Range, Share, check_fields
 from leafwise.envs.starship.features import Observation
 from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import RunFolder, need_train_extra, run_main
-from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, accepts
+from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
+from leafwise.training.runs.options import RunOptions, accepts, flag_of
 from leafwise.training.starship.samples import compared, hand_made_bar, play
 
 KIND = "placing"
@@ -38,42 +40,36 @@ KIND = "placing"
 class Config(RunOptions):
     """Options of `leafwise train starship --method ppo`."""
 
-    total_steps: int = 200_000
+    total_steps: Annotated[int, Range(1, 1e13)] = 200_000
     """Length of the run, in decisions."""
-    envs: int = 32
+    envs: Annotated[int, Range(1, 100000)] = 32
     """Ships built side by side."""
-    rollout: int = 32
+    rollout: Annotated[int, Range(1, 1e6)] = 32
     """Decisions on each ship between two updates."""
     reward: str = "dense"
     """Reward of the environment: dense or terminal."""
-    scale: float = 0.1
+    scale: Annotated[float, Range(1e-6, 1e9)] = 0.1
     """Return that counts as 1."""
-    learning_rate: float = 0.001
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.001
     """Learning rate (Adam)."""
-    gamma: float = 1.0
+    gamma: Share = 1.0
     """Discount per decision."""
-    gae_lambda: float = 0.95
+    gae_lambda: Share = 0.95
     """Lambda of generalised advantage estimation."""
-    epochs: int = 3
+    epochs: Annotated[int, Range(1, 1000)] = 3
     """Passes over each rollout."""
-    batch_size: int = 256
+    batch_size: Annotated[int, Range(2, 1e6)] = 256
     """Decisions in a batch."""
-    entropy: float = 0.003
+    entropy: Annotated[float, Range(0, 10)] = 0.003
     """Weight of the entropy bonus."""
-    channels: int = 16
+    channels: Annotated[int, Range(1, 1024)] = 16
     """Outputs of each convolution."""
-    evaluate_every: int = 20
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 20
     """Updates between two evaluations."""
-    evaluate_games: int = 100
+    evaluate_games: Annotated[int, Range(2, 1000)] = 100
     """Seeds of an evaluation."""
-    checkpoint_seconds: float = 60.0
+    checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 60.0
     """Seconds between two checkpoints, at least."""
-
-
-RANGES: dict[str, tuple[float, float]] = {
-    "rollout": (1, 1e6), "gae_lambda": (0, 1), "epochs": (1, 1000), "batch_size": (2, 1e6), "entropy": (0, 10),
-    "channels": (1, 1024), "evaluate_games": (2, 1000),
-}  # fmt: skip
 
 
 class Placing(Learner):
@@ -86,12 +82,12 @@ class Placing(Learner):
         from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.networks.sparse import one_thread
 
-        check_ranges(config, RANGES)
+        check_fields(config, shown=flag_of)
         one_thread()
         self.config = config
         self.game: Game = find_variant(config.game, config.variant)
         if "grid" not in self.game.features:
-            raise ValueError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
+            raise UserError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, autoreset_mode="SameStep")
         self.model, told = make_model(self.envs, config)
         self.ppo = PpoRun(self.model, told, self.envs, config)
@@ -177,7 +173,7 @@ def policy_builder(game: Game, path: str) -> PolicyBuilder:
     need_train_extra()
     tensors, told = load_tensors(model_path(path))
     if told.get("kind") != KIND or told.get("game") != game.name or told.get("options") != game.given_options:
-        raise ValueError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
+        raise UserError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
     return PolicyBuilder(game, tensors, told["channels"])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.hand import HandBuilder
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.presets import PRESETS
@@ -36,7 +37,7 @@ FIRST_SEED = 2_705_000
 def prepare(network: GridNetwork, source: Path, told: Any, config: Any) -> tuple[GridNetwork, dict[str, Any]]:
     """Returns the network; raises ValueError for a number of ships that has no interval."""
     if len(config.games) > 1 or min(config.games, default=200) < 2:
-        raise ValueError(f"expected --games as one number of ships, at least 2, got {config.games!r}")
+        raise UserError(f"expected --games as one number of ships, at least 2, got {config.games!r}")
     return network, {}
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, Share, check_fields
 from leafwise.envs.starship.mirror import mirrored
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import potential
@@ -39,8 +41,8 @@ from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import RunFolder, need_train_extra, run_main
-from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, accepts
+from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
+from leafwise.training.runs.options import RunOptions, accepts, flag_of
 from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
 
 WARM_UP = 0.02
@@ -59,49 +61,43 @@ class Config(RunOptions):
     """Further variants that the same network learns, like preset=classic."""
     shares: tuple[float, ...] = (1.0,)
     """Share of each variant, --variant first, in batches, ships, memory and evaluations; scaled to add up to 1."""
-    total_steps: int = 8000
+    total_steps: Annotated[int, Range(1, 1e13)] = 8000
     """Length of the run, in batches learned from."""
-    batch_size: int = 256
+    batch_size: Annotated[int, Range(1, 1e6)] = 256
     """States in a batch."""
-    learning_rate: float = 0.003
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.003
     """Highest learning rate (Adam)."""
-    by_hand: float = 0.15
+    by_hand: Share = 0.15
     """Share of the run that learns from hand-made ships alone."""
-    hand_ships: int = 2000
+    hand_ships: Annotated[int, Range(1, 1e7)] = 2000
     """Hand-made ships to begin with."""
-    hand_exploration: float = 0.4
+    hand_exploration: Share = 0.4
     """Chance of a random place instead of the hand-made one."""
-    finishes: int = 16
+    finishes: Annotated[int, Range(0, 10000)] = 16
     """Hand-made ships that a state is finished to; it counts as the best of them."""
-    build_every: int = 50
+    build_every: Annotated[int, Range(1, 1e6)] = 50
     """Batches between two times that ships are built."""
-    ships: int = 48
+    ships: Annotated[int, Range(1, 100000)] = 48
     """Ships built with the network each time."""
-    exploration: float = 0.08
+    exploration: Share = 0.08
     """Chance of a random place instead of the network's."""
-    core_heat: float = 0.0
+    core_heat: Share = 0.0
     """Temperature, in quality, at which cockpit and reactor are placed, the cockpit's rotation being drawn first (0: the best
     places): with 0.01 the better of two places 0.01 apart is e times as likely."""
-    reflections: float = 0.5
+    reflections: Share = 0.5
     """Share of the ships that are learned from with left and right exchanged."""
-    td_lambda: float = 0.8
+    td_lambda: Share = 0.8
     """Weight of what came of a state against the greatest value at its next decision (lambda)."""
-    buffer_size: int = 60_000
+    buffer_size: Annotated[int, Range(1, 1e8)] = 60_000
     """States that are kept to learn from, the latest, once the network builds."""
     hidden: tuple[int, int, int] = (16, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
-    evaluate_every: int = 500
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 500
     """Batches between two evaluations."""
-    evaluate_games: int = 200
+    evaluate_games: Annotated[int, Range(2, 1000)] = 200
     """Seeds of an evaluation."""
-    checkpoint_seconds: float = 60.0
+    checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 60.0
     """Seconds between two checkpoints, at least."""
-
-
-RANGES: dict[str, tuple[float, float]] = {
-    "by_hand": (0, 1), "hand_ships": (1, 1e7), "hand_exploration": (0, 1), "finishes": (0, 1e4), "build_every": (1, 1e6),
-    "ships": (1, 1e5), "core_heat": (0, 1), "reflections": (0, 1), "evaluate_games": (2, 1000),
-}  # fmt: skip
 
 
 class Dock:
@@ -178,10 +174,10 @@ class Builds(Learner):
         from leafwise.training.networks.grid import GridModule
         from leafwise.training.networks.sparse import one_thread
 
-        check_ranges(config, RANGES)
+        check_fields(config, shown=flag_of)
         variants = (config.variant, *config.mix)
         if len(config.shares) != len(variants) or not all(0 < share < np.inf for share in config.shares):
-            raise ValueError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
+            raise UserError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
         one_thread()
         self.config = config
         games = [find_variant(config.game, variant) for variant in variants]

@@ -15,6 +15,7 @@ from leafwise.envs.cassis.rules import Tables
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import FunctionPlayer
 
 Key = Callable[[int, int, Tables], Hashable]
@@ -78,7 +79,7 @@ class DepthFirst:
 
     def __init__(self, game: Game, key: str = "colours") -> None:
         if key not in KEYS:
-            raise ValueError(f"cassis: expected key among {', '.join(KEYS)}, got {key!r}")
+            raise UserError(f"cassis: expected key among {', '.join(KEYS)}, got {key!r}")
         self.game = game
         self.tables = make_tables(game.options)
         self._key = KEYS[key]
@@ -133,5 +134,5 @@ class DepthFirst:
 def named(game: Game, name: str, words: list[str]) -> FunctionPlayer:
     """Returns the player `dfs`, or `dfs:KEY`; raises ValueError for an unknown key."""
     if len(words) > 1:
-        raise ValueError(f"expected dfs:KEY with a key among {', '.join(KEYS)}, got {','.join(words)!r}")
+        raise UserError(f"expected dfs:KEY with a key among {', '.join(KEYS)}, got {','.join(words)!r}")
     return FunctionPlayer(name, DepthFirst(game, *words).choose)

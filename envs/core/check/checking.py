@@ -16,6 +16,7 @@ from leafwise.envs.core.check.inspection import CHECKED, PLAIN, PLAYED
 from leafwise.envs.core.check.process import INSIDE, Limits, run
 from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 
 PLAIN_SHARE = 0.4
 """Share of the time for plain Python, which says more but sees fewer positions."""
@@ -55,13 +56,13 @@ def check_game(
     name in its module: a file, a package, a script or a notebook. Raises ValueError for numbers that cannot be.
     """
     if not isinstance(game, Game):
-        raise ValueError(f"check_game: expected a Game, got {type(game).__name__}")
+        raise UserError(f"check_game: expected a Game, got {type(game).__name__}")
     given = {"seconds": (seconds, 0.1), "gigabytes": (gigabytes, 0.5), "call_seconds": (call_seconds, 0.1)}
     for name, (number, least) in given.items():
         if not (isinstance(number, (int, float)) and math.isfinite(number) and number >= least):
-            raise ValueError(f"check_game: expected {name} of {least:g} or more, got {number!r}")
+            raise UserError(f"check_game: expected {name} of {least:g} or more, got {number!r}")
     if not (twin is None or isinstance(twin, Game) or hasattr(twin, "read")):
-        raise ValueError(f"check_game: expected a twin, a Game or an object with read, got {type(twin).__name__}")
+        raise UserError(f"check_game: expected a twin, a Game or an object with read, got {type(twin).__name__}")
     if os.environ.get(INSIDE):
         return Checked(0)
     times = {PLAIN: PLAIN_SHARE * seconds, CHECKED: (1 - PLAIN_SHARE) * seconds, PLAYED: 0.0}

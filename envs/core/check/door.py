@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.check.guards import Block, Misuse, arrays_of, guarded_tables
 from leafwise.envs.core.compile.errors import CompileError
-from leafwise.envs.core.contract.declared import PARAMETERS
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.process import Note

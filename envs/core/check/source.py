@@ -17,13 +17,14 @@ import numpy as np
 
 from leafwise.envs.core.check.door import python_function
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 
 SHIPPED = "leafwise_checked_main"
 """The module that a script's or notebook's game becomes in the process that checks it."""
 
 
-class ContractError(ValueError):
+class ContractError(UserError):
     """A game breaks its contract; the message names the rule, the position and the number."""
 
 

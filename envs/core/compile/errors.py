@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numba
 
 from leafwise.envs.core.compile.cache import cache_root
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.writing import own_folder
 
 OWN = str(Path(numba.__file__).parent)
@@ -29,7 +30,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 NOISE = re.compile(r"^(Failed in \w+ mode pipeline|- Resolution failure|During: |File |$)")
 
 
-class CompileError(ValueError):
+class CompileError(UserError):
     """A function of a game, a leaf or a search does not compile; `log` is the file with all that numba said."""
 
     def __init__(self, message: str, log: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from leafwise.envs.core.compile import emitted
 from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.compile.linking import Function, compiled
+from leafwise.envs.core.errors import UserError
 
 
 class _Tables(NamedTuple):
@@ -102,4 +103,4 @@ def _check_emitted() -> None:
 
 def _expect(got: Any, expected: Any) -> None:
     if got != expected:
-        raise ValueError(f"expected {expected!r}, got {got!r}")
+        raise UserError(f"expected {expected!r}, got {got!r}")

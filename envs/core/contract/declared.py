@@ -29,6 +29,7 @@ from leafwise.envs.core.contract.rules import (
     one_stage,
     same_for_both,
 )
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -85,7 +86,7 @@ def check_tables(game: Game, T: Any) -> None:
 def _need(game: Game, ok: object, expected: str, got: object) -> None:
     if not ok:
         told = repr(got)
-        raise ValueError(f"{game.name}: expected {expected}, got {told if len(told) < 200 else told[:200] + ' ...'}")
+        raise UserError(f"{game.name}: expected {expected}, got {told if len(told) < 200 else told[:200] + ' ...'}")
 
 
 def _whole(number: object, least: int) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import Floats, Number, Rows
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -76,17 +77,17 @@ class Evaluator:
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
-            raise ValueError(f"evaluator {self.name!r}: expected both of low and high or none")
+            raise UserError(f"evaluator {self.name!r}: expected both of low and high or none")
         if self.value is None and self.batch is None:
-            raise ValueError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
+            raise UserError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
         if self.speed.sibling_values is not None and (self.to_go or self.value is None):
-            raise ValueError(f"evaluator {self.name!r}: expected sibling_values beside a value that is not to_go")
+            raise UserError(f"evaluator {self.name!r}: expected sibling_values beside a value that is not to_go")
 
     @property
     def compiled(self) -> Callable[[Rows, Number, Any], float]:
         """The compiled `value`; raises ValueError if there is only `batch`."""
         if self.value is None:
-            raise ValueError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
+            raise UserError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
         return self.value
 
     def own_weights(self) -> Any:
@@ -125,7 +126,7 @@ def leaf_spec(evaluator: Evaluator, stages: tuple[str, ...]) -> LeafSpec:
     """Returns what an evaluator says to a game with these stages; raises ValueError for a stage that the game lacks."""
     if evaluator.stage not in stages:
         expected = ", ".join(stages)
-        raise ValueError(f"evaluator {evaluator.name!r}: expected a stage among {expected}, got {evaluator.stage!r}")
+        raise UserError(f"evaluator {evaluator.name!r}: expected a stage among {expected}, got {evaluator.stage!r}")
     rule = {"evaluate": EVALUATE, "returns": RETURNS}.get(str(evaluator.terminal), TRIPLE)
     win, draw, loss = evaluator.terminal if isinstance(evaluator.terminal, tuple) else (0.0, 0.0, 0.0)
     return LeafSpec(stages.index(evaluator.stage), evaluator.to_go, rule, float(win), float(draw), float(loss))

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
+
 
 @dataclass(frozen=True)
 class FeatureTable:
@@ -36,18 +38,18 @@ def check_tables(known: Mapping[str, FeatureTable], told: Any) -> dict[str, Feat
     Raises ValueError in one line for what is no list of tables, and for a table that the room lacks or that has changed.
     """
     if not isinstance(told, Mapping):
-        raise ValueError(f"expected tables by name, got {told!r}")
+        raise UserError(f"expected tables by name, got {told!r}")
     found = {}
     for name, table in told.items():
         if not isinstance(table, Mapping) or not all(type(table.get(key)) is int for key in ("size", "version")):
-            raise ValueError(f"expected table {name!r} with a size and a version, got {table!r}")
+            raise UserError(f"expected table {name!r} with a size and a version, got {table!r}")
         if name not in known:
-            raise ValueError(f"expected tables among {', '.join(known) or 'none'}, got {name!r}")
+            raise UserError(f"expected tables among {', '.join(known) or 'none'}, got {name!r}")
         now, then = known[name], FeatureTable(table["size"], table["version"])
         fits = then.size <= now.size if now.grows else then.size == now.size
         if not fits or now.version != then.version or then.size < 1:
             expected = f"table {name!r} of version {now.version} and size {now.size}"
-            raise ValueError(f"expected {expected}, got version {then.version} and size {then.size}")
+            raise UserError(f"expected {expected}, got version {then.version} and size {then.size}")
         found[name] = then
     return found
 
@@ -108,20 +110,20 @@ class CellFeatures:
 
     def __post_init__(self) -> None:
         if not (self.cells >= 1 and 1 <= self.bits <= 16):
-            raise ValueError(f"cell features: expected cells of 1 to 16 bits, got {self.cells!r} of {self.bits!r}")
+            raise UserError(f"cell features: expected cells of 1 to 16 bits, got {self.cells!r} of {self.bits!r}")
         needed = -(-self.cells // self.in_word)
         if self.cell is None and len(self.words) != needed:
-            raise ValueError(f"cell features: expected {needed} words for {self.cells} cells, got {self.words!r}")
+            raise UserError(f"cell features: expected {needed} words for {self.cells} cells, got {self.words!r}")
         object.__setattr__(self, "views", tuple(map(tuple, self.views)) or (tuple(range(self.cells)),))
         object.__setattr__(self, "names", self.names or tuple(map(str, range(self.values))))
         if self.views[0] != tuple(range(self.cells)) or any(sorted(v) != [*self.views[0]] for v in self.views):
-            raise ValueError(f"cell features: expected views that reorder {self.cells} cells, the board itself first")
+            raise UserError(f"cell features: expected views that reorder {self.cells} cells, the board itself first")
         if self.points and (len(self.points) != self.values or self.points[0] != 0):
-            raise ValueError(f"cell features: expected {self.values} points, 0 for value 0, got {self.points!r}")
+            raise UserError(f"cell features: expected {self.values} points, 0 for value 0, got {self.points!r}")
         if self.tables and self.index is None:
-            raise ValueError(f"cell features: expected an index into {', '.join(self.tables)}, got none")
+            raise UserError(f"cell features: expected an index into {', '.join(self.tables)}, got none")
         if (self.boards or self.highest) and (self.cell is not None or len(self.words) != 1):
-            raise ValueError("cell features: expected boards and highest only where one word holds all cells")
+            raise UserError("cell features: expected boards and highest only where one word holds all cells")
 
     @property
     def in_word(self) -> int:
@@ -208,7 +210,7 @@ class SparseFeatures:
             return {FEATURES: FeatureTable(size)}
         found = self.tables(options)
         if sum(table.size for table in found.values()) != size:
-            raise ValueError(f"sparse features: expected tables of {size} features in all, got {dict(found)!r}")
+            raise UserError(f"sparse features: expected tables of {size} features in all, got {dict(found)!r}")
         return found
 
 

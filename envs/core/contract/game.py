@@ -15,7 +15,7 @@ from functools import cached_property, reduce
 from operator import index
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -42,10 +42,13 @@ from leafwise.envs.core.contract.parts import (
 from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Compiled, Rules, Symmetries, completed_symmetries
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.inspection import RowReader
     from leafwise.envs.core.play.companion import Companion
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -126,12 +129,12 @@ class Game:
         for name in options:
             if name not in self.defaults:
                 known = ", ".join(self.defaults) or "none"
-                raise ValueError(f"{self.name}: expected options among ({known}), got {name!r:.80}")
+                raise UserError(f"{self.name}: expected options among ({known}), got {name!r:.80}")
         try:
-            changed = replace(self.options, **options)
+            changed = asked_of_plugin(lambda: replace(self.options, **options))
             hash(changed)
         except TypeError as problem:  # of a dataclass that checks no types itself
-            raise ValueError(
+            raise UserError(
                 f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
             ) from problem
         return self if changed == self.options else replace(self, options=changed)
@@ -246,7 +249,7 @@ class Game:
         known_names = self.search.candidates
         if candidates not in known_names:
             known = ", ".join(known_names) or "none"
-            raise ValueError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
+            raise UserError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
         return T._replace(candidates=known_names.index(candidates))
 
     @cached_property
@@ -263,7 +266,7 @@ class Game:
         """Returns the hand-made evaluator `name` (default: the game's own); raises ValueError if unknown."""
         name = name or self.default_score
         if name not in self.scores:
-            raise ValueError(f"{self.name}: expected a score among {', '.join(self.scores)}, got {name!r}")
+            raise UserError(f"{self.name}: expected a score among {', '.join(self.scores)}, got {name!r}")
         return self.scores[name](self.options)
 
     def action(self, name: str | int) -> int:
@@ -271,14 +274,14 @@ class Game:
         if isinstance(name, str):
             if name in self.actions:
                 return self.actions.index(name)
-            if (meant := self.text.action(name)) in self.actions:
+            if (meant := self.asked(lambda: self.text.action(name))) in self.actions:
                 return self.actions.index(meant)
         elif hasattr(name, "__index__") and not isinstance(name, bool):
             with contextlib.suppress(TypeError):  # an array of several numbers
                 if 0 <= (a := index(name)) < len(self.actions):
                     return a
         some = ", ".join(self.actions[:12]) + (", ..." if len(self.actions) > 12 else "")
-        raise ValueError(f"{self.name}: expected an action among {some}, got {name!r}")
+        raise UserError(f"{self.name}: expected an action among {some}, got {name!r}")
 
     def start(self) -> State:
         """Returns the state at the very start (a chance stage in games that begin with a shuffle)."""
@@ -293,12 +296,12 @@ class Game:
     def parse(self, text: str) -> State:
         """Returns the state that `text` describes; raises ValueError in the game's words."""
         if not isinstance(text, str):
-            raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
-        try:
-            return State(self, self.text.parse(text, self.thread_tables))
-        except (ValueError, OverflowError) as problem:
-            message = str(problem).removeprefix(f"{self.name}: ")
-            raise ValueError(_shortened(f"{self.name}: {message}")) from None
+            raise UserError(f"{self.name}: expected text, got {type(text).__name__}")
+        return self.asked(lambda: State(self, self.text.parse(text, self.thread_tables)))
+
+    def asked(self, work: Callable[[], R]) -> R:
+        """Returns what one of the game's functions for texts answers; where it refuses, that is a UserError in the game's name."""
+        return asked_of_plugin(work, f"{self.name}: ")
 
     @property
     def room(self) -> Path:
@@ -323,11 +326,6 @@ class Game:
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.module, self.given_options)
-
-
-def _shortened(message: str) -> str:
-    """Cuts the middle out of a message that quotes a very long text."""
-    return message if len(message) <= 300 else f"{message[:200]} ... {message[-60:]}"
 
 
 def _rebuild(module: str, options: dict[str, Any]) -> Game:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
 
 
@@ -23,7 +24,7 @@ def whole(value: Any, least: int, most: int, expected: str) -> int:
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
-        raise ValueError(f"{expected}, got {short(repr(value))}")
+        raise UserError(f"{expected}, got {short(repr(value))}")
     return number
 
 
@@ -34,14 +35,14 @@ def real(value: Any, fits: Callable[[float], bool], expected: str) -> float:
     except OverflowError:
         number = None
     if number is None or not fits(number):
-        raise ValueError(f"{expected}, got {short(repr(value))}")
+        raise UserError(f"{expected}, got {short(repr(value))}")
     return number
 
 
 def switch(value: Any, expected: str) -> bool:
     """Returns True or False; raises ValueError, `expected` and what came, for anything else, 0 and 1 too."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{expected}, got {short(repr(value))}")
+        raise UserError(f"{expected}, got {short(repr(value))}")
     return bool(value)
 
 
@@ -56,15 +57,15 @@ def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:
         if array.dtype.kind in "biufO":
             return array.astype(np.float64)
     except Exception as problem:  # of the library that the numbers are of
-        raise ValueError(f"{expected}, got {type(found).__name__}: {short(problem, 160)}") from None
-    raise ValueError(f"{expected}, got numbers of type {array.dtype}")
+        raise UserError(f"{expected}, got {type(found).__name__}: {short(problem, 160)}") from None
+    raise UserError(f"{expected}, got numbers of type {array.dtype}")
 
 
 def answered(found: Any, shape: tuple[int, ...], expected: str) -> NDArray[np.float64]:
     """Returns what a function answered as float64 of a shape; raises ValueError as `real_numbers`, and for other shapes and nan."""
     numbers = real_numbers(found, expected)
     if numbers.shape != shape:
-        raise ValueError(f"{expected}, got shape {numbers.shape}")
+        raise UserError(f"{expected}, got shape {numbers.shape}")
     if np.isnan(numbers).any():
-        raise ValueError(f"{expected}, got nan")
+        raise UserError(f"{expected}, got nan")
     return numbers

@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.errors import UserError, asked_of_plugin
+
 RULE_ONLY = {"rule_only": True}
 """Metadata of a field that no network sees: a model of one variant serves another that differs in such options alone."""
 SHOWN_ONLY = RULE_ONLY | {"shown_only": True}
@@ -41,8 +43,13 @@ def values_of(options: Any) -> dict[str, Any]:
 
 def types_of(options: Any) -> dict[str, str]:
     """Returns the type of each option of a dataclass (or instance) as it is written: `int | None`."""
-    types = {field.name: field.type for field in dataclasses.fields(options)}
-    return {name: kind.__name__ if isinstance(kind, type) else str(kind) for name, kind in types.items()}
+    return {field.name: _written_type(field.type) for field in dataclasses.fields(options)}
+
+
+def _written_type(kind: Any) -> str:
+    """Returns a type as it is written, without the range that stands beside it."""
+    text = kind.__name__ if isinstance(kind, type) else str(kind)
+    return text.removeprefix("Annotated[").partition(",")[0] if text.startswith("Annotated[") else text
 
 
 def texts_of(source: Path, class_name: str, without: str = "") -> dict[str, str]:
@@ -98,15 +105,16 @@ def with_files_read(game: str, options: Any, given: Mapping[str, Any]) -> dict[s
     found = dict(given)
     for name in kinds.keys() & given.keys():
         value = given[name]
-        if isinstance(value, os.PathLike) or (isinstance(value, str) and value and not kinds[name](value)):
+        is_text = isinstance(value, str) and (not value or asked_of_plugin(functools.partial(kinds[name], value)))
+        if isinstance(value, os.PathLike) or (isinstance(value, str) and not is_text):
             try:
                 found[name] = read_text(Path(value))
             except OSError:
-                raise ValueError(
+                raise UserError(
                     f"{game}: expected {name} as the path of a file, got {os.fspath(value)!r:.300}"
                 ) from None
             except ValueError as problem:
-                raise ValueError(f"{game}: {problem}") from None
+                raise UserError(f"{game}: {problem}") from None
     return found
 
 
@@ -127,11 +135,11 @@ def read_text(path: Path) -> str:
     if data is None:
         raise OSError(f"expected a file that can be read at once, got {str(path)!r}")
     if len(data) > MAX_FILE:
-        raise ValueError(f"{path}: expected at most {MAX_FILE} bytes, got more")
+        raise UserError(f"{path}: expected at most {MAX_FILE} bytes, got more")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise ValueError(
+        raise UserError(
             f"{path}: expected UTF-8 text, got a byte {data[problem.start]:#04x} at {problem.start}"
         ) from None
 
@@ -164,7 +172,7 @@ def _converted(kind: str, text: str, shown: str) -> Any:
         except (ValueError, KeyError):
             continue
     expected = " or ".join(_READERS[one][1] for one in kinds)
-    raise ValueError(f"expected {expected} for {shown}, got {text!r}")
+    raise UserError(f"expected {expected} for {shown}, got {text!r}")
 
 
 def need_one_of(game: str, options: Any, choices: Mapping[str, tuple[Any, ...]]) -> None:
@@ -172,7 +180,7 @@ def need_one_of(game: str, options: Any, choices: Mapping[str, tuple[Any, ...]])
     for name, allowed in choices.items():
         given = getattr(options, name)
         if not any(type(given) is type(choice) and given == choice for choice in allowed):
-            raise ValueError(f"{game}: expected {name} among {', '.join(map(str, allowed))}, got {given!r}")
+            raise UserError(f"{game}: expected {name} among {', '.join(map(str, allowed))}, got {given!r}")
 
 
 def need_whole(game: str, options: Any, ranges: Mapping[str, tuple[int, int]]) -> None:
@@ -180,4 +188,4 @@ def need_whole(game: str, options: Any, ranges: Mapping[str, tuple[int, int]]) -
     for name, (low, high) in ranges.items():
         given = getattr(options, name)
         if type(given) is not int or not low <= given <= high:
-            raise ValueError(f"{game}: expected {name} in {low}..{high}, got {given!r}")
+            raise UserError(f"{game}: expected {name} in {low}..{high}, got {given!r}")

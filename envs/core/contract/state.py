@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.parts import Picture, Row
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.pictures.canvas import text_picture
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
+R = TypeVar("R")
 FIRST, SECOND = np.uint64(0), np.uint64(1)
 
 
@@ -109,12 +111,12 @@ class State:
         if a not in self.legal_actions:
             name = self.game.actions[a]
             if self.is_terminal:
-                raise ValueError(f"{self.game.name}: {name!r} is not legal, the game is over")
+                raise UserError(f"{self.game.name}: {name!r} is not legal, the game is over")
             if self.is_chance:
-                raise ValueError(f"{self.game.name}: {name!r} is not legal, chance acts next ({self.stage})")
+                raise UserError(f"{self.game.name}: {name!r} is not legal, chance acts next ({self.stage})")
             legal = self.legal_names
             expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
-            raise ValueError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
+            raise UserError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
         rows = self.rows(1)
         self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game.thread_tables)
         return State.unchecked(self.game, rows[1])
@@ -122,7 +124,7 @@ class State:
     def outcomes(self) -> list[tuple[float, State]]:
         """Returns the successors of a chance stage with their probabilities; raises ValueError elsewhere."""
         if not self.is_chance:
-            raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
         rows = self.rows(self.game.max_outcomes)
         P = np.zeros(1 + self.game.max_outcomes)
         n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game.thread_tables))
@@ -130,17 +132,16 @@ class State:
 
     def outcome_name(self, after: State) -> str:
         """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
-        return self.game.text.outcome_name(self.row, after.row, self.game.thread_tables)
+        return self._told(self.game.text.outcome_name, after.row)
 
     def outcome_words(self, after: State) -> str:
         """Returns the same in words for people."""
-        words = self.game.text.outcome_words or self.game.text.outcome_name
-        return words(self.row, after.row, self.game.thread_tables)
+        return self._told(self.game.text.outcome_words or self.game.text.outcome_name, after.row)
 
     def action_words(self, action: str | int) -> str:
         """Returns what a legal action, given by name or id, is here, in words for people."""
         a, words = self.game.action(action), self.game.text.action_words
-        return self.game.actions[a] if words is None else words(self.row, a, self.game.thread_tables)
+        return self.game.actions[a] if words is None else self._told(words, a)
 
     def outcomes_by_name(self) -> dict[str, State]:
         """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
@@ -149,7 +150,7 @@ class State:
     def sample(self, stream: NDArray[np.uint64]) -> State:
         """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
         if not self.is_chance:
-            raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
         rows = self.rows()
         self.game.rules.sample_outcome(rows, FIRST, stream, self.game.thread_tables)
         return State.unchecked(self.game, rows[0])
@@ -164,7 +165,7 @@ class State:
     def transformed(self, symmetry: int) -> State:
         """Returns the state under one of the game's symmetries; 0 is the identity."""
         if not 0 <= symmetry < self.game.symmetry_count:
-            raise ValueError(
+            raise UserError(
                 f"{self.game.name}: expected a symmetry in 0..{self.game.symmetry_count - 1}, got {symmetry!r}"
             )
         rows = self.rows(1)
@@ -193,24 +194,27 @@ class State:
 
     def board(self) -> str:
         """Returns several lines of text for a terminal."""
-        write = self.game.text.board or self.game.text.write
-        return write(self.row, self.game.thread_tables)
+        return self._told(self.game.text.board or self.game.text.write)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
     def legend(self) -> str:
         """Returns lines that say what the codes of the text and the board stand for, "" if there are none."""
-        return "" if self.game.text.legend is None else self.game.text.legend(self.row, self.game.thread_tables)
+        return "" if self.game.text.legend is None else self._told(self.game.text.legend)
 
     @property
     def points(self) -> float:
         """What the game's booklet would score if it ended here, the return so far where it says nothing."""
         count = self.game.text.points
-        return self.returns if count is None else count(self.row, self.game.thread_tables)
+        return self.returns if count is None else self._told(count)
+
+    def _told(self, function: Callable[..., R], *more: Any) -> R:
+        """Returns what a function of the game says of this row, and of `more` where it takes more."""
+        return self.game.asked(lambda: function(self.row, *more, self.game.thread_tables))
 
     def __str__(self) -> str:
-        return self.game.text.write(self.row, self.game.thread_tables)
+        return self._told(self.game.text.write)
 
     def __repr__(self) -> str:
         return f"{self.game!r}.parse({str(self)!r})"
@@ -256,18 +260,18 @@ def _words(game: Game, given: Any) -> NDArray[Any]:
     if words is None:
         raise _no_words(game, given)
     if words.shape != (game.width,):
-        raise ValueError(f"{game.name}: expected a row of {game.width} words, got shape {words.shape}")
+        raise UserError(f"{game.name}: expected a row of {game.width} words, got shape {words.shape}")
     if array.dtype != words.dtype and array.tolist() != words.tolist():
         raise _no_words(game, given)
     return words
 
 
-def _no_words(game: Game, given: Any) -> ValueError:
-    return ValueError(f"{game.name}: expected a row of words of type {np.dtype(game.dtype)}, got {short(given)}")
+def _no_words(game: Game, given: Any) -> UserError:
+    return UserError(f"{game.name}: expected a row of words of type {np.dtype(game.dtype)}, got {short(given)}")
 
 
-def _refused(game: Game, row: NDArray[Any], why: str) -> ValueError:
-    return ValueError(f"{game.name}: expected a row that the rules can go on from, got {short(row.tolist())}{why}")
+def _refused(game: Game, row: NDArray[Any], why: str) -> UserError:
+    return UserError(f"{game.name}: expected a row that the rules can go on from, got {short(row.tolist())}{why}")
 
 
 def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row]) -> Callable[..., bool]:
@@ -302,11 +306,11 @@ class Deal:
         stage = state.stage
         k = self._used.get(stage, 0)
         if k >= len(self.outcomes.get(stage, ())):
-            raise ValueError(f"deal: expected an outcome for stage {stage!r} number {k + 1}, got none")
+            raise UserError(f"deal: expected an outcome for stage {stage!r} number {k + 1}, got none")
         wanted = self.outcomes[stage][k]
         possible = state.outcomes_by_name()
         if wanted not in possible:
-            raise ValueError(f"deal: expected one of ({', '.join(possible)}) at stage {stage!r}, got {wanted!r}")
+            raise UserError(f"deal: expected one of ({', '.join(possible)}) at stage {stage!r}, got {wanted!r}")
         self._used[stage] = k + 1
         return possible[wanted]
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
+
 Alphabet = Mapping[str, int]
 """What may be typed for a cell -> its number; capitals count as small letters where they have no number of their own."""
 Row = list[str]
@@ -44,7 +46,7 @@ def need(ok: object, expected: str, got: object = None, text: str | None = None)
     """Raises ValueError, `expected ..., got ...`, unless `ok`; `got` is None where nothing was, `text` is where it stood."""
     if not ok:
         offender = "none" if got is None else repr(got[:80] if isinstance(got, str) else got)
-        raise ValueError(f"expected {expected}, got {offender}" + ("" if text is None else f" in {text!r}"))
+        raise UserError(f"expected {expected}, got {offender}" + ("" if text is None else f" in {text!r}"))
 
 
 def whole_number(word: str, what: str, digits: int = 6) -> int:
@@ -98,7 +100,7 @@ def last_player(
     """
     first, second = (int(side).bit_count() for side in sides)
     if first - second not in (0, 1):
-        raise ValueError(f"expected as many x as o, or one more, got {first} x and {second} o in {text!r}")
+        raise UserError(f"expected as many x as o, or one more, got {first} x and {second} o in {text!r}")
     last = 0 if first > second else 1
     need(not holds(sides[1 - last]), f"no move after a {figure} of {SIDES[2 - last]}", text)
     own = [1 << bit for bit in range(64) if int(sides[last]) & loose & 1 << bit]
@@ -126,7 +128,7 @@ def typed_cells(text: str, lengths: Sequence[int], alphabets: Sequence[Alphabet]
         if (cells := numbers(cut, lengths, alphabet)) is not None
     }
     if len(found) > 1:
-        raise ValueError(f"expected a board that can be read in one way, got {text[:80]!r}")
+        raise UserError(f"expected a board that can be read in one way, got {text[:80]!r}")
     return list(found.pop()) if found else None
 
 

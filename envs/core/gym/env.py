@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
@@ -111,7 +112,7 @@ class GameEnv(gym.Env[Observation, int]):
         try:
             self._action[0] = action
         except (TypeError, ValueError):
-            raise ValueError(f"{self.game.name}: expected an action id, got {action!r}") from None
+            raise UserError(f"{self.game.name}: expected an action id, got {action!r}") from None
         summary = self._stepper.call()
         info: dict[str, Any] = {"action_mask": self._copy_mask()}
         if not summary and self._quiet:

@@ -15,6 +15,7 @@ from leafwise.envs import registry
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.play.greedy import compiled_greedy
 from leafwise.envs.core.play.named import UnknownPlayer, own_programs, split
@@ -59,7 +60,7 @@ def seated(game: Game, opponent: Opponent | None) -> Seated:
         return Seated(_asking(game, opponent, getattr(opponent, "name", type(opponent).__name__)), asked=True)
     if callable(opponent):
         return Seated(_asking(game, _Function(opponent), getattr(opponent, "__name__", "function")), asked=True)
-    raise ValueError(_expected(game, opponent))
+    raise UserError(_expected(game, opponent))
 
 
 def check_picklable(game: Game, opponent: Opponent | None) -> None:
@@ -69,7 +70,7 @@ def check_picklable(game: Game, opponent: Opponent | None) -> None:
     try:
         pickle.dumps(opponent)
     except Exception as problem:  # pickle raises whatever the object's own methods do
-        raise ValueError(
+        raise UserError(
             f"{game.name}: expected an opponent that can be pickled, or named by a text, to copy the environment, "
             f"got {type(opponent).__name__}: {problem}"
         ) from None
@@ -91,9 +92,9 @@ def _named(game: Game, text: str) -> Seated:
                 return Seated(compiled_greedy(game, evaluator), evaluator)
         return Seated(_asking(game, registry.player(text, game), text), asked=True)
     except UnknownPlayer:
-        raise ValueError(_expected(game, text)) from None
-    except ValueError as problem:
-        raise ValueError(f"{game.name}: opponent {text!r}: {str(problem).removeprefix(f'{game.name}: ')}") from None
+        raise UserError(_expected(game, text)) from None
+    except UserError as problem:
+        raise UserError(f"{game.name}: opponent {text!r}: {str(problem).removeprefix(f'{game.name}: ')}") from None
 
 
 def _expected(game: Game, got: object) -> str:
@@ -122,10 +123,10 @@ def _asking(game: Game, player: Any, name: str) -> Callable[..., int]:
         choice = player.choose(state)
         try:
             action = game.action(choice)
-        except ValueError:
+        except UserError:
             action = -1
         if action not in state.legal_actions:
-            raise ValueError(f"{game.name}: expected a legal action from opponent {name!r}, got {choice!r} at {state}")
+            raise UserError(f"{game.name}: expected a legal action from opponent {name!r}, got {choice!r} at {state}")
         return action
 
     return opponent

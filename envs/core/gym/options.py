@@ -18,6 +18,7 @@ from gymnasium.vector import AutoresetMode
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.options import docs_of, with_files_read
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.envs.core.gym.opponents import Opponent
@@ -61,7 +62,7 @@ Fit = Callable[[str, Any, Game, Kind], Any]
 def one_of(what: str, given: Any, choices: Iterable[str], game: Game) -> str:
     """Returns `given`; raises ValueError if it is none of `choices`."""
     if not isinstance(given, str) or given not in choices:
-        raise ValueError(f"{game.name}: expected {what} among {', '.join(choices)}, got {given!r}")
+        raise UserError(f"{game.name}: expected {what} among {', '.join(choices)}, got {given!r}")
     return given
 
 
@@ -78,7 +79,7 @@ def _autoreset(name: str, given: Any, game: Game, kind: Kind) -> AutoresetMode:
         if given in (known, known.value, known.name):
             return known
     expected = ", ".join(known.value for known in AUTORESET)
-    raise ValueError(f"{game.name}: expected {name} among {expected}, got {given!r}")
+    raise UserError(f"{game.name}: expected {name} among {expected}, got {given!r}")
 
 
 def _as_given(name: str, given: Any, game: Game, kind: Kind) -> Any:
@@ -224,7 +225,7 @@ def _checked(one: Field[Any], given: Any, game: Game, kind: Kind) -> Any:
         return default
     value = one.metadata["fit"](one.name, given, game, kind)
     if one.metadata["two_player"] and game.players == 1 and value != default:
-        raise ValueError(f"{game.name}: expected no {one.name} in a game for one player, got {given!r}")
+        raise UserError(f"{game.name}: expected no {one.name} in a game for one player, got {given!r}")
     return value
 
 

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import docs_of, values_of
 from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.options import EnvOptions, default_of
 from leafwise.envs.core.gym.stepper import patience
 from leafwise.envs.reference import Reference, reference
@@ -168,7 +169,7 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
     """Yields what known players get."""
     try:
         known = reference(env_id)
-    except ValueError:
+    except UserError:
         yield "None were measured."
         yield ""
         return

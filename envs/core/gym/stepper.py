@@ -16,6 +16,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.core.gym.opponents import check_picklable, seated
@@ -35,11 +36,11 @@ def reset_options(options: Any, game: Game, known: tuple[str, ...] = ()) -> Mapp
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        raise ValueError(f"{game.name}: expected options of reset() as a dict or None, got {options!r}")
+        raise UserError(f"{game.name}: expected options of reset() as a dict or None, got {options!r}")
     for key in options:
         if key not in known:
             expected = f"options of reset() among {', '.join(known)}" if known else "no options of reset()"
-            raise ValueError(f"{game.name}: expected {expected}, got {key!r}")
+            raise UserError(f"{game.name}: expected {expected}, got {key!r}")
     return options
 
 
@@ -64,9 +65,9 @@ def action_id(action: Any, game: Game) -> int:
     try:
         a = index(action)
     except TypeError:
-        raise ValueError(f"{game.name}: expected an action id, got {action!r}") from None
+        raise UserError(f"{game.name}: expected an action id, got {action!r}") from None
     if not 0 <= a < len(game.actions):
-        raise ValueError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}, got {a!r}")
+        raise UserError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}, got {a!r}")
     return a
 
 
@@ -88,10 +89,10 @@ def variant_number(game: Game) -> int:
     return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8])
 
 
-def nothing_to_decide(game: Game, seat: int | None = None) -> ValueError:
+def nothing_to_decide(game: Game, seat: int | None = None) -> UserError:
     """Returns the error of a game in which a player, of a `seat` or alone, never gets to decide."""
     who, other = ("a player", "options") if seat is None else (f"the {SEAT_NAMES[seat]} player", "a seat or options")
-    return ValueError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never comes")
+    return UserError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never comes")
 
 
 def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
@@ -189,13 +190,11 @@ class Stepper:
         action, game = int(self.buffers.action[e]), self.game
         where = f" in environment {e}" if self.n > 1 else ""
         if not 0 <= action < len(game.actions):
-            raise ValueError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}{where}, got {action!r}")
+            raise UserError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}{where}, got {action!r}")
         if self.buffers.flags[batch.OVER, e]:
-            raise ValueError(
-                f"{game.name}: expected reset() before step(){where}, the episode is over or has not begun"
-            )
+            raise UserError(f"{game.name}: expected reset() before step(){where}, the episode is over or has not begun")
         legal = ", ".join(game.actions[a] for a in np.flatnonzero(self.buffers.mask[e]))
-        raise ValueError(f"{game.name}: expected a legal action ({legal}){where}, got {game.actions[action]!r}")
+        raise UserError(f"{game.name}: expected a legal action ({legal}){where}, got {game.actions[action]!r}")
 
     def sentence(self, e: int) -> str:
         """Returns what is said of the illegal action that environment e has just taken."""
@@ -255,20 +254,20 @@ class Stepper:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
         now, name = self.get_state(), self.game.name
         if not isinstance(state, Mapping):
-            raise ValueError(f"{name}: expected a state from get_state, got {type(state).__name__}")
+            raise UserError(f"{name}: expected a state from get_state, got {type(state).__name__}")
         none = np.zeros(self.n, dtype=np.int64)
         state = {"steps": none, "illegal_in_a_row": none, "variant": now["variant"]} | dict(state)
         if set(state) != set(now):
-            raise ValueError(
+            raise UserError(
                 f"{name}: expected a state from get_state with {', '.join(now)}, got {', '.join(map(str, state))}"
             )
         for key, array in now.items():
             given = state[key] = np.array(state[key])
             if given.shape != array.shape or given.dtype != array.dtype:
                 expected, got = f"{array.dtype} {array.shape}", f"{given.dtype} {given.shape}"
-                raise ValueError(f"{name}: expected {key} of a state as {expected}, got {got}")
+                raise UserError(f"{name}: expected {key} of a state as {expected}, got {got}")
         if (state["variant"] != now["variant"]).any():
-            raise ValueError(f"{name}: expected a state of {self.game!r}, got one of another game or variant")
+            raise UserError(f"{name}: expected a state of {self.game!r}, got one of another game or variant")
         seats = [0, 1] if self.options.seat == "random" else [SEATS[self.options.seat]]
         self._need("seats", state["seats"], seats[0], seats[-1])
         self._need("over", state["over"], batch.GOING, batch.UNBEGUN)
@@ -288,14 +287,14 @@ class Stepper:
         wrong = given[(given < low) | (given > high)]
         if len(wrong):
             expected = str(low) if low == high else f"{low}..{high}"
-            raise ValueError(f"{self.game.name}: expected {key} of a state in {expected}, got {int(wrong[0])}")
+            raise UserError(f"{self.game.name}: expected {key} of a state in {expected}, got {int(wrong[0])}")
 
     def _check_position(self, position: State, seat: int, over: int) -> None:
         """Raises ValueError unless an episode that goes on, or was truncated, is at a decision of its agent."""
         acts = position.current_player
         if acts == CHANCE or (over != batch.ENDED and acts != seat):
             expected = "no chance stage" if over == batch.ENDED else f"a decision of player {seat}"
-            raise ValueError(f"{self.game.name}: expected {expected} in the row of a state, got {short(position)}")
+            raise UserError(f"{self.game.name}: expected {expected} in the row of a state, got {short(position)}")
 
     def __reduce__(self) -> Any:
         check_picklable(self.game, self.options.opponent)
@@ -304,7 +303,7 @@ class Stepper:
 
 def _rebuild(game: Game, n: int, options: EnvOptions, state: dict[str, NDArray[Any]]) -> Stepper:
     if not isinstance(options, EnvOptions):
-        raise ValueError(f"{game.name}: expected an environment pickled by this version of leafwise, got an older one")
+        raise UserError(f"{game.name}: expected an environment pickled by this version of leafwise, got an older one")
     stepper = Stepper(game, n, options)
     stepper.set_state(state)
     return stepper

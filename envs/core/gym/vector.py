@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.observation import Observation, at, reader
@@ -93,7 +94,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             super().reset(seed=first)
             seeds = [first + e for e in range(self.num_envs)]
         if len(seeds) != self.num_envs:
-            raise ValueError(f"{self.game.name}: expected {self.num_envs} seeds, got {len(seeds)}")
+            raise UserError(f"{self.game.name}: expected {self.num_envs} seeds, got {len(seeds)}")
         keys: dict[int, np.uint64] = {}
         for e in where.nonzero()[0].tolist():
             if (one := seeds[e]) is not None:
@@ -115,9 +116,9 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         given = options["reset_mask"]
         if not isinstance(given, np.ndarray) or given.dtype != np.bool_ or given.shape != (self.num_envs,):
             got = f"{given.dtype} {given.shape}" if isinstance(given, np.ndarray) else repr(given)
-            raise ValueError(f"{self.game.name}: expected reset_mask as an array bool ({self.num_envs},), got {got}")
+            raise UserError(f"{self.game.name}: expected reset_mask as an array bool ({self.num_envs},), got {got}")
         if not given.any():
-            raise ValueError(f"{self.game.name}: expected a reset_mask that is True somewhere, got all False")
+            raise UserError(f"{self.game.name}: expected a reset_mask that is True somewhere, got all False")
         return given.copy()
 
     def _info(self) -> dict[str, Any]:
@@ -143,7 +144,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         except (TypeError, ValueError, RuntimeError):  # a ragged list, a tensor on another device
             fits, got = False, type(actions).__name__
         if not fits:
-            raise ValueError(f"{self.game.name}: expected {self.num_envs} action ids, got {got}")
+            raise UserError(f"{self.game.name}: expected {self.num_envs} action ids, got {got}")
         summary = stepper.step()
         terminated, truncated = self._terminated.copy(), self._truncated.copy()
         info = self._info()

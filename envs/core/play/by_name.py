@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 
 BOARD = re.compile(r"""[/\n=|;]|\\n|[\[(]\s*[\[("']|[\[(](?:[^\[\]()\s,]+[\s,]+){2}[^\[\]()\s,]""")
 """What no list of moves has: rows, words with values, lists in a list or of more than two."""
@@ -22,7 +23,7 @@ def outcome(state: State, name: str) -> State:
     outcomes = [after for _, after in state.outcomes()]
     names = outcome_names(state, outcomes)
     if name not in names:
-        raise ValueError(f"{state.game.name}: expected what chance did, {outcomes_told(state)}, got {name!r}")
+        raise UserError(f"{state.game.name}: expected what chance did, {outcomes_told(state)}, got {name!r}")
     return outcomes[names.index(name)]
 
 
@@ -54,7 +55,7 @@ def is_action(game: Game, name: str) -> bool:
     """Whether a text names an action, in any of its spellings."""
     try:
         game.action(name)
-    except ValueError:
+    except UserError:
         return False
     return True
 
@@ -69,6 +70,6 @@ def after_moves(state: State, names: Sequence[str], text: str) -> State:
     for number, name in enumerate(names, start=1):
         try:
             state = stepped(state, name)
-        except ValueError as problem:
-            raise ValueError(f"{problem} as move {number} of {text!r}") from None
+        except UserError as problem:
+            raise UserError(f"{problem} as move {number} of {text!r}") from None
     return state

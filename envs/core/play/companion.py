@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.by_name import outcome_names, stepped
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder, read_games
 from leafwise.envs.core.play.typed import Choice, chosen
@@ -75,7 +76,7 @@ class Advice:
 def companion_of(game: Game) -> Companion:
     """Returns a game's companion; raises ValueError if it has none."""
     if game.companion is None:
-        raise ValueError(f"expected a game that can be followed, got {game.name!r}")
+        raise UserError(f"expected a game that can be followed, got {game.name!r}")
     return game.companion
 
 
@@ -110,7 +111,7 @@ def read_choices(state: State, text: str, best: str) -> list[str]:
     """
     if not text.strip():
         if not best or state.is_chance:
-            raise ValueError(f"expected {companion_of(state.game).asks(state)}, got nothing")
+            raise UserError(f"expected {companion_of(state.game).asks(state)}, got nothing")
         text = best
     names: list[str] = []
     for part in text.split(","):
@@ -123,7 +124,7 @@ def read_choices(state: State, text: str, best: str) -> list[str]:
                 found = chosen(choices, words[:taken])
             if found is None:
                 expected = "no more, the game is over" if state.is_terminal else f"one of {told_some(choices)}"
-                raise ValueError(f"expected {expected}, got {' '.join(words)!r}")
+                raise UserError(f"expected {expected}, got {' '.join(words)!r}")
             new = [found.name, *only_outcomes(stepped(state, found.name))]
             for name in new:
                 state = stepped(state, name)
@@ -190,7 +191,7 @@ class Following:
             self._set_out(start)
 
     def _set_out(self, start: State) -> None:
-        self.companion.check(start)
+        asked_of_plugin(lambda: self.companion.check(start))
         self.game, self._recorder = start.game, Recorder(start)
 
     @property
@@ -215,20 +216,20 @@ class Following:
         Raises ValueError, and changes nothing, for a line that says what cannot be.
         """
         if self._recorder is None:
-            start, told = self.companion.begin(self.game, line.strip())
+            start, told = asked_of_plugin(lambda: self.companion.begin(self.game, line.strip()))
             self._set_out(start)
             self._marks.clear()
             return told
         state, done = self._recorder.state, len(self._recorder.steps)
         if state.is_terminal:
-            raise ValueError(f"expected no more, {self.companion.ending(state)}, got {line!r}")
-        names = self.companion.read(state, line, best)
+            raise UserError(f"expected no more, {self.companion.ending(state)}, got {line!r}")
+        names = asked_of_plugin(lambda: self.companion.read(state, line, best))
         words = []
         try:
             for name in names:
                 words.append(self._step(name))
             words += [self._step(name) for name in only_outcomes(self._recorder.state)]
-        except ValueError:
+        except UserError:
             del self._recorder.steps[done:]
             raise
         self._marks.append(done)
@@ -259,7 +260,7 @@ class Following:
         """Returns what a player is told at a decision; `values` may be asked about later decisions too."""
         state = self.state
         if state is None or state.is_chance or state.is_terminal:
-            raise ValueError(f"expected a decision, got {self.question.asks!r}")
+            raise UserError(f"expected a decision, got {self.question.asks!r}")
         found = values(state)
         options = [
             Option(state.game.actions[a], self.companion.option(state, a, values), found[a], written(found[a]))
@@ -271,7 +272,7 @@ class Following:
     def record(self) -> GameRecord:
         """The game so far; raises ValueError before its beginning."""
         if self._recorder is None:
-            raise ValueError(f"expected {self.companion.begins.asks}, got nothing yet")
+            raise UserError(f"expected {self.companion.begins.asks}, got nothing yet")
         return self._recorder.record()
 
     @property
@@ -289,7 +290,7 @@ class Following:
             return Following(game)
         record = next(read_games(text, source))
         if record.game.name != game.name:
-            raise ValueError(f"{source}: expected a game of {game.name}, got one of {record.game.name}")
+            raise UserError(f"{source}: expected a game of {game.name}, got one of {record.game.name}")
         following = Following(record.game, record.start)
         assert following._recorder is not None
         following._recorder.steps = list(record.steps)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from leafwise.envs.core.errors import UserError
 
-class Forfeit(ValueError):
+
+class Forfeit(UserError):
     """Raised by a player that has lost without an action: out of time, an illegal answer, a crash. The message says why.
 
     `report` has more lines for who wrote the player: the traceback, the position.

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import outcome
 from leafwise.envs.core.textfile import read_text, text_of
 
@@ -178,7 +179,7 @@ class Recorder:
         """Lets chance do what is named; raises ValueError where it does not act, or cannot do so."""
         before = self.state
         if not before.is_chance:
-            raise ValueError(f"expected no outcome where chance does not act, got {name!r}")
+            raise UserError(f"expected no outcome where chance does not act, got {name!r}")
         self.steps.append(Step(before, outcome(before, name), None))
         return self.state
 
@@ -218,7 +219,7 @@ def load_game(path: str | Path, number: int = 1) -> GameRecord:
     for count, record in enumerate(read_games(text, str(path)), start=1):
         if count == number:
             return record
-    raise ValueError(f"{str(path)!r}: expected a game number in 1..{count}, got {number!r}")
+    raise UserError(f"{str(path)!r}: expected a game number in 1..{count}, got {number!r}")
 
 
 def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
@@ -232,15 +233,15 @@ def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
                 reader = Reader(number)
             if line and reader is not None:
                 reader.read(line, number)
-        except ValueError as problem:
+        except UserError as problem:
             at = getattr(problem, "line", number)
-            raise ValueError(f"{source}, line {at}: {problem}") from None
+            raise UserError(f"{source}, line {at}: {problem}") from None
     if reader is None:
-        raise ValueError(f"{source}, line 1: expected a game that begins with [Game ...], got none")
+        raise UserError(f"{source}, line 1: expected a game that begins with [Game ...], got none")
     try:
         last = reader.record()
-    except ValueError as problem:
-        raise ValueError(f"{source}, line {getattr(problem, 'line', reader.first)}: {problem}") from None
+    except UserError as problem:
+        raise UserError(f"{source}, line {getattr(problem, 'line', reader.first)}: {problem}") from None
     yield last
 
 
@@ -261,7 +262,7 @@ class Reader:
         if line.startswith("["):
             self.read_tag(line, number)
         elif not self.tags:
-            raise ValueError(f'expected a game that begins with [Game "NAME"], got {line[:40]!r}')
+            raise UserError(f'expected a game that begins with [Game "NAME"], got {line[:40]!r}')
         elif line.startswith(";"):
             self.read_comment(line[1:].strip())
         else:
@@ -271,16 +272,16 @@ class Reader:
         """Reads `[Name value]`."""
         name, _, rest = line[1:].partition(" ")
         if not self.tags and name != "Game":
-            raise ValueError(f'expected a game that begins with [Game "NAME"], got {line[:40]!r}')
+            raise UserError(f'expected a game that begins with [Game "NAME"], got {line[:40]!r}')
         if name not in TAGS or name in self.tags or self.recorder is not None:
             where = " before the moves" if self.recorder is not None else ""
-            raise ValueError(f"expected tags among {', '.join(TAGS)}, each once{where}, got {line[:40]!r}")
+            raise UserError(f"expected tags among {', '.join(TAGS)}, each once{where}, got {line[:40]!r}")
         try:
             value = json.loads(rest.removesuffix("]")) if rest.endswith("]") else None
         except (ValueError, RecursionError):
             value = None
         if value is None or not isinstance(value, TAGS[name]) or isinstance(value, bool):
-            raise ValueError(f"expected [{name} VALUE] with a JSON value of its type, got {line[:80]!r}")
+            raise UserError(f"expected [{name} VALUE] with a JSON value of its type, got {line[:80]!r}")
         self.tags[name], self.lines[name] = value, number
 
     def begin(self) -> Recorder:
@@ -296,7 +297,7 @@ class Reader:
             players = tags.get("Players", [])
             with self.blamed("Players"):
                 if not all(isinstance(name, str) for name in players) or len(players) not in (0, game.players):
-                    raise ValueError(f"expected the names of {game.players} players, got {players!r}")
+                    raise UserError(f"expected the names of {game.players} players, got {players!r}")
             self.recorder = Recorder(start, players, tags.get("Seed"), "\n".join(self.comments))
         return self.recorder
 
@@ -328,13 +329,13 @@ class Reader:
         numbered = NUMBER.fullmatch(words[0])
         if numbered:
             if int(numbered[1]) != self.moves + 1 or len(words) < 2:
-                raise ValueError(f"expected '{self.moves + 1}. MOVE', got {line[:40]!r}")
+                raise UserError(f"expected '{self.moves + 1}. MOVE', got {line[:40]!r}")
             recorder.play(name_of(words[1]))
             self.moves += 1
             del words[:2]
         while words and not words[0].startswith(";"):
             if words[0] != ">" or len(words) < 2:
-                raise ValueError(f"expected '{self.moves + 1}. MOVE', '> OUTCOME' or '; WORDS', got {words[0]!r}")
+                raise UserError(f"expected '{self.moves + 1}. MOVE', '> OUTCOME' or '; WORDS', got {words[0]!r}")
             recorder.happen(name_of(words[1]))
             del words[:2]
         if words:
@@ -349,13 +350,13 @@ class Reader:
             if last.is_terminal:
                 expected = f"the result {last.returns!r} of the moves"
                 if told != last.returns and "Result" in self.tags:
-                    raise ValueError(f"expected {expected}, got {told!r}")
+                    raise UserError(f"expected {expected}, got {told!r}")
             elif told != UNFINISHED if not termination else isinstance(told, str) or not math.isfinite(told):
                 expected = "a number, with Termination" if termination else f'"{UNFINISHED}", the game is not over'
-                raise ValueError(f"expected the result {expected}, got {told!r}")
+                raise UserError(f"expected the result {expected}, got {told!r}")
         with self.blamed("Termination"):
             if last.is_terminal and termination:
-                raise ValueError(f"expected no Termination of a game that ended on the board, got {termination!r}")
+                raise UserError(f"expected no Termination of a game that ended on the board, got {termination!r}")
         return recorder.record(termination, None if isinstance(told, str) or not termination else float(told))
 
 
@@ -378,7 +379,7 @@ def tokens(line: str) -> Iterator[str]:
     while at < len(line):
         found = TOKEN.match(line, at)
         if found is None:
-            raise ValueError(f"expected a name, '>' or ';', got {line[at : at + 40].strip()!r}")
+            raise UserError(f"expected a name, '>' or ';', got {line[at : at + 40].strip()!r}")
         yield found[1]
         at = found.end()
 
@@ -389,7 +390,7 @@ def name_of(word: str) -> str:
         try:
             return str(json.loads(word))
         except ValueError:
-            raise ValueError(f"expected a name as a JSON string, got {word[:40]}") from None
+            raise UserError(f"expected a name as a JSON string, got {word[:40]}") from None
     if BARE.fullmatch(word) is None:
-        raise ValueError(f"expected a name, got {word[:40]!r}")
+        raise UserError(f"expected a name, got {word[:40]!r}")
     return word

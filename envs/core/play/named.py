@@ -8,9 +8,10 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import OwnSearch, Programs
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 
 
-class UnknownPlayer(ValueError):
+class UnknownPlayer(UserError):
     """No player goes by the name at the front of a text."""
 
 
@@ -53,10 +54,7 @@ def named_ai(game: Game, text: str) -> Any:
     make = game.ais.get(kind)
     if make is None or isinstance(make, OwnSearch):
         return None
-    try:
-        found = make(game, kind, split(rest))
-    except ValueError as problem:
-        raise ValueError(f"player {text!r}: {problem}") from None
+    found = asked_of_plugin(lambda: make(game, kind, split(rest)), f"player {text!r}: ")
     found.name = text
     return found
 

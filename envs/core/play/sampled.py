@@ -10,6 +10,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import Compiled, Rules
 from leafwise.envs.core.contract.stream import uniform
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.softmax import softmax_term
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def compiled_sampled(game: Game, evaluator: Evaluator) -> Compiled:
     """Returns the compiled `sampled_action` of a game and an evaluator; raises ValueError for one without a policy."""
     if evaluator.policy is None:
-        raise ValueError(f"{game.name}: expected an evaluator with a policy, got {evaluator.name!r}")
+        raise UserError(f"{game.name}: expected an evaluator with a policy, got {evaluator.name!r}")
     return make_sampled(game.rules, evaluator.policy, game.room)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.named import ByName
 
 
@@ -59,9 +60,9 @@ QUESTIONS = ("all", "best", "none", "move")
 def check_question(game: Game, state: State, actions: str) -> None:
     """Raises ValueError for an unknown `actions`, or a state of another game."""
     if state.game != game:
-        raise ValueError(f"solver of {game!r}: expected a position of this game, got {state!r}")
+        raise UserError(f"solver of {game!r}: expected a position of this game, got {state!r}")
     if actions not in QUESTIONS:
-        raise ValueError(f"expected actions among {', '.join(QUESTIONS)}, got {actions!r}")
+        raise UserError(f"expected actions among {', '.join(QUESTIONS)}, got {actions!r}")
 
 
 class Solver(Protocol):
@@ -93,14 +94,14 @@ def exact_solver(game: Game, table_mb: float = 64) -> Solver:
     Raises ValueError for a game that has none, or a table that is too small or too large for this machine.
     """
     if not 0 < table_mb <= MOST_TABLE_MB:
-        raise ValueError(f"expected a table of at most {MOST_TABLE_MB:,} MB, got {table_mb!r}")
+        raise UserError(f"expected a table of at most {MOST_TABLE_MB:,} MB, got {table_mb!r}")
     if not (game.room / "solver.py").exists():
-        raise ValueError(f"expected a game with an exact solver, got {game.name!r}")
+        raise UserError(f"expected a game with an exact solver, got {game.name!r}")
     try:
-        solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
+        make: Callable[[Game, float], Solver] = importlib.import_module(f"{game.module}.solver").Solver
+        return asked_of_plugin(lambda: make(game, table_mb))
     except MemoryError:
-        raise ValueError(f"expected a table that fits into memory, got one of {table_mb:,.0f} MB") from None
-    return solver
+        raise UserError(f"expected a table that fits into memory, got one of {table_mb:,.0f} MB") from None
 
 
 UNKNOWN = 2
@@ -120,15 +121,15 @@ class Labels(Protocol):
 
 def exact_labels(game: Game, table_mb: float) -> Labels:
     """Returns the labels of a game whose room has some, with a table of at most `table_mb`; raises ValueError for others."""
-    found: Labels = labels_of(game)(game, table_mb)
-    return found
+    make: Callable[[Game, float], Labels] = labels_of(game)
+    return asked_of_plugin(lambda: make(game, table_mb))
 
 
 def labels_of(game: Game) -> Any:
     """Returns the class of a game's labels: `Labels` in its room's `labels`; raises ValueError for a game that has none."""
     if (game.room / "labels.py").exists():
         return importlib.import_module(f"{game.module}.labels").Labels
-    raise ValueError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
+    raise UserError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
 
 
 LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.05, "best": 0.0}
@@ -142,7 +143,7 @@ class SolverPlayer(ByName):
         self, game: Game, level: str = "best", seed: int = 0, table_mb: float = 64, name: str = "solver"
     ) -> None:
         if level not in LEVELS:
-            raise ValueError(f"solver: expected level among {', '.join(LEVELS)}, got {level!r}")
+            raise UserError(f"solver: expected level among {', '.join(LEVELS)}, got {level!r}")
         self.name = name
         self.solver = exact_solver(game, table_mb)
         self.blunder = LEVELS[level]
@@ -164,7 +165,7 @@ def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
     """Returns the player `solver`, or `solver:level=easy`; raises ValueError for other words."""
     options = dict(word.partition("=")[::2] for word in words)
     if set(options) - {"level"} or len(words) > 1:
-        raise ValueError(f"expected at most level={'|'.join(LEVELS)}, got {','.join(words)!r}")
+        raise UserError(f"expected at most level={'|'.join(LEVELS)}, got {','.join(words)!r}")
     return SolverPlayer(game, options.get("level", "best"), name=name)
 
 

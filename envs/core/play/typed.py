@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leafwise.envs.core.errors import UserError
+
 WORD = re.compile(r"[a-z]+|[+-]?\d+")
 
 
@@ -47,7 +49,7 @@ def chosen(choices: Sequence[Choice], typed: Sequence[str]) -> Choice | None:
     for test in tests:
         found = [choice for choice in choices if test(choice)]
         if len(found) > 1:
-            raise ValueError(f"expected one of {', '.join(choice.told for choice in found)}, got {' '.join(typed)!r}")
+            raise UserError(f"expected one of {', '.join(choice.told for choice in found)}, got {' '.join(typed)!r}")
         if found:
             return found[0]
     return None

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.named import ByName
 from leafwise.envs.friday import layout
@@ -75,7 +76,7 @@ class BestFirst:
 
     def __init__(self, game: Game, states: int = STATES) -> None:
         if not 1 <= states <= MOST_STATES:
-            raise ValueError(f"expected states of 1 to {MOST_STATES:,}, got {states!r}")
+            raise UserError(f"expected states of 1 to {MOST_STATES:,}, got {states!r}")
         self.game, self.states = game, states
         self._T = game.tables()
         self._tree = search.make_tree(2**18 + 8 * states)
@@ -136,7 +137,7 @@ class Fridai(ByName):
 
     def __init__(self, search: Callable[[State, Cards], Found], info: str = "fair", name: str = "fridai") -> None:
         if info not in INFOS:
-            raise ValueError(f"expected info among {', '.join(INFOS)}, got {info!r}")
+            raise UserError(f"expected info among {', '.join(INFOS)}, got {info!r}")
         self.name, self.info, self.search = name, info, search
         self._step: list[tuple[State, str]] = []
         self._cards = Cards(0)
@@ -170,8 +171,8 @@ def named(game: Game, name: str, words: list[str]) -> Fridai:
     """Returns the player `fridai`, or `fridai:states=N,info=fair|clairvoyant`; raises ValueError for other words."""
     options = dict(word.partition("=")[::2] for word in words)
     if set(options) - {"states", "info"} or len(options) < len(words):
-        raise ValueError(f"expected at most states=N and info={'|'.join(INFOS)}, got {','.join(words)!r}")
+        raise UserError(f"expected at most states=N and info={'|'.join(INFOS)}, got {','.join(words)!r}")
     states = options.get("states", str(STATES))
     if not states.isascii() or not states.isdigit():
-        raise ValueError(f"expected a number of states, got {states!r}")
+        raise UserError(f"expected a number of states, got {states!r}")
     return Fridai(BestFirst(game, int(states)), options.get("info", "fair"), name)

@@ -13,6 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import mix
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.threes.baselines.program import (
     DOWN,
     LEAVES,
@@ -194,5 +195,5 @@ def depth_limit(board: int) -> int:
 def named(game: Game, name: str, words: list[str]) -> Nneonneo:
     """Returns `nneonneo`; raises ValueError for any words."""
     if words:
-        raise ValueError(f"expected nneonneo without options, got {','.join(words)!r}")
+        raise UserError(f"expected nneonneo without options, got {','.join(words)!r}")
     return Nneonneo(game)

@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName
 from leafwise.envs.threes import row
 from leafwise.envs.threes.row import (
@@ -87,7 +88,7 @@ def make_whole_score(game: Game, score: str) -> Compiled:
         score == "openness_wegner",
     )
     if (halves % 1 != 0).any() or np.abs(halves).max() >= BIAS:
-        raise ValueError(f"{score}: expected lines that are worth whole halves, got others")
+        raise UserError(f"{score}: expected lines that are worth whole halves, got others")
     told = ((halves.astype(np.int64) + BIAS) << 16 | leaf.twice).astype(np.uint32)
 
     @bind(game.room, inline=True)
@@ -200,7 +201,7 @@ class Program(ByName, ABC):
     def __init__(self, game: Game, name: str) -> None:
         """Raises ValueError for a variant whose tile shown or entry the programs do not know."""
         if game.options.hint == "colour" or game.options.entry != "moved_lane":
-            raise ValueError(
+            raise UserError(
                 f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}"
             )
         self.name = name
@@ -215,7 +216,7 @@ class Program(ByName, ABC):
         Every tile that the one shown may be, and every cell that it may enter, counts the same.
         """
         if not state.legal_actions:
-            raise ValueError(f"{self.name}: expected a position to play, got {state}")
+            raise UserError(f"{self.name}: expected a position to play, got {state}")
         self._counts[:] = 0
         found = {}
         for a in state.legal_actions:

@@ -13,6 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import mix
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.threes.baselines.program import (
     DOWN,
     LEAVES,
@@ -130,7 +131,7 @@ class Threesus(Program):
     def __init__(self, game: Game, score: str = "openness", depth: int = 6, counted: int = 3) -> None:
         """Compiles; raises ValueError for a score that the program does not have."""
         if score not in ("openness", "openness_wegner"):
-            raise ValueError(f"threesus: expected openness or openness_wegner, got {score!r}")
+            raise UserError(f"threesus: expected openness or openness_wegner, got {score!r}")
         super().__init__(game, f"threesus:{score}")
         self.depth, self.counted = depth, counted
         self._value = make_value(self.game, score)
@@ -144,5 +145,5 @@ class Threesus(Program):
 def named(game: Game, name: str, words: list[str]) -> Threesus:
     """Returns `threesus` (word: a score); raises ValueError for other words."""
     if len(words) > 1:
-        raise ValueError(f"expected threesus:SCORE, got {','.join(words)!r}")
+        raise UserError(f"expected threesus:SCORE, got {','.join(words)!r}")
     return Threesus(game, words[0]) if words else Threesus(game)

@@ -16,6 +16,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.named import ByName
 from leafwise.envs.trap.rules import CANDIDATES
@@ -104,22 +105,22 @@ class TurnSearch:
         """
         # The options, each in its range
         if depth is not None and not 1 <= depth <= M.MOST_TURNS:
-            raise ValueError(f"expected a depth of 1 to {M.MOST_TURNS} turns, got {depth!r}")
+            raise UserError(f"expected a depth of 1 to {M.MOST_TURNS} turns, got {depth!r}")
         if seconds is not None and not 0 < seconds <= 1e6:
-            raise ValueError(f"expected seconds above 0 and at most 1,000,000, got {seconds!r}")
+            raise UserError(f"expected seconds above 0 and at most 1,000,000, got {seconds!r}")
         for what, given in (("width", width), ("late_from", late_from), ("known_from", known_from)):
             if given is not None and given < 1:
-                raise ValueError(f"expected a {what} of at least 1, got {given!r}")
+                raise UserError(f"expected a {what} of at least 1, got {given!r}")
         if not 0 <= gain <= 2:
-            raise ValueError(f"expected a gain of 0 to 2, got {gain!r}")
+            raise UserError(f"expected a gain of 0 to 2, got {gain!r}")
         if candidates not in CANDIDATES:
-            raise ValueError(f"expected candidates among {', '.join(CANDIDATES)}, got {candidates!r}")
+            raise UserError(f"expected candidates among {', '.join(CANDIDATES)}, got {candidates!r}")
         if not 0 < table_mb <= 65536:
-            raise ValueError(f"expected a table_mb above 0 and at most 65536, got {table_mb!r}")
+            raise UserError(f"expected a table_mb above 0 and at most 65536, got {table_mb!r}")
         if clock not in ("wall", "cpu"):
-            raise ValueError(f"expected a clock among wall, cpu, got {clock!r}")
+            raise UserError(f"expected a clock among wall, cpu, got {clock!r}")
         if evaluator.value is None or evaluator.stage != "decision":
-            raise ValueError(f"expected an evaluator with a compiled value of decisions, got {evaluator.name!r}")
+            raise UserError(f"expected an evaluator with a compiled value of decisions, got {evaluator.name!r}")
         # The compiled search, and the memory that it works in
         self.game, self.evaluator, self.seconds, self.clock = game, evaluator, seconds, clock
         self.depth = depth or (DEPTH if seconds is None else M.MOST_TURNS)
@@ -139,7 +140,7 @@ class TurnSearch:
     def __call__(self, state: State) -> Found:
         """Searches a position; raises ValueError for one of another game, a finished one, or one where a trap is in the air."""
         if state.game != self.game or state.is_terminal or state.is_chance:
-            raise ValueError(f"expected a decision of {self.game!r}, got {state!r}")
+            raise UserError(f"expected a decision of {self.game!r}, got {state!r}")
         return stoppable(lambda: self._deepened(state), self._T.stop)
 
     def _deepened(self, state: State) -> Found:

@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import FunctionPlayer
 from leafwise.envs.trilobite.options import MAX_CELLS
 from leafwise.envs.trilobite.rules import apply_action, current_player, landing_cells, returns
@@ -90,7 +91,7 @@ def tree(state: State, limit: int = NODE_LIMIT) -> Tree:
     Raises ValueError if the game is over there, or if the tree has more than `limit` nodes.
     """
     if state.is_terminal:
-        raise ValueError(f"minimax: expected a game that is not over, got {str(state)!r}")
+        raise UserError(f"minimax: expected a game that is not over, got {str(state)!r}")
     T = make_tables(state.game.options)
     nodes = np.zeros(MAX_CELLS + 2, dtype=np.int64)
     leaves = np.zeros(3, dtype=np.int64)
@@ -102,7 +103,7 @@ def tree(state: State, limit: int = NODE_LIMIT) -> Tree:
         buffers = np.zeros((2, MAX_CELLS + 2), dtype=np.int64)
         value = int(walk(S, buffers[0], buffers[1], nodes[1:], leaves, limit - int(nodes.sum()), T))
         if value == NONE:
-            raise ValueError(f"minimax: expected a tree of at most {limit} nodes, got more below {str(state)!r}")
+            raise UserError(f"minimax: expected a tree of at most {limit} nodes, got more below {str(state)!r}")
         ratings[name] = value
     best = max if state.current_player == 0 else min
     return Tree(
@@ -122,5 +123,5 @@ def choose(state: State, limit: int = NODE_LIMIT) -> int:
 def named(game: Game, name: str, words: list[str]) -> FunctionPlayer:
     """Returns the player `minimax`; raises ValueError for options, which it has none of."""
     if words:
-        raise ValueError(f"expected minimax without options, got {','.join(words)!r}")
+        raise UserError(f"expected minimax without options, got {','.join(words)!r}")
     return FunctionPlayer(name, choose)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.envs.starship.draw import gallery, png_bytes
@@ -100,7 +101,7 @@ def ships(config: Config, name: str, count: int) -> list[Ship]:
 def report(config: Config) -> None:
     """Measures, writes the page if it is wanted, and prints the tables."""
     if config.seeds < 1 or not config.builders:
-        raise ValueError(f"expected at least one seed and one builder, got {config.seeds!r}")
+        raise UserError(f"expected at least one seed and one builder, got {config.seeds!r}")
     results = measure(config)
     lines = [f"{config.seeds:,} seeds from {config.first_seed:,}:", "", *table_of(results)]
     if config.pairs:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.diversity import entropy, pairwise_distances, set_score
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import Ship
@@ -88,7 +89,7 @@ def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
     for pair in pairs:
         one, _, other = (word.strip() for word in pair.partition(">"))
         if one not in results or other not in results:
-            raise ValueError(f"expected pairs A > B of builders that are compared, got {pair!r}")
+            raise UserError(f"expected pairs A > B of builders that are compared, got {pair!r}")
         times = " against ".join(f"{column(results[name], 'seconds').mean():.4f}" for name in (one, other))
         both = [(a, b) for a, b in zip(results[one], results[other], strict=True) if a["valid"] and b["valid"]]
         shared = gain([a for a, _ in both], [b for _, b in both]) if both else "-"

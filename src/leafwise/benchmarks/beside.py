@@ -18,6 +18,7 @@ from leafwise.benchmarks.judging import Compared, in_turns
 from leafwise.benchmarks.measurements import SEARCH, TRAINING
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.search import Search
 from leafwise.search.bench import best_time, positions, room_bench
 
@@ -48,7 +49,7 @@ def by_hand(game: Game, leaf: str, yardstick: Any, state: State, depth: int, rou
     search = Search(game, game.score(leaf), depth, nodes=0)
     leaves, own = yardstick(state, depth)[1], search(state).leaves
     if leaves != own:
-        raise ValueError(f"expected {leaves} leaves, got {own}")
+        raise UserError(f"expected {leaves} leaves, got {own}")
     before, now = partial(yardstick, state, depth), partial(search, state)
     return in_turns(partial(best_time, before, 0.0), partial(best_time, now, 0.0), rounds)
 

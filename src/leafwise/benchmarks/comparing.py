@@ -20,6 +20,7 @@ from leafwise.benchmarks.judging import ROUNDS, Compared, judged
 from leafwise.benchmarks.measurements import SEARCH, WARMUP, names_of, search_depths, texts_of
 from leafwise.benchmarks.versions import Version, version_of
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 
 WARM_UPS = {"warmup": ("",), "warmup without hooks": ("--no-hooks", "")}
 """What is compiled into an empty cache, once each -> options of `leafwise warmup` that say it, the first that a version knows."""
@@ -49,10 +50,10 @@ class Probe:
         if not line:
             self._process.wait()
             self._told.seek(0)
-            raise ValueError((self._told.read().strip().splitlines() or ["the process ended"])[-1])
+            raise UserError((self._told.read().strip().splitlines() or ["the process ended"])[-1])
         answer = json.loads(line)
         if "error" in answer:
-            raise ValueError(answer["error"])
+            raise UserError(answer["error"])
         return float(answer["time"])
 
     def close(self) -> None:
@@ -88,14 +89,14 @@ def compare(
     `what` names no version.
     """
     if not game.ids:
-        raise ValueError(f"{game.name}: expected a game with environment ids, got none")
+        raise UserError(f"{game.name}: expected a game with environment ids, got none")
     depths = search_depths(game) if part in ("", SEARCH) else {}
     found: dict[str, Compared] = {}
 
     def take(name: str, measure: Callable[[], Compared]) -> None:
         try:
             found[name] = measure()
-        except ValueError as problem:
+        except UserError as problem:
             tell(name, f"not measured: {problem}")
         else:
             tell(name, found[name])
@@ -128,7 +129,7 @@ def warm_up(version: Version, game: Game, options: Sequence[str]) -> float:
             done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 return float(json.loads(done.stdout)["seconds"])
-    raise ValueError((done.stderr.strip().splitlines() or ["the process ended"])[-1])
+    raise UserError((done.stderr.strip().splitlines() or ["the process ended"])[-1])
 
 
 def id_of(game: Game) -> str:
@@ -136,7 +137,7 @@ def id_of(game: Game) -> str:
     for name, options in game.ids.items():
         if dict(options) == dict(game.given_options):
             return f"leafwise/{name}-v0"
-    raise ValueError(f"{game.name}: expected the options of one of {', '.join(game.ids)}, got {game!r}")
+    raise UserError(f"{game.name}: expected the options of one of {', '.join(game.ids)}, got {game!r}")
 
 
 def measured(probes: tuple[Probe, Probe], name: str, seconds: float, rounds: int = ROUNDS) -> Compared:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.compile.cache import PACKAGE
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import write_named
 from leafwise.training.runs.folder import commit
@@ -52,7 +53,7 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
             ):
                 raise TypeError
         except (ValueError, TypeError, KeyError):
-            raise ValueError(
+            raise UserError(
                 f"{str(file)!r}, line {number}: expected commit, machine and rates, got {text[:60]!r}"
             ) from None
         found.append(line)

@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from leafwise.envs.core.errors import UserError
+
 SCRIPT = """
 import json, resource, sys, time
 import leafwise
@@ -42,7 +44,7 @@ def bench_compile(tell: Callable[[str], object] = print) -> dict[str, float]:
     Raises ValueError where the system does not tell a process's memory.
     """
     if sys.platform == "win32":
-        raise ValueError("expected a system that tells the memory of processes, got Windows")
+        raise UserError("expected a system that tells the memory of processes, got Windows")
     found: dict[str, float] = {}
     for form, variables in FORMS.items():
         tell(f"compiling the search of Connect Four {form}, twice: up to two minutes")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leafwise.envs.core.compile.cache import PACKAGE
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 
 INTERPRETERS = ("", "bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scripts/python.exe")
@@ -45,7 +46,7 @@ def version_of(what: str) -> Iterator[Version]:
     found = [Path(what) / place for place in INTERPRETERS if (Path(what) / place).is_file()]
     if found:
         if not os.access(found[0], os.X_OK):
-            raise ValueError(f"expected a commit, or the path of an interpreter or an environment, got {what!r}")
+            raise UserError(f"expected a commit, or the path of an interpreter or an environment, got {what!r}")
         yield Version(str(found[0].absolute()))
         return
     files = files_of(what)
@@ -57,15 +58,15 @@ def files_of(commit: str) -> bytes:
     """Returns a commit of this checkout as a tar archive; raises ValueError where there is none."""
     top = PACKAGE if (PACKAGE / ".git").exists() else None
     if top is None:
-        raise ValueError(
+        raise UserError(
             f"expected the path of an interpreter or an environment (no checkout, no commits), got {commit!r}"
         )
     known = git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     if known is None:
-        raise ValueError(f"expected a commit, or the path of an interpreter or an environment, got {commit!r}")
+        raise UserError(f"expected a commit, or the path of an interpreter or an environment, got {commit!r}")
     files = git(top, "archive", "--format=tar", known.decode().strip())
     if files is None:
-        raise ValueError(f"git: cannot read the files of commit {commit!r}")
+        raise UserError(f"git: cannot read the files of commit {commit!r}")
     return files
 
 
@@ -74,7 +75,7 @@ def git(top: Path, *words: str) -> bytes | None:
     try:
         done = subprocess.run(["git", "-C", str(top), *words], capture_output=True, check=False)
     except FileNotFoundError:
-        raise ValueError("expected git, to read a commit, got none") from None
+        raise UserError("expected git, to read a commit, got none") from None
     return done.stdout if done.returncode == 0 else None
 
 

@@ -14,10 +14,8 @@ import tyro
 
 from leafwise.cli import (
     check_writable,
-    fail,
     game_file,
     numbered_lines,
-    one_line_errors,
     parse_with_game,
     positions_of,
     print_json,
@@ -25,6 +23,7 @@ from leafwise.cli import (
     say,
 )
 from leafwise.envs.core.contract.options import texts_of
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.analysis import Analyst
@@ -90,13 +89,13 @@ def main(arguments: list[str]) -> int:
     config, game = parse_with_game(Config, arguments, "leafwise analyze")
     given = bool(config.position or config.moves)
     if given + bool(config.file) + bool(file) > 1:
-        fail("expected one of a position (or --moves), --file and --game, got several")
+        raise UserError("expected one of a position (or --moves), --file and --game, got several")
     if (config.review and not file) or (config.svg and not config.review):
-        fail("expected --review with --game FILE, and --svg with --review, got one without the other")
+        raise UserError("expected --review with --game FILE, and --svg with --review, got one without the other")
     if config.simulations < 0:
-        fail(f"expected --simulations of at least 0, got {config.simulations}")
+        raise UserError(f"expected --simulations of at least 0, got {config.simulations}")
     if config.simulations and (config.depth or file):
-        fail("expected --simulations without --depth and --game, got both")
+        raise UserError("expected --simulations without --depth and --game, got both")
     if file and config.review:
         return review_games(records_of(file, game), config)
     if file:
@@ -109,7 +108,7 @@ def main(arguments: list[str]) -> int:
     if one or (first is None and not config.file):  # nothing at standard input: the start, as at a terminal
         return analyze_position(game, config)
     if first is None:
-        fail(f"expected positions in {config.file!r}, got none")
+        raise UserError(f"expected positions in {config.file!r}, got none")
     analyst = analyst_of(game, config)
     for text, state in positions_of(chain([first], many), partial(read_position, game)):
         refuse_chance(state, config)
@@ -120,7 +119,7 @@ def main(arguments: list[str]) -> int:
 def refuse_chance(state: State, config: Config) -> None:
     """Ends the command where simulations are asked to begin with chance."""
     if config.simulations and state.is_chance:
-        fail(f"expected a decision for --simulations, got chance acting ({state.stage}): {state}")
+        raise UserError(f"expected a decision for --simulations, got chance acting ({state.stage}): {state}")
 
 
 def analyst_of(game: Game, config: Config) -> Analyst:
@@ -135,8 +134,7 @@ def analyze_position(game: Game, config: Config) -> int:
     from leafwise.analysis import described, read_position, show
     from leafwise.envs.core.play.by_name import is_board
 
-    with one_line_errors():
-        state = read_position(game, config.position, config.moves)
+    state = read_position(game, config.position, config.moves)
     refuse_chance(state, config)
     if not config.position and not config.json and game.start().is_chance:
         say("no position given: the start of the game of seed 0\n")
@@ -157,12 +155,11 @@ def analyze_games(records: list[GameRecord], config: Config) -> int:
     analysts: dict[Game, Analyst] = {}
     for number, record in enumerate(records, start=1):
         analyst = analysts.setdefault(record.game, analysts.get(record.game) or analyst_of(record.game, config))
-        with one_line_errors():
-            if config.json:
-                for one in judged(record, analyst):
-                    print_json(judged_json(one, analyst.units, number))
-            else:
-                show_game(record, analyst)
+        if config.json:
+            for one in judged(record, analyst):
+                print_json(judged_json(one, analyst.units, number))
+        else:
+            show_game(record, analyst)
     return 0
 
 
@@ -171,21 +168,19 @@ def review_games(records: list[GameRecord], config: Config) -> int:
     from leafwise.envs.core.writing import write_named
     from leafwise.review import as_json, lines, picture, review
 
-    with one_line_errors():
-        if config.svg:
-            if len(records) != 1:
-                raise ValueError(f"expected a file of one game with --svg, got {len(records)}")
-            check_writable(config.svg, "--svg", overwrite=config.overwrite)
+    if config.svg:
+        if len(records) != 1:
+            raise UserError(f"expected a file of one game with --svg, got {len(records)}")
+        check_writable(config.svg, "--svg", overwrite=config.overwrite)
     analysts: dict[Game, Analyst] = {}
     for number, record in enumerate(records, start=1):
         if record.game not in analysts:
             analysts[record.game] = analyst_of(record.game, config)
-        with one_line_errors():
-            found = review(record, analysts[record.game])
-            if config.json:
-                print_json(as_json(found, number))
-            else:
-                say("\n".join(lines(found)))
-            if config.svg:
-                write_named(Path(config.svg), picture(found).svg().encode())
+        found = review(record, analysts[record.game])
+        if config.json:
+            print_json(as_json(found, number))
+        else:
+            say("\n".join(lines(found)))
+        if config.svg:
+            write_named(Path(config.svg), picture(found).svg().encode())
     return 0

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
+from leafwise.cli import check_writable, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import is_stream, write_named
@@ -129,11 +130,10 @@ def result(tournament: Tournament, figures: dict[str, Any]) -> dict[str, Any]:
 
 def kept(config: Config) -> str:
     """Returns the games that the file of --save holds and that are gone on with; "" if there are none."""
-    with one_line_errors():
-        if config.save:
-            check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
-            if config.resume and Path(config.save).exists() and not is_stream(Path(config.save)):
-                return read_text(config.save)
+    if config.save:
+        check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
+        if config.resume and Path(config.save).exists() and not is_stream(Path(config.save)):
+            return read_text(config.save)
     return ""
 
 
@@ -143,26 +143,25 @@ def main(arguments: list[str]) -> int:
     from leafwise.training.evaluation.arena import ready, run
 
     file = Path(config.json) if config.json not in ("", "-") else None
-    with one_line_errors():
-        if config.resume and file is None:
-            raise ValueError("expected --resume with the file of --json, got none")
-        tournament, makers = ready(
-            game,
-            config.players,
-            config.games,
-            openings=config.openings or None,
-            plies=None if config.plies == -1 else config.plies,
-            seed=config.seed,
-            seconds=config.seconds,
-            processes=config.processes,
-            cluster=config.cluster,
-            file=file,
-            resume=config.resume,
-        )
+    if config.resume and file is None:
+        raise UserError("expected --resume with the file of --json, got none")
+    tournament, makers = ready(
+        game,
+        config.players,
+        config.games,
+        openings=config.openings or None,
+        plies=None if config.plies == -1 else config.plies,
+        seed=config.seed,
+        seconds=config.seconds,
+        processes=config.processes,
+        cluster=config.cluster,
+        file=file,
+        resume=config.resume,
+    )
     records = [old] if (old := kept(config)) else []
     interrupted = False
     bar = progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total)
-    with cluster_errors(), bar as update:
+    with bar as update:
         try:
             run(
                 tournament,
@@ -177,8 +176,7 @@ def main(arguments: list[str]) -> int:
         except KeyboardInterrupt:
             interrupted = True
     if config.save:
-        with one_line_errors():
-            write_named(Path(config.save), "\n".join(records).encode())
+        write_named(Path(config.save), "\n".join(records).encode())
     figures = tournament.figures()
     if config.json == "-":
         print_json(result(tournament, figures))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from leafwise.cli import fail, one_line_errors, parse, parse_with_game, print_json, say
+from leafwise.cli import parse, parse_with_game, print_json, say
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.benchmarks.judging import Compared
@@ -76,8 +77,7 @@ def keep(config: Config, name: str, rates: Mapping[str, float]) -> None:
     if config.save:
         from leafwise.benchmarks.lines import save_rates
 
-        with one_line_errors():
-            save_rates(Path(config.file), {f"{name}/{rate}": number for rate, number in rates.items()})
+        save_rates(Path(config.file), {f"{name}/{rate}": number for rate, number in rates.items()})
 
 
 def versions(config: Config, game: Game) -> int:
@@ -94,8 +94,7 @@ def versions(config: Config, game: Game) -> int:
             times = f"{found.before * 1e6:,.2f} us before, {found.now * 1e6:,.2f} us now"
             say(f"{found.ratio:8.3f}  ({interval})  {found.verdict:7s} {name}: {times}")
 
-    with one_line_errors():
-        found = compare(game, config.compare, config.seconds, tell, part=config.part)
+    found = compare(game, config.compare, config.seconds, tell, part=config.part)
     if config.json:
         print_json({name: {**vars(one), "verdict": one.verdict} for name, one in found.items()})
     else:
@@ -106,15 +105,14 @@ def versions(config: Config, game: Game) -> int:
 
 def of_no_game(config: Config) -> int:
     """Measures starts, or compilation."""
-    with one_line_errors():
-        if config.game == START:
-            from leafwise.startup import start_ratios
+    if config.game == START:
+        from leafwise.startup import start_ratios
 
-            found = start_ratios()
-        else:
-            from leafwise.benchmarks.linking import bench_compile
+        found = start_ratios()
+    else:
+        from leafwise.benchmarks.linking import bench_compile
 
-            found = bench_compile(partial(print, file=sys.stderr))
+        found = bench_compile(partial(print, file=sys.stderr))
     rates = {f"{config.game}/{name}": number for name, number in found.items()}
     keep(config, config.game, rates)
     if config.json:
@@ -129,18 +127,19 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] in ([START], [COMPILE]):
         config = parse(Config, arguments, "leafwise bench")
         if config.compare:
-            fail(f"expected a game with --compare, got {config.game}")
+            raise UserError(f"expected a game with --compare, got {config.game}")
         return of_no_game(config)
     config, game = parse_with_game(Config, arguments, "leafwise bench")
     known = COMPARED if config.compare else tuple(PARTS)
     if config.part not in ("", *known):
-        fail(f"expected a part among {', '.join(known)}{' with --compare' * bool(config.compare)}, got {config.part!r}")
-    with one_line_errors():
-        if not 0 < config.seconds <= 3600:
-            raise ValueError(f"expected --seconds above 0 and at most 3600, got {config.seconds!r}")
+        raise UserError(
+            f"expected a part among {', '.join(known)}{' with --compare' * bool(config.compare)}, got {config.part!r}"
+        )
+    if not 0 < config.seconds <= 3600:
+        raise UserError(f"expected --seconds above 0 and at most 3600, got {config.seconds!r}")
     if config.compare:
         if config.save:
-            fail("expected --compare without --save, got both")
+            raise UserError("expected --compare without --save, got both")
         return versions(config, game)
     rates: dict[str, float] = {}
     for part, bench in benches(config.part):

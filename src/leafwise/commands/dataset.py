@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tyro
 
-from leafwise.cli import cluster_errors, one_line_errors, parse_with_game, print_json, say
+from leafwise.cli import parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
 from leafwise.envs.core.interrupts import INTERRUPTED
 
@@ -53,10 +53,9 @@ def main(arguments: list[str]) -> int:
     from leafwise.training.dataset.games import check, default_exploration
 
     share = default_exploration(game) if config.exploration is None else config.exploration
-    with one_line_errors():
-        check_file(config.out)
-        check(game, config.player, config.games, config.seed, config.opponent, share, config.processes, config.cluster)
-    with progress_bar(f"{game.name}, {config.player}", config.games) as progress, cluster_errors():
+    check_file(config.out)
+    check(game, config.player, config.games, config.seed, config.opponent, share, config.processes, config.cluster)
+    with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
         found = collect_dataset(
             game,
             config.player,
@@ -70,8 +69,7 @@ def main(arguments: list[str]) -> int:
             partial_on_interrupt=True,
         )
     games = len(found.arrays["seeds"])
-    with one_line_errors():
-        out = write_dataset(config.out, found)
+    out = write_dataset(config.out, found)
     size = size_of(out)
     if config.json:
         print_json({"file": str(out), "games": games, "decisions": len(found), "bytes": size, **found.about})

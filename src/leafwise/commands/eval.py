@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say, tell_untold
+from leafwise.cli import check_writable, parse_with_game, print_json, say, tell_untold
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.play import prints
 from leafwise.training.runs.seeds import FINAL_SEED
@@ -196,23 +197,22 @@ def main(arguments: list[str]) -> int:
     from leafwise.training.evaluation.arena import check, evaluate
 
     opponent = config.opponent if game.players == 2 else None
-    with one_line_errors():
-        keep = bool(config.save)
-        if config.resume and not config.file:
-            raise ValueError("expected --resume with the file of --file, got none")
-        file = Path(config.file) if config.file else None
-        where: dict[str, Any] = {"cluster": config.cluster, "file": file, "resume": config.resume}
-        if config.plies < -1:
-            raise ValueError(f"expected --plies of 0 or more, or -1 for the usual ones, got {config.plies!r}")
-        where["plies"] = None if config.plies == -1 else config.plies
-        check(game, config.player, config.games, config.seed, opponent, config.processes, keep=keep, **where)
-        if config.file:
-            check_writable(config.file, "--file")
-        if config.save:
-            check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
+    keep = bool(config.save)
+    if config.resume and not config.file:
+        raise UserError("expected --resume with the file of --file, got none")
+    file = Path(config.file) if config.file else None
+    where: dict[str, Any] = {"cluster": config.cluster, "file": file, "resume": config.resume}
+    if config.plies < -1:
+        raise UserError(f"expected --plies of 0 or more, or -1 for the usual ones, got {config.plies!r}")
+    where["plies"] = None if config.plies == -1 else config.plies
+    check(game, config.player, config.games, config.seed, opponent, config.processes, keep=keep, **where)
+    if config.file:
+        check_writable(config.file, "--file")
+    if config.save:
+        check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
     evaluation: Evaluation | None = None
     bar = progress_bar(f"{game.name}, {config.player}", config.games)
-    with contextlib.suppress(KeyboardInterrupt), bar as progress, cluster_errors(), prints.shown(config.verbose):
+    with contextlib.suppress(KeyboardInterrupt), bar as progress, prints.shown(config.verbose):
         evaluation = evaluate(
             game,
             config.player,
@@ -231,8 +231,7 @@ def main(arguments: list[str]) -> int:
     if config.save:
         from leafwise.envs.core.writing import write_named
 
-        with one_line_errors():
-            write_named(Path(config.save), "\n".join(evaluation.records).encode())
+        write_named(Path(config.save), "\n".join(evaluation.records).encode())
     result = figures(game, evaluation)
     if config.json:
         print_json(result)

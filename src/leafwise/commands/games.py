@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import fail, one_line_errors, parse, print_json, say
+from leafwise.cli import parse, print_json, say
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.plugins import PluginWarning
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE, games, ids_of, listing
@@ -38,7 +39,7 @@ def known(env_id: str) -> tuple[Reference, ...]:
     """Returns the reference returns of an id; none for one that was not measured."""
     try:
         return reference(env_id)
-    except ValueError:
+    except UserError:
         return ()
 
 
@@ -69,15 +70,13 @@ def main(arguments: list[str]) -> int:
     short = config.game.removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
     names = [name for name in games() if config.game in ("", name) or short in ids_of(name)]
     if not names:
-        fail(f"expected a game among {', '.join(games())}, or an id of one, got {config.game!r}")
+        raise UserError(f"expected a game among {', '.join(games())}, or an id of one, got {config.game!r}")
     names = importable(names)
     if config.listing:
-        with one_line_errors():
-            say(json.dumps({name: listing(find_game(name)) for name in names}, indent=2))
+        say(json.dumps({name: listing(find_game(name)) for name in names}, indent=2))
         return 0
     if config.pages:
-        with one_line_errors():
-            write_pages(names, Path(config.pages))
+        write_pages(names, Path(config.pages))
         return 0
     for name in names:
         if short in ids_of(name) and not config.json:
@@ -115,9 +114,9 @@ def importable(names: list[str]) -> list[str]:
         try:
             find_game(name)
             found.append(name)
-        except ValueError as problem:
+        except UserError as problem:
             if len(names) == 1:
-                fail(problem)
+                raise
             warnings.warn(str(problem), PluginWarning, stacklevel=2)
     return found
 

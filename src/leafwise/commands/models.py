@@ -12,7 +12,8 @@ from typing import Any
 
 import tyro
 
-from leafwise.cli import fail, parse, print_json, say
+from leafwise.cli import parse, print_json, say
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 
 HEADER = (
@@ -117,7 +118,7 @@ def wrong(path: Path, problem: Exception) -> str:
 
     try:
         load_metadata(path)
-    except ValueError as refused:
+    except UserError as refused:
         return short(refused, 240)
     return short(f"expected what is written of a model that is published, got {str(path)!r}: {problem!r}", 240)
 
@@ -204,7 +205,7 @@ def main(arguments: list[str]) -> int:
     there = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
     found = [about for about in there if config.name in ("", about["name"], about["game"])]
     if not found:
-        fail(
+        raise UserError(
             f"expected a model among {', '.join(about['name'] for about in there)}, or a game of one, got {config.name!r}"
         )
     if config.json:

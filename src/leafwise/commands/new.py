@@ -13,7 +13,8 @@ from pathlib import Path
 
 import tyro
 
-from leafwise.cli import one_line_errors, parse, say
+from leafwise.cli import parse, say
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.plugins import NAME
 from leafwise.envs.registry import games, listed
 
@@ -41,12 +42,12 @@ class Config:
 def check(name: str) -> None:
     """Raises ValueError for a name that no new game can have."""
     if not re.fullmatch(NAME, name) or keyword.iskeyword(name):
-        raise ValueError(f"expected a name of small letters, digits and _, beginning with a letter, got {name!r}")
+        raise UserError(f"expected a name of small letters, digits and _, beginning with a letter, got {name!r}")
     if name in (*games(), TEMPLATE):
-        raise ValueError(f"expected a name that no game has, got {name!r}")
+        raise UserError(f"expected a name that no game has, got {name!r}")
     taken = {short for told in listed().values() for short in told.told["ids"]}
     if id_of(name) in taken:
-        raise ValueError(f"expected a name whose id is not taken, got {name!r}: {id_of(name)!r} is")
+        raise UserError(f"expected a name whose id is not taken, got {name!r}: {id_of(name)!r} is")
 
 
 def id_of(name: str) -> str:
@@ -75,10 +76,10 @@ def write(name: str, parent: Path) -> Path:
     """Writes the package's folder and returns it, or leaves nothing behind; raises ValueError or OSError if it cannot be."""
     check(name)
     if not parent.is_dir():
-        raise ValueError(f"expected a folder for --dir, got {str(parent)!r}")
+        raise UserError(f"expected a folder for --dir, got {str(parent)!r}")
     folder = parent / name
     if folder.exists():
-        raise ValueError(f"expected a folder that is not there yet, got {str(folder)!r}")
+        raise UserError(f"expected a folder that is not there yet, got {str(folder)!r}")
     draft = parent / f".{name}.{os.getpid()}"
     draft.mkdir()  # itself: a link in its place is refused
     try:
@@ -96,7 +97,7 @@ def write_starter(folder: Path) -> None:
     held = sorted(folder.iterdir()) if folder.is_dir() else []
     if held or (folder.exists() and not folder.is_dir()):
         what = f"one with {held[0].name}" if held else "a file"
-        raise ValueError(f"expected a folder for --course that is empty or not there yet, got {what}: {str(folder)!r}")
+        raise UserError(f"expected a folder for --course that is empty or not there yet, got {what}: {str(folder)!r}")
     folder.mkdir(parents=True, exist_ok=True)
     for file in files("leafwise.envs").joinpath(STARTER).iterdir():
         if file.name.endswith((".py", ".md")) and not file.name.startswith("__"):
@@ -117,15 +118,14 @@ def tell_starter(folder: Path) -> None:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config = parse(Config, arguments, "leafwise new")
-    with one_line_errors():
-        if bool(config.name) == bool(config.course):
-            given = "both" if config.name else "neither"
-            raise ValueError(f"expected the name of a game, or --course FOLDER, got {given}")
-        if config.course:
-            write_starter(Path(config.course))
-            tell_starter(Path(config.course))
-            return 0
-        folder = write(config.name, Path(config.dir))
+    if bool(config.name) == bool(config.course):
+        given = "both" if config.name else "neither"
+        raise UserError(f"expected the name of a game, or --course FOLDER, got {given}")
+    if config.course:
+        write_starter(Path(config.course))
+        tell_starter(Path(config.course))
+        return 0
+    folder = write(config.name, Path(config.dir))
     module = folder / f"leafwise_{config.name}"
     say(f"{folder}: the rules are in {module / '__init__.py'}")
     say(f"  check it   cd {folder} && pytest")

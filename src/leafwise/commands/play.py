@@ -12,15 +12,14 @@ import tyro
 
 from leafwise.cli import (
     check_writable,
-    fail,
     flag_of,
     make_search,
-    one_line_errors,
     parse_with_game,
     say,
     units_of_leaf,
     why_no_units,
 )
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play import prints
 from leafwise.envs.core.textfile import text_of
 from leafwise.envs.registry import game as find_game
@@ -202,7 +201,7 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
         else:
             try:
                 happened = session.play(word)
-            except ValueError as problem:
+            except UserError as problem:
                 say(f"{problem}; {HELP}")
                 continue
             if session.odds:
@@ -258,12 +257,12 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
 
     if game.players == 1:
         if config.opponent or config.strength:
-            raise ValueError(f"expected no --opponent and no --strength in {game.name}, a game for one player")
+            raise UserError(f"expected no --opponent and no --strength in {game.name}, a game for one player")
         if config.seat != "first":
-            raise ValueError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
+            raise UserError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
         return {0: None}
     if config.seat not in ("first", "second"):
-        raise ValueError(f"expected --seat first or second, got {config.seat!r}")
+        raise UserError(f"expected --seat first or second, got {config.seat!r}")
     own = 0 if config.seat == "first" else 1
     name = opponent_name(config)
     return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
@@ -274,7 +273,7 @@ def opponent_name(config: Config) -> str:
     if not config.strength:
         return config.opponent or "best"
     if config.opponent:
-        raise ValueError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
+        raise UserError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
     return f"level:{config.strength}"
 
 
@@ -322,8 +321,7 @@ def save(config: Config, session: Session) -> None:
         from leafwise.envs.core.writing import write_named
 
         record = session.recorder.record(*(session.forfeit or ()))
-        with one_line_errors():
-            write_named(Path(config.save), str(record).encode())
+        write_named(Path(config.save), str(record).encode())
         say(f"saved to {config.save}")
 
 
@@ -333,12 +331,11 @@ def follow(config: Config, game: Game, arguments: Sequence[str]) -> int:
 
     if game.companion is None:
         followed = " or ".join(name for name in games() if find_game(name).companion)
-        fail(f"expected {followed} with --assist, got {game.name!r}")
+        raise UserError(f"expected {followed} with --assist, got {game.name!r}")
     told = {word.partition("=")[0] for word in arguments}
     known = any(flag_of(name) in told for name in option_defaults(game.name))
     if config.save:
-        with one_line_errors():
-            check_writable(config.save, "--save")
+        check_writable(config.save, "--save")
     following = begun(game, config.position, known, config.save)
     searches: dict[Game, Search] = {}
 
@@ -359,13 +356,12 @@ def main(arguments: list[str]) -> int:
     from leafwise.envs.core.contract.stream import new_stream
 
     with prints.shown(config.verbose):
-        with one_line_errors():
-            if not 0 <= config.seed < 2**63:
-                raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
-            if config.save:
-                check_writable(config.save, "--save", overwrite=config.overwrite)
-            state = game.parse(config.position) if config.position else game.start()
-            session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
+        if not 0 <= config.seed < 2**63:
+            raise UserError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
+        if config.save:
+            check_writable(config.save, "--save", overwrite=config.overwrite)
+        state = game.parse(config.position) if config.position else game.start()
+        session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
         hints = make_hints(config, game, session.seats)
         try:
             return play(config, session, hints)

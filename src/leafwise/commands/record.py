@@ -10,15 +10,14 @@ import tyro
 
 from leafwise.cli import (
     check_writable,
-    fail,
     game_file,
-    one_line_errors,
     parse_with_game,
     records_of,
     say,
     units_of_leaf,
     why_no_units,
 )
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,27 +76,26 @@ def check(config: Config) -> None:
     """Raises ValueError for numbers out of range and files that cannot be written."""
     for name, low, high in LIMITS:
         if not low <= getattr(config, name) <= high:
-            raise ValueError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
+            raise UserError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
     if not config.out.endswith(".gif"):
-        raise ValueError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
+        raise UserError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
     check_writable(config.out, "--out", overwrite=config.overwrite)
     if config.save:
         check_writable(config.save, "--save", overwrite=config.overwrite)
 
 
 def played(config: Config, game: Game) -> GameRecord:
-    """Plays the game and says who did; a player who forfeits is one line and status 2."""
+    """Plays the game and says who did; raises Forfeit, a ValueError, for a player who does."""
     from leafwise.envs.core.play.gamefile import play_game
     from leafwise.models.players import player
     from leafwise.search.players import search_of
 
     usual = "best" if game.players == 2 else "best:depth=1"
-    with one_line_errors():
-        if config.opponent and game.players == 1:
-            raise ValueError(f"expected no --opponent in {game.name}, a game for one player")
-        names = [name or usual for name in (config.player, config.opponent)][: game.players]
-        players = [player(name, game, config.seed + seat) for seat, name in enumerate(names)]
-        record = play_game(game, players, config.seed, config.moves).record()
+    if config.opponent and game.players == 1:
+        raise UserError(f"expected no --opponent in {game.name}, a game for one player")
+    names = [name or usual for name in (config.player, config.opponent)][: game.players]
+    players = [player(name, game, config.seed + seat) for seat, name in enumerate(names)]
+    record = play_game(game, players, config.seed, config.moves).record()
     for who in dict.fromkeys(players):
         search = search_of(who)
         by = f", leaf {search.evaluator.name}" if search else ""
@@ -130,23 +128,21 @@ def main(arguments: list[str]) -> int:
     from leafwise.envs.core.pictures.animation import gif, pictured
     from leafwise.envs.core.writing import write_named
 
-    with one_line_errors():
-        check(config)
+    check(config)
     if file:
         if config.player or config.opponent or config.seed or config.moves:
-            fail("expected a player, opponent, seed and moves, or --game, got both")
+            raise UserError("expected a player, opponent, seed and moves, or --game, got both")
         records = records_of(file, game)
         if config.number > len(records):
-            fail(f"expected --number of 1 to {len(records)}, got {config.number}")
+            raise UserError(f"expected --number of 1 to {len(records)}, got {config.number}")
         record = records[config.number - 1]
     else:
         record = played(config, game)
     states = pictured(record, config.chance)
     lines = captions(record.game, states) if config.values else []
     data = gif(states, config.width, config.milliseconds, lines)
-    with one_line_errors():
-        write_named(Path(config.out), data)
-        if config.save:
-            write_named(Path(config.save), str(record).encode())
+    write_named(Path(config.out), data)
+    if config.save:
+        write_named(Path(config.save), str(record).encode())
     say(f"{config.out}: {len(states)} frames, {len(data) / 1000:,.0f} kB; ends at {states[-1]}")
     return 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from leafwise.cli import WRONG_INPUT, fail, say
+from leafwise.cli import say
+from leafwise.envs.core.commandline import WRONG_INPUT
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import perhaps
 
 COMMANDS = ("gen", "check", "stats", "gallery")
@@ -14,7 +16,9 @@ def main(arguments: list[str]) -> int:
         say(f"usage: leafwise ship {{{','.join(COMMANDS)}}} [options]; --help after a command lists its options")
         return 0 if arguments else WRONG_INPUT
     if arguments[0] not in COMMANDS:
-        fail(f"expected a command among {', '.join(COMMANDS)}, got {arguments[0]!r}{perhaps(arguments[0], COMMANDS)}")
+        raise UserError(
+            f"expected a command among {', '.join(COMMANDS)}, got {arguments[0]!r}{perhaps(arguments[0], COMMANDS)}"
+        )
     from leafwise.ships import run  # the room brings its parameters along, which are the options
 
     return run(arguments[0], arguments[1:])

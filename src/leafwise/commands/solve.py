@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import tyro
 
 from leafwise.cli import (
-    fail,
     numbered_lines,
-    one_line_errors,
     parse_with_game,
     positions_of,
     print_json,
     say,
 )
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, Deferred
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def read_position(game: Game, text: str) -> State:
 
     state = game.parse(text) if is_board(text) else after_moves(game.start(), move_names(game, text), text.strip())
     if state.is_chance:
-        raise ValueError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
+        raise UserError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
     return state
 
 
@@ -162,18 +161,16 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise solve")
     if config.moves is not None and config.file:
-        fail("expected --moves or --file, got both")
+        raise UserError("expected --moves or --file, got both")
     from leafwise.envs.core.play.solver import exact_solver
 
-    with one_line_errors():
-        solver = exact_solver(game, config.table_mb)
+    solver = exact_solver(game, config.table_mb)
     one = config.moves is not None or (not config.file and sys.stdin.isatty())
     many = iter(()) if one else numbered_lines(config.file)
     first = next(many, None)
     if one or (first is None and not config.file):  # nothing at standard input: the start, as at a terminal
         text = config.moves or ""
-        with one_line_errors():
-            state = read_position(game, text)
+        state = read_position(game, text)
         solution, interrupted = solve(solver, state, config.actions)
         if config.json:
             print_json(described(text, solution))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import fail, parse, print_json, say
+from leafwise.cli import parse, print_json, say
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 
@@ -136,12 +137,12 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     config = parse(Config, arguments, "leafwise warmup")
     if config.game and config.game not in games():
-        fail(f"expected a game among {', '.join(games())}, got {config.game!r}")
+        raise UserError(f"expected a game among {', '.join(games())}, got {config.game!r}")
     from leafwise.envs.core.compile.cache import cache_root
     from leafwise.envs.core.compile.jit import DISABLED
 
     if DISABLED:
-        fail("expected compilation to be on, got NUMBA_DISABLE_JIT=1: nothing is compiled")
+        raise UserError("expected compilation to be on, got NUMBA_DISABLE_JIT=1: nothing is compiled")
     try:
         cache = str(cache_root())
     except OSError:

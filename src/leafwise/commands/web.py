@@ -7,7 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from leafwise.cli import fail, one_line_errors, parse, say
+from leafwise.cli import parse, say
+from leafwise.envs.core.errors import UserError
 
 MOST_THINKERS = 64
 
@@ -35,25 +36,24 @@ def main(arguments: list[str]) -> int:
     config = parse(Config, arguments, "leafwise web")
     for needed in ("starlette", "uvicorn", "segno"):
         if importlib.util.find_spec(needed) is None:
-            fail(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
+            raise UserError(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
     from leafwise.web.server import EVERYWHERE, LOOPBACK, serve
 
-    with one_line_errors():
-        if not 0 <= config.port < 2**16:
-            raise ValueError(f"expected --port of 0 to 65535, got {config.port!r}")
-        if not 0 <= config.workers <= MOST_THINKERS:
-            raise ValueError(f"expected --workers of 0 to {MOST_THINKERS}, got {config.workers!r}")
-        if config.phone and config.host != LOOPBACK:
-            raise ValueError("expected --phone or --host, got both")
-        if config.runs != "runs" and not Path(config.runs).is_dir():
-            raise ValueError(f"expected a folder with --runs, got {config.runs!r}")
-        serve(
-            EVERYWHERE if config.phone else config.host,
-            config.port,
-            thinkers=config.workers or max(4, os.cpu_count() or 1),
-            runs=config.runs,
-            open_browser=config.open and not config.phone,
-            say=say,
-            phone=config.phone,
-        )
+    if not 0 <= config.port < 2**16:
+        raise UserError(f"expected --port of 0 to 65535, got {config.port!r}")
+    if not 0 <= config.workers <= MOST_THINKERS:
+        raise UserError(f"expected --workers of 0 to {MOST_THINKERS}, got {config.workers!r}")
+    if config.phone and config.host != LOOPBACK:
+        raise UserError("expected --phone or --host, got both")
+    if config.runs != "runs" and not Path(config.runs).is_dir():
+        raise UserError(f"expected a folder with --runs, got {config.runs!r}")
+    serve(
+        EVERYWHERE if config.phone else config.host,
+        config.port,
+        thinkers=config.workers or max(4, os.cpu_count() or 1),
+        runs=config.runs,
+        open_browser=config.open and not config.phone,
+        say=say,
+        phone=config.phone,
+    )
     return 0

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import games, ids_of, option_defaults, title_of
 from leafwise.web import asks
 from leafwise.web.guard import App, Guard
@@ -66,7 +67,7 @@ ENDPOINTS = {
 """Address -> what answers it, by GET with a query or by POST with a JSON body."""
 
 
-class TooLong(ValueError):
+class TooLong(UserError):
     """A body that is longer than any request, and is not read; the message is one line."""
 
 
@@ -123,7 +124,7 @@ def answering(endpoint: Endpoint, pool: Pool) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         try:
             ask = await asked(request, endpoint.ask)
-        except ValueError as problem:
+        except UserError as problem:
             return problem_response(413 if isinstance(problem, TooLong) else 400, problem)
         lane = pool.thinking if endpoint.thinks(ask) else pool.rules
         messages = lane.run(endpoint.job, ask, endpoint.seconds(ask))
@@ -180,9 +181,9 @@ async def asked(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
                 if len(body) > asks.MOST_BYTES:
                     raise TooLong(f"expected at most {asks.MOST_BYTES:,} bytes, got more")
     except TimeoutError:
-        raise ValueError(f"expected a request within {BODY_SECONDS:.0f} s, got part of one") from None
+        raise UserError(f"expected a request within {BODY_SECONDS:.0f} s, got part of one") from None
     except ClientDisconnect:
-        raise ValueError("expected a whole request, got part of one") from None
+        raise UserError("expected a whole request, got part of one") from None
     return asks.read(kind, bytes(body))
 
 

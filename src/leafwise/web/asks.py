@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from leafwise.envs.core.errors import UserError
+
 A = TypeVar("A", bound=Struct)
 
 MOST_BYTES = 1 << 20
@@ -147,9 +149,9 @@ def read(kind: type[A], body: bytes) -> A:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as problem:
-        raise ValueError(f"expected a request like {example(kind)}: {problem}") from None
+        raise UserError(f"expected a request like {example(kind)}: {problem}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise ValueError(f"expected JSON, got none: {problem or type(problem).__name__}") from None
+        raise UserError(f"expected JSON, got none: {problem or type(problem).__name__}") from None
 
 
 def read_query(kind: type[A], query: dict[str, str]) -> A:
@@ -161,9 +163,9 @@ def read_query(kind: type[A], query: dict[str, str]) -> A:
                 plain[name] = msgspec.json.decode(plain[name].encode())
         return msgspec.convert(plain, kind, strict=False)
     except msgspec.ValidationError as problem:
-        raise ValueError(f"expected a request like {example(kind)}: {problem}") from None
+        raise UserError(f"expected a request like {example(kind)}: {problem}") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
-        raise ValueError(f"expected JSON in {name!r}, got none: {problem or type(problem).__name__}") from None
+        raise UserError(f"expected JSON in {name!r}, got none: {problem or type(problem).__name__}") from None
 
 
 def example(kind: type[Struct]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import printable, short
 from leafwise.envs.core.play.named import named_ai, own_programs
 from leafwise.envs.core.play.solver import LEVELS, exact_solver
@@ -90,7 +91,7 @@ def meant_for(model: Path) -> str:
     try:
         options = config_file(model.parent)
         return str(read_table(options).get("game", "")) if options else ""
-    except (ValueError, OSError):
+    except (UserError, OSError):
         return ""
 
 
@@ -112,7 +113,7 @@ def checked_leaf(game: Game, leaf: str) -> str:
     if leaf == "best":
         return str(listed[0])
     if leaf not in listed:
-        raise ValueError(f"expected a leaf among best, {', '.join(listed)}, got {leaf!r}")
+        raise UserError(f"expected a leaf among best, {', '.join(listed)}, got {leaf!r}")
     return leaf
 
 
@@ -123,7 +124,7 @@ def has_solver(game: Game) -> bool:
         return False
     try:
         exact_solver(game, NO_TABLE_MB)
-    except ValueError as problem:
+    except UserError as problem:
         return "exact solver" not in str(problem)  # else it is the memory that is refused
     return True
 
@@ -145,7 +146,7 @@ def is_ready(game: Game, name: str) -> bool:
     """Whether a program of a game's room plays without options."""
     try:
         return named_ai(game, name) is not None
-    except ValueError:
+    except UserError:
         return False
 
 
@@ -167,7 +168,7 @@ def player_text(game: Game, player: str) -> str:
     """Returns what `leafwise.player` calls a listed player; raises ValueError for one that is not listed."""
     listed = [one["name"] for one in players(game)]
     if player not in listed:
-        raise ValueError(f"expected a player among {', '.join(listed)}, got {player!r}")
+        raise UserError(f"expected a player among {', '.join(listed)}, got {player!r}")
     kind, _, rest = player.partition(":")
     if kind == "search" and rest.startswith(RUN):
         leaf, _, pace = rest.rpartition(",")

@@ -8,6 +8,7 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Following, companion_of
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.models.units import PLAIN, written
@@ -39,14 +40,14 @@ def followed(game: Game, ask: FollowAsk) -> Following:
     companion_of(game)
     if not ask.text:
         if ask.moves:
-            raise ValueError("expected no steps before a game has begun, got some")
+            raise UserError("expected no steps before a game has begun, got some")
         return Following(game)
     recorder = Recorder(game.parse(ask.text))
     for number, name in enumerate(ask.moves, start=1):
         try:
             (recorder.happen if recorder.state.is_chance else recorder.play)(name)
-        except ValueError as problem:
-            raise ValueError(f"{problem} as step {number}") from None
+        except UserError as problem:
+            raise UserError(f"{problem} as step {number}") from None
     return Following.load(game, str(recorder.record()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import outcome
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder, Step, read_games
 from leafwise.web.asks import FileAsk, RecordAsk
@@ -19,7 +20,7 @@ def write_record(ask: RecordAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Tells a game as the text of a file."""
     game = need_game(ask, control)
     if ask.players and len(ask.players) != game.players:
-        raise ValueError(f"expected the names of {game.players} players, got {len(ask.players)}")
+        raise UserError(f"expected the names of {game.players} players, got {len(ask.players)}")
     recorder = Recorder(game.parse(ask.text) if ask.text else game.start(), ask.players, ask.seed)
     for number, name in enumerate(ask.moves, start=1):
         before = recorder.state
@@ -28,8 +29,8 @@ def write_record(ask: RecordAsk, control: Control) -> Iterator[dict[str, Any]]:
                 recorder.steps.append(Step(before, outcome(before, name), None))
             else:
                 recorder.play(name)
-        except ValueError as problem:
-            raise ValueError(f"{problem} as step {number}") from None
+        except UserError as problem:
+            raise UserError(f"{problem} as step {number}") from None
     yield {"file": str(recorder.record())}
 
 
@@ -44,7 +45,7 @@ def records(file: str) -> list[GameRecord]:
     for record in read_games(file):
         found.append(record)
         if len(found) > MOST_GAMES:
-            raise ValueError(f"expected at most {MOST_GAMES} games in a file, got more")
+            raise UserError(f"expected at most {MOST_GAMES} games in a file, got more")
     return found
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from leafwise.envs.core.errors import UserError
+
 LOADING_SECONDS = 900.0
 """What compiling a game for the first time may take on a slow machine."""
 STOPPING_SECONDS = 3.0
@@ -22,7 +24,7 @@ LONGEST_ANSWER = 1 << 25
 """Bytes of a line that a process may send."""
 
 
-class Refused(ValueError):
+class Refused(UserError):
     """What was asked is wrong; the message is one line for whoever asked."""
 
 

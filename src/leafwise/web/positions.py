@@ -11,6 +11,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import types_of
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import outcome_names, stepped
 from leafwise.envs.registry import game as find_game
 from leafwise.web import choices
@@ -91,8 +92,8 @@ def tell_state(ask: StateAsk, control: Control) -> Iterator[dict[str, Any]]:
     for number, name in enumerate(ask.moves, start=1):
         try:
             after = stepped(state, name)
-        except ValueError as problem:
-            raise ValueError(f"{problem} as step {number}") from None
+        except UserError as problem:
+            raise UserError(f"{problem} as step {number}") from None
         steps.append({"name": name, "player": acting(state), "text": str(after)})
         state = after
     if ask.seed is not None:

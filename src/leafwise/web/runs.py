@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import printable
 from leafwise.envs.core.play.gamefile import GameRecord, play_game
 from leafwise.models.files import game_of
@@ -60,7 +61,7 @@ def need_run(name: str) -> Path:
     """Returns the folder of a run that is listed; raises ValueError for another name."""
     known = folders()
     if name not in known:
-        raise ValueError(f"expected a run among {', '.join(known) or 'none yet'}, got {name!r:.80}")
+        raise UserError(f"expected a run among {', '.join(known) or 'none yet'}, got {name!r:.80}")
     return known[name]
 
 
@@ -70,7 +71,7 @@ def tell_runs(ask: RunsAsk, control: Control) -> Iterator[dict[str, Any]]:
     for name, folder in known.items():
         try:
             found.append(brief(name, folder))
-        except (ValueError, OSError) as problem:
+        except (UserError, OSError) as problem:
             found.append(
                 {"name": printable(name), "wrong": reason(problem, folder / MODEL), "written": last_written(folder)}
             )
@@ -78,7 +79,7 @@ def tell_runs(ask: RunsAsk, control: Control) -> Iterator[dict[str, Any]]:
         if folder.name not in known:
             try:
                 model_of(folder)
-            except ValueError as problem:
+            except UserError as problem:
                 wrong = reason(problem, folder / MODEL)
                 found.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
     root = runs_folder()
@@ -113,7 +114,7 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
         msgspec.json.encode({**options, **told})
         msgspec.convert(told, Brief)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:  # what no run writes
-        raise ValueError(f"expected the options and the model of a run in {name!r}: {problem!s:.120}") from None
+        raise UserError(f"expected the options and the model of a run in {name!r}: {problem!s:.120}") from None
     return told
 
 
@@ -122,8 +123,8 @@ def model_of(folder: Path) -> dict[str, Any]:
     file = folder / MODEL
     try:
         return load_metadata(file) if file.is_file() else {}
-    except ValueError as problem:
-        raise ValueError(f"expected a model in {MODEL!r} of {folder.name!r}: {reason(problem, file)}") from None
+    except UserError as problem:
+        raise UserError(f"expected a model in {MODEL!r} of {folder.name!r}: {reason(problem, file)}") from None
 
 
 def tell_run(ask: RunAsk, control: Control) -> Iterator[dict[str, Any]]:
@@ -150,7 +151,7 @@ def play_run(ask: RunGameAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Tells a game that the network of a run plays, each move by its values alone; for two, against itself."""
     folder = need_run(ask.name)
     if not model_of(folder):
-        raise ValueError(f"expected a run with a model, {ask.name!r} has none yet")
+        raise UserError(f"expected a run with a model, {ask.name!r} has none yet")
     game = game_of(folder)
     with control.loading():
         players = [player(f'greedy:"{folder}"', game, ask.seed) for _ in range(game.players)]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import uvicorn
 
+from leafwise.envs.core.errors import UserError
 from leafwise.web.app import make_app
 from leafwise.web.connections import BACKLOG, Connection
 from leafwise.web.control import RUNS_VARIABLE
@@ -56,7 +57,7 @@ def listening(host: str, port: int) -> socket.socket:
             continue
         return sock
     where = f"port {port} of {host}" if port else f"a port of {host}"
-    raise ValueError(f"expected {where} to be free to listen at, got: {(problem and problem.strerror) or problem}")
+    raise UserError(f"expected {where} to be free to listen at, got: {(problem and problem.strerror) or problem}")
 
 
 def network_address() -> str:

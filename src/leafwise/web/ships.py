@@ -16,6 +16,7 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
@@ -60,7 +61,7 @@ def builder_of(preset: str) -> LookAhead:
 def need_preset(preset: str) -> None:
     """Raises ValueError for a preset that there is not."""
     if preset not in PRESETS:
-        raise ValueError(f"expected preset among {', '.join(PRESETS)}, got {preset!r:.80}")
+        raise UserError(f"expected preset among {', '.join(PRESETS)}, got {preset!r:.80}")
 
 
 def loaded(ask: ShipAsk, control: Control) -> State:
@@ -81,11 +82,11 @@ def state_of(preset: str, seed: int, places: Sequence[str]) -> State:
     state = game_of(preset).start().settle(stream)
     for number, name in enumerate(places, start=1):
         if state.is_terminal:
-            raise ValueError(f"expected at most {number - 1} places, the ship is finished, got {len(places)}")
+            raise UserError(f"expected at most {number - 1} places, the ship is finished, got {len(places)}")
         try:
             state = state.play(name).settle(stream)
-        except ValueError as problem:
-            raise ValueError(f"place {number}: {problem}") from None
+        except UserError as problem:
+            raise UserError(f"place {number}: {problem}") from None
     return state
 
 
@@ -167,7 +168,7 @@ def advise(ask: ShipAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Tells the places that the learned builder likes best for the request, with the quality it expects of the ship."""
     state = loaded(ask, control)
     if state.is_terminal:
-        raise ValueError("expected a ship that is not finished, got a finished one")
+        raise UserError("expected a ship that is not finished, got a finished one")
     with control.loading():
         builder = builder_of(ask.preset)
         builder.children(state.row, 1)

@@ -12,6 +12,7 @@ from leafwise.analysis import judged, judged_json, lost
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
 from leafwise.models.leaves import named_leaf as load_leaf
 from leafwise.models.players import player as named_player
@@ -124,7 +125,7 @@ def playable(game: Game, text: str) -> State:
     """Returns a position that goes on; raises ValueError for another text."""
     state = game.parse(text)
     if state.is_terminal:
-        raise ValueError(f"{game.name}: expected a position to play, got a finished game: {text!r}")
+        raise UserError(f"{game.name}: expected a position to play, got a finished game: {text!r}")
     return state
 
 
@@ -168,7 +169,7 @@ def move(ask: MoveAsk, control: Control) -> Iterator[dict[str, Any]]:
     game = need_game(ask, control)
     state = playable(game, ask.text)
     if state.is_chance:
-        raise ValueError(f"{game.name}: expected a decision, got a chance stage: {ask.text!r}")
+        raise UserError(f"{game.name}: expected a decision, got a chance stage: {ask.text!r}")
     text = choices.player_text(game, ask.player)
     known = ("player", *of_game(ask), ask.player)
     who: Any = keep(known, lambda: ready_player(text, game), control)
@@ -208,7 +209,7 @@ def by_solver(who: SolverPlayer, state: State, control: Control) -> int:
         with control.stoppable(stop):
             return who.choose(state)
     except IndexError:  # a solver that was stopped knows no line
-        raise ValueError(f"expected an answer of the exact solver within {SURELY:.0f} s, got none here") from None
+        raise UserError(f"expected an answer of the exact solver within {SURELY:.0f} s, got none here") from None
     finally:
         timer.cancel()
 
@@ -218,7 +219,7 @@ def solve(ask: SolveAsk, control: Control) -> Iterator[dict[str, Any]]:
     game = need_game(ask, control)
     state = playable(game, ask.text)
     if state.is_chance:
-        raise ValueError(f"{game.name}: expected a decision, got a chance stage: {ask.text!r}")
+        raise UserError(f"{game.name}: expected a decision, got a chance stage: {ask.text!r}")
     solver = keep(("solver", *of_game(ask)), lambda: exact_solver(game), control)
 
     def stop() -> None:
@@ -254,7 +255,7 @@ def review(ask: ReviewAsk, control: Control) -> Iterator[dict[str, Any]]:
     game = record.game
     if len(record.moves) * ask.seconds > MOST_REVIEW:
         most = MOST_REVIEW / len(record.moves)
-        raise ValueError(
+        raise UserError(
             f"expected at most {most:.3f} seconds for each of {len(record.moves):,} moves, got {ask.seconds!r}"
         )
     own = GameAsk(game=game.name, options=dict(game.given_options))

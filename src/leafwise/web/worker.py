@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from leafwise.envs.core.errors import UserError
 from leafwise.web.control import Control, Job
 
 
@@ -100,7 +101,7 @@ class Desk:
                 for answer in job(msgspec.convert(message["ask"], kind), control):
                     self.send({"answer": answer})
                 self.send({"end": True})
-            except ValueError as problem:
+            except UserError as problem:
                 self.send({"wrong": one_line(problem)})
             except Exception as problem:
                 traceback.print_exc()

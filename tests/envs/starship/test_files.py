@@ -117,7 +117,7 @@ def edited(ship: Ship, **fields: object) -> str:
 
 HOSTILE = {
     "empty": (b"", "should be JSON"),
-    "not text": (b"\xff\xfe\x00", "should be UTF-8"),
+    "not text": (b"\xff\xfe\x00", "expected UTF-8 text, got a byte 0xff at 0"),
     "half": (b'{"schema": "starship/1", ', "should be JSON"),
     "a list": (b"[]", "should hold an object"),
     "a number": (b"7", "should hold an object"),

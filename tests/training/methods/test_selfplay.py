@@ -311,13 +311,12 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
 
 
 def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatch) -> None:
-    from leafwise.commands.train import main
+    from leafwise.__main__ import run
 
     monkeypatch.chdir(tmp_path)
-    assert main(["trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--total-steps", "0"]) == 2
+    assert run(["train", "trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--total-steps", "0"]) == 2
     assert "expected --total-steps of 1" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        main(["cassis", "--n", "9", "--method", "selfplay"])
+    assert run(["train", "cassis", "--n", "9", "--method", "selfplay"]) == 2
     assert "expected n in 3..8, got 9" in capsys.readouterr().err
 
 

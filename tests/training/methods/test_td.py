@@ -234,7 +234,7 @@ def test_a_run_is_not_overwritten_or_changed(run):
         (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
         (["--learning-rate", "7"], "expected --learning-rate of 1e-09 to 1, got 7.0"),
         (["--game", "chess"], "expected a game among"),
-        (["--seed", "950000"], "expected --seed of 0 to 899999, got 950000"),
+        (["--seed", "950000"], "expected --seed of 0 to 899,999, got 950000"),
         (["--tuples", "012-"], "expected tuples as words of cells"),
         (["--tuples", "012g"], "expected tuples of 1 to 7 different cells 0..15, got (0, 1, 2, 16)"),
         (["--splits", "1537"], "expected --splits among 1, 2, 3, 6"),

@@ -8,6 +8,7 @@ from typing import Any
 from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.trap.baselines.course.grid import Cell, map_of
 from leafwise.envs.trap.options import MAX_SIZE, MIN_SIZE, MOST_TURNS
 from leafwise.envs.trap.tables import DIRECTIONS
@@ -41,7 +42,7 @@ class PlayerAI:
     ) -> None:
         self.game: Game = registry.game("trap", size=size, self_trap=self_trap, max_turns=MOST_TURNS)
         if not 0 < seconds <= MOST_SECONDS:
-            raise ValueError(f"trap: expected seconds above 0 and at most {MOST_SECONDS:,}, got {seconds!r}")
+            raise UserError(f"trap: expected seconds above 0 and at most {MOST_SECONDS:,}, got {seconds!r}")
         self.player = registry.player(player or f"{PLAYER},seconds={seconds / 2}", self.game)
         self.search: Any = getattr(self.player, "search", None) if player is None else None
         self.seconds, self.spent = seconds, seconds / 2
@@ -98,7 +99,7 @@ class PlayerAI:
             return int(self.player_num)
         if self.pos is not None:
             return int(map_of(grid)[tuple(self.pos)])
-        raise ValueError("trap: expected setPlayerNum(1 or 2) before the first call, got none")
+        raise UserError("trap: expected setPlayerNum(1 or 2) before the first call, got none")
 
     def place(self, grid: Any) -> Cell:
         """Returns where we are on the board."""
@@ -110,6 +111,6 @@ class PlayerAI:
         cells = map_of(grid)
         if len(cells) != self.game.options.size:
             expected = f"size={len(cells)}" if MIN_SIZE <= len(cells) <= MAX_SIZE else "another board"
-            raise ValueError(f"trap: expected a board of size {self.game.options.size}, got {expected}")
+            raise UserError(f"trap: expected a board of size {self.game.options.size}, got {expected}")
         rows = "/".join("".join(MARKS.get(cell, str(cell)) for cell in line) for line in cells.tolist())
         return self.game.parse(f"{rows} turn={self.number(grid) - 1}{phase}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.trap.baselines.course.starter.Grid import Cell, Grid
 
 __all__ = ["Cell", "Grid", "map_of"]
@@ -16,5 +17,5 @@ def map_of(grid: Any) -> NDArray[np.int64]:
     """Returns the cells of any board with `getMap()` or `map`; raises ValueError if it is not square."""
     cells = np.asarray(grid.getMap() if hasattr(grid, "getMap") else grid.map)
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
-        raise ValueError(f"trap: expected a square map, got shape {cells.shape}")
+        raise UserError(f"trap: expected a square map, got shape {cells.shape}")
     return cells.astype(np.int64)

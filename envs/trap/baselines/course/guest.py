@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play import prints
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.named import ByName
@@ -51,10 +52,10 @@ class GuestPlayer(ByName):
         """Starts the process; raises ValueError for a file that is none, does not load, or a time that is not positive."""
         self.name, self.game, self.path = name, game, Path(path).resolve()
         if not self.path.is_file():
-            raise ValueError(f"expected a Python file with a class PlayerAI, got {path!r}")
+            raise UserError(f"expected a Python file with a class PlayerAI, got {path!r}")
         if not (0 < seconds <= MOST_SECONDS and 0 <= allowance <= MOST_SECONDS):
             expected = f"seconds above 0 and an allowance of at least 0, at most {MOST_SECONDS:,} each"
-            raise ValueError(f"expected {expected}, got {seconds!r}, {allowance!r}")
+            raise UserError(f"expected {expected}, got {seconds!r}, {allowance!r}")
         self.limit = seconds + allowance
         self._T = game.tables()
         self._spent = 0.0
@@ -104,7 +105,7 @@ class GuestPlayer(ByName):
             self.close()
             what = reply["error"] or f"it took more than {LOADING:g} s"
             where = f" ({reply['where']})" if reply.get("where") else ""
-            raise ValueError(f"expected a program that loads, got: {what}{where}")
+            raise UserError(f"expected a program that loads, got: {what}{where}")
 
     def _printed_last(self) -> list[str]:
         """Returns the end of what the program has printed in this game."""
@@ -132,7 +133,7 @@ class GuestPlayer(ByName):
             if self._process is None or int(r.turn_of(word)) < 2:
                 try:
                     self._begin(number)
-                except ValueError as problem:
+                except UserError as problem:
                     raise Forfeit(f"{self.name}: {problem}") from None
         at = divmod(int(r.cell_of(word, number - 1)), self._T.size)
         marks = [CODES[what] for what in cells(state.row, self._T)]

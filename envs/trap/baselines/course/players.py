@@ -16,6 +16,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.baselines.course import trees
@@ -98,10 +99,10 @@ class CoursePlayer(ByName):
         self.depth = recipe.depth if depth is None else depth
         throws = throws or recipe.throws
         if not 1 <= self.depth <= trees.MAX_DEPTH:
-            raise ValueError(f"expected a depth of 1 to {trees.MAX_DEPTH}, got {depth!r}")
+            raise UserError(f"expected a depth of 1 to {trees.MAX_DEPTH}, got {depth!r}")
         for what, given, known in (("chance", chance, trees.CHANCE_MODELS), ("throws", throws, trees.THROWS)):
             if given not in known:
-                raise ValueError(f"expected {what} among {', '.join(known)}, got {given!r}")
+                raise UserError(f"expected {what} among {', '.join(known)}, got {given!r}")
         self._move = settings(recipe.move, chance, throws)
         self._throw = settings(recipe.throw, chance, throws)
         self._T = game.tables()
@@ -127,7 +128,7 @@ class CoursePlayer(ByName):
 def named(game: Game, name: str, words: list[str]) -> Any:
     """Returns the player `course:WORDS`; raises ValueError for words that it does not know."""
     if not words:
-        raise ValueError(f"expected course:NAME with a name among {', '.join(RECIPES)}, or a path, got none")
+        raise UserError(f"expected course:NAME with a name among {', '.join(RECIPES)}, or a path, got none")
     first, rest = os.path.expanduser(words[0]), words[1:]
     options: dict[str, Any] = dict(word.partition("=")[::2] for word in rest)
     if first not in RECIPES and Path(first).is_dir():
@@ -137,7 +138,7 @@ def named(game: Game, name: str, words: list[str]) -> Any:
 
         return GuestPlayer(game, name, first, **checked(options, {"seconds": float, "allowance": float}))
     if first not in RECIPES:
-        raise ValueError(f"expected a name among {', '.join(RECIPES)}, or a path that ends with .py, got {first!r}")
+        raise UserError(f"expected a name among {', '.join(RECIPES)}, or a path that ends with .py, got {first!r}")
     return CoursePlayer(game, name, RECIPES[first], **checked(options, {"depth": int, "chance": str, "throws": str}))
 
 
@@ -145,9 +146,9 @@ def checked(options: dict[str, Any], kinds: dict[str, Any]) -> dict[str, Any]:
     """Returns options with their values read; raises ValueError for unknown ones."""
     for option, value in options.items():
         if option not in kinds:
-            raise ValueError(f"expected options among {', '.join(kinds)}, got {option!r}")
+            raise UserError(f"expected options among {', '.join(kinds)}, got {option!r}")
         try:
             options[option] = kinds[option](value)
         except ValueError:
-            raise ValueError(f"expected a number for {option}, got {value!r}") from None
+            raise UserError(f"expected a number for {option}, got {value!r}") from None
     return options

@@ -106,7 +106,7 @@ def test_a_copy_goes_on_alike_and_draws_alike() -> None:
         (
             "trilobite",
             "search:lines,depth=0",
-            "^trilobite: opponent 'search:lines,depth=0': .*expected a depth of 1 to 64",
+            "^trilobite: opponent 'search:lines,depth=0': .*expected depth of 1 to 64",
         ),
         ("trilobite", "greedy:nonsense", "expected a leaf among best, lines, .*, got 'nonsense'$"),
         ("cassis", "solver:level=hardest", "expected level among easy, medium, hard, best, got 'hardest'"),

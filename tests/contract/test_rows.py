@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from contract.cases import CASES, positions
+from games.deal import Deal
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import Deal
 from leafwise.envs.core.contract.stream import new_stream
 
 

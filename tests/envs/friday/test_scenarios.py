@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from leafwise.envs.core.contract.state import Deal, State
+from games.deal import Deal
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday.cards import AGING, CARDS, KIND, STARTING
 

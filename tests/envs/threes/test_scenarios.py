@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import leafwise
+from games.deal import Deal
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import Deal, State
+from leafwise.envs.core.contract.state import State
 
 THREES = leafwise.game("threes")
 

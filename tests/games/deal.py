@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leafwise.envs.core.contract.state import State
+from leafwise.authoring import State
 
 
 class Deal:

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, words
 from leafwise.envs.core.check.position import MOST_ACTIONS
-from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
-from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.lines import short
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 Answer = dict[str, Any]
 WITHIN = 1e-9
@@ -98,8 +99,8 @@ def game_twin(game: Game) -> SimpleNamespace:
         player=lambda state: PLAYERS[state.current_player],
         returns=attrgetter("returns"),
         legal=attrgetter("legal_names"),
-        play=State.play,
-        outcomes=State.outcomes,
+        play=lambda state, name: state.play(name),
+        outcomes=lambda state: state.outcomes(),
     )
 
 

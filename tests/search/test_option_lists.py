@@ -70,7 +70,8 @@ def test_every_option_has_a_docstring_a_range_and_a_default_in_it(kind: type, op
         if types[one.name].partition(" ")[0] in ("int", "float"):
             assert isinstance(limit, Range)
             assert limit.low < limit.high
-            assert one.default is None or one.default in limit
+            default: Any = one.default
+            assert default is None or default in limit
             for value in (limit.low, limit.high):
                 if value in limit and abs(value) < float("inf"):
                     assert getattr(check_fields(options(**{one.name: value})), one.name) == value

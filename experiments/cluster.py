@@ -16,9 +16,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
@@ -32,6 +33,7 @@ from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.methods import selfplay
 from leafwise.training.runs.folder import hardware, need_train_extra
+from leafwise.training.runs.options import flag_of
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 PLAIN, ONE, SEVERAL, RAY = "no executor", "one process", "processes", "Ray"
@@ -49,11 +51,11 @@ MARKS = {SEVERAL: 1.8, RAY: 1.6}
 class Config(Study):
     """Times executors and writes cluster.json and cluster.md."""
 
-    cores: int = 2
+    cores: Annotated[int, Range(2, 1024)] = 2
     """Processes, and cores of the Ray cluster, that are compared with one process."""
-    repeats: int = 3
+    repeats: Annotated[int, Range(1, 1000)] = 3
     """Times that each way is timed; ratios are within a repeat."""
-    share: float = 1.0
+    share: Annotated[float, Range(0.05, 100)] = 1.0
     """Share of the pieces that are worked on, above 0."""
     cluster: str = "local"
     """Ray cluster: local (of --cores cores of this machine), auto, HOST:PORT, or "" for none."""
@@ -287,9 +289,7 @@ def study(config: Config) -> None:
     """Times what is asked for, and writes the figures and the page."""
     need_train_extra()
     family()
-    for name, low, high in (("cores", 2, 1024), ("repeats", 1, 1000), ("share", 0.05, 100)):
-        if not low <= getattr(config, name) <= high:
-            raise UserError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)!r}")
+    check_fields(config, shown=flag_of)
     check_places(1, config.cluster)
     names = (*CASES, "limits")
     if wrong := [name for name in config.only if name not in names]:

@@ -21,6 +21,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.lines import short
+from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import load_evaluator, model_path
 from leafwise.models.model import KINDS, Kind, Model
 from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
@@ -125,8 +126,7 @@ def named_leaf(game: Game, name: str) -> Evaluator:
 def _check(told: dict[str, Any], speaks_for: object) -> None:
     """Raises ValueError for options out of range."""
     for name, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
-        if given not in choices:
-            raise UserError(f"leaf: expected {name} among {', '.join(choices)}, got {given!r}")
+        need_among(given, choices, name, "leaf")
     if not isinstance(told.get("to_go", True), bool):
         raise UserError(f"leaf: expected to_go True or False, got {told['to_go']!r}")
     for name, most, limits in (("discount", 1.0, "above 0 and at most 1"), ("scale", sys.float_info.max, "above 0")):

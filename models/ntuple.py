@@ -20,6 +20,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import SmallTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, worth_of
 from leafwise.models.network import NetworkKind, Tensors, network_kind
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, NTupleWeights, compiled, features
@@ -70,8 +71,7 @@ class Shape:
         if not set(self.small or ()) <= set(cells.tables):
             known, given = ", ".join(cells.tables) or "none", ", ".join(map(str, self.small or ()))
             raise UserError(f"n-tuple networks: expected small tables among {known}, got {given!r}")
-        if stage not in cells.stages:
-            raise UserError(f"n-tuple networks: expected a stage among {', '.join(cells.stages)}, got {stage!r}")
+        need_among(stage, cells.stages, "a stage", "n-tuple networks")
         if list(self.splits) != sorted(set(self.splits)) or not all(0 < s < cells.values for s in self.splits):
             expected = f"ascending ranks of 1 to {cells.values - 1} as splits"
             raise UserError(f"n-tuple networks: expected {expected}, got {self.splits!r}")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.features import FeatureTable, SparseFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
 from leafwise.models.seen import BOTH, OBSERVATION, cells_of, features_of, seen_by
@@ -51,8 +52,7 @@ def placed(
 
 def seen(game: Game, told: Told) -> SparseFeatures:
     """Returns what a network of a file sees; raises ValueError for what the game does not show."""
-    if told["sees"] not in seen_by(game):
-        raise UserError(f"expected sees among {', '.join(seen_by(game))}, got {told['sees']!r}")
+    need_among(told["sees"], seen_by(game), "sees")
     return features_of(game, told["sees"])
 
 

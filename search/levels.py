@@ -23,6 +23,7 @@ from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName, named_ai, own_level
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import variant_id
 
@@ -72,8 +73,7 @@ def check_level(game: Game, level: str) -> None:
     """Raises ValueError for a level that there is not, or a game for one player."""
     if game.players != 2:
         raise UserError(f"expected a level in a game for two players, got {game.name!r}")
-    if level not in LEVELS:
-        raise UserError(f"expected level among {', '.join(LEVELS)}, got {level!r}")
+    need_among(level, LEVELS, "level")
 
 
 def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Chooser:

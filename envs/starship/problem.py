@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.chance import draw_outcome
 from leafwise.envs.starship.diversity import DIFFERENT, part_map, share_that_differs
@@ -124,8 +125,7 @@ class ShipProblem:
     def __init__(self, preset: str = "scout", *, seed: int | None = None) -> None:
         from leafwise.envs.starship import GAME
 
-        if preset not in CONTROLS:
-            raise UserError(f"expected preset among {', '.join(CONTROLS)}, got {preset!r}")
+        need_among(preset, CONTROLS, "preset")
         if seed is not None and not 0 <= seed <= MOST_SEED:
             raise UserError(f"expected seed of 0 to {MOST_SEED}, got {seed!r}")
         controls = CONTROLS[preset]

@@ -14,17 +14,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.experiments.methods import page
 from leafwise.experiments.methods.plans import PLANS, Plan, Way
 from leafwise.experiments.methods.runs import key_of, stopped_by_sigterm, trained, words_of
 from leafwise.experiments.study import PlacedStudy, Results, command, results_of, scored
 from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.runs.loop import find_variant
+from leafwise.training.runs.options import flag_of
 from leafwise.training.runs.recipes import class_of, recipe
 
 SEED = 2_000_000
@@ -43,11 +45,11 @@ class Config(PlacedStudy):
     """Games; none: only the page is made again."""
     ways: tuple[str, ...] = ()
     """Ways to learn, as td or "SB3 PPO" (default: all)."""
-    minutes: float = 30.0
+    minutes: Annotated[float, Range(0)] = 30.0
     """Processor time of each run, in minutes of one core, about (0: as long as its recipe says)."""
-    newcomer_minutes: float = 15.0
+    newcomer_minutes: Annotated[float, Range(0, above=True)] = 15.0
     """The same of Stable-Baselines3's."""
-    share: float = 1.0
+    share: Annotated[float, Range(0, above=True)] = 1.0
     """Share of the final games that is played, above 0."""
     runs: str = "runs/methods"
     """Folder of the runs."""
@@ -157,11 +159,7 @@ def study(config: Config) -> None:
     known = list(dict.fromkeys(way for plan in PLANS.values() for way in plan.ways))
     if unknown := [way for way in config.ways if way not in known]:
         raise UserError(f"expected ways among {', '.join(known)}, got {unknown[0]!r}")
-    if config.minutes < 0:
-        raise UserError(f"expected --minutes of at least 0, got {config.minutes!r}")
-    for option in ("newcomer_minutes", "share"):
-        if getattr(config, option) <= 0:
-            raise UserError(f"expected --{option.replace('_', '-')} above 0, got {getattr(config, option)!r}")
+    check_fields(config, shown=flag_of)
     if config.dry_run:
         dry_run(config)
         return

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.experiments.search.contests import (
     CONTESTS,
     LEAVES,
@@ -45,6 +45,7 @@ from leafwise.experiments.study import (
 from leafwise.models.shipped import need_shipped
 from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.evaluation.intervals import interval_text
+from leafwise.training.runs.options import flag_of
 
 FIRST_SEED = 2_400_000
 COUNTED = 4
@@ -65,7 +66,7 @@ class Config(PlacedStudy):
     """Processor time a move."""
     leaves: tuple[str, ...] = tuple(LEAVES)
     """Leaves of both searches: learned, hand-made."""
-    share: float = 1.0
+    share: Annotated[float, Range(0, 1, above=True)] = 1.0
     """Share of the games to play, above 0 to 1."""
     dry_run: bool = False
     """Tell what would be played and how long that takes, and play only to count moves."""
@@ -195,8 +196,7 @@ def draw(config: Config, results: Results) -> None:
 def study(config: Config) -> None:
     """Plays what is missing."""
     check_names(config.games, config.leaves)
-    if not 0 < config.share <= 1:
-        raise UserError(f"expected a share in (0, 1], got {config.share}")
+    check_fields(config, shown=flag_of)
     if config.dry_run:
         told(config)
         return

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.experiments.search.contests import (
     CONTESTS,
     LEAVES,
@@ -37,6 +37,7 @@ from leafwise.models.shipped import need_shipped
 from leafwise.search.engine import Search
 from leafwise.search.mcts import Mcts, MctsResult
 from leafwise.search.players import search_of
+from leafwise.training.runs.options import flag_of
 
 FIRST_SEED = 2_450_000
 RANDOM = 10
@@ -55,7 +56,7 @@ class Config(Study):
     """Processor time a decision."""
     leaves: tuple[str, ...] = tuple(LEAVES)
     """Leaves of both searches: learned, hand-made."""
-    decisions: int = 40
+    decisions: Annotated[int, Range(1)] = 40
     """Decisions of each game."""
 
 
@@ -161,8 +162,7 @@ def report(config: Config, results: Results) -> None:
 def study(config: Config) -> None:
     """Measures what is missing."""
     check_names(config.games, config.leaves)
-    if config.decisions < 1:
-        raise UserError(f"expected decisions of at least 1, got {config.decisions}")
+    check_fields(config, shown=flag_of)
     results = Results(config, "effort.json", indent=1)
     for label in config.games:
         game = variant(label)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Results, Study, command, digest_of, missing_seeds, table, write_page
 from leafwise.experiments.study.program import Program
@@ -130,8 +131,7 @@ def matches(config: Config, part: str) -> Iterator[Match]:
     if part == "rivals":
         for seconds in config.seconds:
             for kind in config.rival_searches:
-                if kind not in SEARCHES:
-                    raise UserError(f"expected rival_searches among {', '.join(SEARCHES)}, got {kind!r}")
+                need_among(kind, SEARCHES, "rival_searches")
                 yield Match(
                     f"{1000 * seconds:g} ms a turn, against `{config.rival}` searched by {kind}",
                     whole_turns(config.model, seconds),

@@ -147,7 +147,7 @@ def test_a_server_ends_while_it_answers(capfd):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--port", "65536"), "expected --port of 0 to 65535, got 65536"),
+        (("--port", "65536"), "expected --port of 0 to 65,535, got 65536"),
         (("--workers", "99"), "expected --workers of 0 to 64, got 99"),
         (("--phone", "--host", "::1"), "expected --phone or --host, got both"),
         (("--runs", "none/there"), "expected a folder with --runs, got 'none/there'"),

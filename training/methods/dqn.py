@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, Share
+from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
@@ -134,8 +134,7 @@ def check(config: Config, game: Any) -> None:
         raise UserError("expected --head max with --dueling, got value")
     if config.head == "max" and config.target_depth and config.n_step > 1:
         raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
-    if config.sees not in seen_by(game):
-        raise UserError(f"expected --sees among {', '.join(seen_by(game))}, got {config.sees!r}")
+    need_among(config.sees, seen_by(game), "--sees")
     if config.credit and game.players == 2:
         raise UserError(f"expected --credit in a game for one player, got {game.name!r}")
     seen = features_of(game, config.sees)

@@ -22,8 +22,8 @@ import numpy as np
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
@@ -39,6 +39,8 @@ LARGEST_ERROR = 0.03
 DIGITS = 5
 PIECE = 200
 """Games of a piece of work."""
+FITTED = {"games": Range(2, 40_000), "depth": Range(1, 30), "plies": Range(0, 1000), "every": Range(1, 10**6)}
+"""What numbers a fit can have, once those that are 0 are as the recipe says."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,8 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     said = recipes(game.name).get(UNITS, {})
     usual = {"games": 8000, "nodes": 0, "every": 1} | {name: n for name, n in said.items() if name != "name"}
     config = replace(config, **{name: getattr(config, name) or n for name, n in usual.items()})
-    for name, low, high in (("games", 2, 40_000), ("depth", 1, 30), ("plies", 0, 1000), ("every", 1, 10**6)):
-        if not low <= getattr(config, name) <= high:
-            raise UserError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)}")
+    for name, limit in FITTED.items():
+        need_in(getattr(config, name), limit, f"--{name}", kind=int)
     played = valued_games(game, leaf, config)
     name = said.get("name") or usual_name(game, played)
     fit, check = played.share(odd=False), played.share(odd=True)

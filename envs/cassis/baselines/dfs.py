@@ -17,6 +17,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import FunctionPlayer
+from leafwise.envs.core.ranges import need_among
 
 Key = Callable[[int, int, Tables], Hashable]
 """(edges of player 0, edges of player 1, T) -> what the board is stored under."""
@@ -78,8 +79,7 @@ class DepthFirst:
     """The search and its tables; a table fills on the first question and serves all later ones."""
 
     def __init__(self, game: Game, key: str = "colours") -> None:
-        if key not in KEYS:
-            raise UserError(f"cassis: expected key among {', '.join(KEYS)}, got {key!r}")
+        need_among(key, KEYS, "key", "cassis")
         self.game = game
         self.tables = make_tables(game.options)
         self._key = KEYS[key]

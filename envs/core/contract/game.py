@@ -43,6 +43,7 @@ from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Compiled, Rules, Sy
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError, asked_of_plugin
+from leafwise.envs.core.ranges import need_among
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.inspection import RowReader
@@ -265,8 +266,7 @@ class Game:
     def score(self, name: str | None = None) -> Evaluator:
         """Returns the hand-made evaluator `name` (default: the game's own); raises ValueError if unknown."""
         name = name or self.default_score
-        if name not in self.scores:
-            raise UserError(f"{self.name}: expected a score among {', '.join(self.scores)}, got {name!r}")
+        need_among(name, self.scores, "a score", self.name)
         return self.scores[name](self.options)
 
     def action(self, name: str | int) -> int:

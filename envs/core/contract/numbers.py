@@ -6,8 +6,6 @@ Whatever type they come in, they go on in one type, so that compiled code is mad
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,24 +24,6 @@ def whole(value: Any, least: int, most: int, expected: str) -> int:
     if number is None or not least <= number <= most:
         raise UserError(f"{expected}, got {short(repr(value))}")
     return number
-
-
-def real(value: Any, fits: Callable[[float], bool], expected: str) -> float:
-    """Returns a number of any type that `fits`; raises ValueError, `expected` and what came, for another."""
-    try:
-        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
-    except OverflowError:
-        number = None
-    if number is None or not fits(number):
-        raise UserError(f"{expected}, got {short(repr(value))}")
-    return number
-
-
-def switch(value: Any, expected: str) -> bool:
-    """Returns True or False; raises ValueError, `expected` and what came, for anything else, 0 and 1 too."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise UserError(f"{expected}, got {short(repr(value))}")
-    return bool(value)
 
 
 def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.ranges import need_among
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,7 @@ def check_question(game: Game, state: State, actions: str) -> None:
     """Raises ValueError for an unknown `actions`, or a state of another game."""
     if state.game != game:
         raise UserError(f"solver of {game!r}: expected a position of this game, got {state!r}")
-    if actions not in QUESTIONS:
-        raise UserError(f"expected actions among {', '.join(QUESTIONS)}, got {actions!r}")
+    need_among(actions, QUESTIONS, "actions")
 
 
 class Solver(Protocol):
@@ -142,8 +142,7 @@ class SolverPlayer(ByName):
     def __init__(
         self, game: Game, level: str = "best", seed: int = 0, table_mb: float = 64, name: str = "solver"
     ) -> None:
-        if level not in LEVELS:
-            raise UserError(f"solver: expected level among {', '.join(LEVELS)}, got {level!r}")
+        need_among(level, LEVELS, "level", "solver")
         self.name = name
         self.solver = exact_solver(game, table_mb)
         self.blunder = LEVELS[level]

@@ -23,6 +23,7 @@ from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.friday import layout
 from leafwise.envs.friday.baselines import best_first as search
 from leafwise.envs.friday.text import table_cards
@@ -136,8 +137,7 @@ class Fridai(ByName):
     """Plays the best step of the search, action by action."""
 
     def __init__(self, search: Callable[[State, Cards], Found], info: str = "fair", name: str = "fridai") -> None:
-        if info not in INFOS:
-            raise UserError(f"expected info among {', '.join(INFOS)}, got {info!r}")
+        need_among(info, INFOS, "info")
         self.name, self.info, self.search = name, info, search
         self._step: list[tuple[State, str]] = []
         self._cards = Cards(0)

@@ -19,6 +19,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.trap.rules import CANDIDATES
 from leafwise.envs.trap.turns import memory as M
 from leafwise.envs.trap.turns.search import make_turn_search
@@ -113,8 +114,7 @@ class TurnSearch:
                 raise UserError(f"expected a {what} of at least 1, got {given!r}")
         if not 0 <= gain <= 2:
             raise UserError(f"expected a gain of 0 to 2, got {gain!r}")
-        if candidates not in CANDIDATES:
-            raise UserError(f"expected candidates among {', '.join(CANDIDATES)}, got {candidates!r}")
+        need_among(candidates, CANDIDATES, "candidates")
         if not 0 < table_mb <= 65536:
             raise UserError(f"expected a table_mb above 0 and at most 65536, got {table_mb!r}")
         if clock not in ("wall", "cpu"):

@@ -14,6 +14,7 @@ import tyro
 
 from leafwise.cli import (
     check_writable,
+    flag_of,
     game_file,
     numbered_lines,
     parse_with_game,
@@ -24,6 +25,7 @@ from leafwise.cli import (
 )
 from leafwise.envs.core.contract.options import texts_of
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 
 if TYPE_CHECKING:
     from leafwise.analysis import Analyst
@@ -68,7 +70,7 @@ class Config:
     """Decisions looked ahead (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
-    simulations: int = 0
+    simulations: Annotated[int, Range(0)] = 0
     """Monte Carlo tree search with at most so many simulations (0: depth-limited search). Of a position, not of games."""
     options: Annotated[str, tyro.conf.arg(help=OPTIONS_HELP)] = ""
     file: str = ""
@@ -92,8 +94,7 @@ def main(arguments: list[str]) -> int:
         raise UserError("expected one of a position (or --moves), --file and --game, got several")
     if (config.review and not file) or (config.svg and not config.review):
         raise UserError("expected --review with --game FILE, and --svg with --review, got one without the other")
-    if config.simulations < 0:
-        raise UserError(f"expected --simulations of at least 0, got {config.simulations}")
+    check_fields(config, shown=flag_of)
     if config.simulations and (config.depth or file):
         raise UserError("expected --simulations without --depth and --game, got both")
     if file and config.review:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from leafwise.cli import parse, parse_with_game, print_json, say
+from leafwise.cli import flag_of, parse, parse_with_game, print_json, say
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 
 if TYPE_CHECKING:
     from leafwise.benchmarks.judging import Compared
@@ -43,7 +44,7 @@ class Config:
     part: tyro.conf.Positional[str] = ""
     """What to measure: start, envs, search, models or training (default: all); with --compare envs, search, models, training or
     warmup."""
-    seconds: float = 0.5
+    seconds: Annotated[float, Range(0, 3600, above=True)] = 0.5
     """Time per measurement, in seconds."""
     save: bool = False
     """Keep the rates in FILE too: one line for each commit and machine."""
@@ -135,8 +136,7 @@ def main(arguments: list[str]) -> int:
         raise UserError(
             f"expected a part among {', '.join(known)}{' with --compare' * bool(config.compare)}, got {config.part!r}"
         )
-    if not 0 < config.seconds <= 3600:
-        raise UserError(f"expected --seconds above 0 and at most 3600, got {config.seconds!r}")
+    check_fields(config, shown=flag_of)
     if config.compare:
         if config.save:
             raise UserError("expected --compare without --save, got both")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -21,6 +21,7 @@ from leafwise.cli import (
 )
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play import prints
+from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.envs.core.textfile import text_of
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
@@ -54,7 +55,7 @@ class Config:
     """Name of the game."""
     position: str = ""
     """Position to begin with, in the game's own text (default: a new game)."""
-    seed: int = 0
+    seed: Annotated[int, Range(0, 2**63 - 1)] = 0
     """Seed of the game's chance."""
     opponent: str = ""
     """In games for two: the other player, or `human` for two people (default: best, the search with the shipped network)."""
@@ -356,8 +357,7 @@ def main(arguments: list[str]) -> int:
     from leafwise.envs.core.contract.stream import new_stream
 
     with prints.shown(config.verbose):
-        if not 0 <= config.seed < 2**63:
-            raise UserError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
+        check_fields(config, shown=flag_of)
         if config.save:
             check_writable(config.save, "--save", overwrite=config.overwrite)
         state = game.parse(config.position) if config.position else game.start()

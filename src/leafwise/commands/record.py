@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from leafwise.cli import (
     check_writable,
+    flag_of,
     game_file,
     parse_with_game,
     records_of,
@@ -18,6 +19,7 @@ from leafwise.cli import (
     why_no_units,
 )
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,7 @@ class Config:
     best:depth=1)."""
     opponent: str = ""
     """In games for two, the player of the second seat (default: best)."""
-    seed: int = 0
+    seed: Annotated[int, Range(0, 2**63 - 1)] = 0
     """Seed of the game's chance."""
     out: str = "game.gif"
     """File to write."""
@@ -49,13 +51,13 @@ class Config:
     """File for the game as text: every move and act of chance."""
     overwrite: bool = False
     """Write files that are there already anew."""
-    number: int = 1
+    number: Annotated[int, Range(1, 10**9)] = 1
     """Which game of the file of --game."""
-    width: int = 240
+    width: Annotated[int, Range(32, 2000)] = 240
     """Width of the picture, in pixels."""
-    milliseconds: int = 150
+    milliseconds: Annotated[int, Range(20, 60_000)] = 150
     """Time per frame."""
-    moves: int = 0
+    moves: Annotated[int, Range(0, 10**6)] = 0
     """Decisions to play (0: to the end)."""
     chance: bool = False
     """Show what chance may do, before it does."""
@@ -63,20 +65,9 @@ class Config:
     """Write below each picture what the best leaf expects, searched one decision deep."""
 
 
-LIMITS = (
-    ("seed", 0, 2**63 - 1),
-    ("width", 32, 2000),
-    ("milliseconds", 20, 60_000),
-    ("moves", 0, 10**6),
-    ("number", 1, 10**9),
-)
-
-
 def check(config: Config) -> None:
     """Raises ValueError for numbers out of range and files that cannot be written."""
-    for name, low, high in LIMITS:
-        if not low <= getattr(config, name) <= high:
-            raise UserError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
+    check_fields(config, shown=flag_of)
     if not config.out.endswith(".gif"):
         raise UserError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
     check_writable(config.out, "--out", overwrite=config.overwrite)

@@ -6,9 +6,11 @@ import importlib.util
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from leafwise.cli import parse, say
+from leafwise.cli import flag_of, parse, say
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 
 MOST_THINKERS = 64
 
@@ -17,7 +19,7 @@ MOST_THINKERS = 64
 class Config:
     """Serves a local page: play, analyse, training runs. Ctrl-C ends it. Needs the extra `web`."""
 
-    port: int = 0
+    port: Annotated[int, Range(0, 2**16 - 1)] = 0
     """Port to listen at (0: the first that is free)."""
     open: bool = True
     """Open the page in the browser."""
@@ -27,7 +29,7 @@ class Config:
     """Listen on the local network, with a random token in the address, and print its QR code for a phone."""
     runs: str = "runs"
     """Folder of training runs, whose models and curves the page may show; nothing else is read."""
-    workers: int = 0
+    workers: Annotated[int, Range(0, MOST_THINKERS)] = 0
     """Searches at a time (0: as many as there are cores, at least 4)."""
 
 
@@ -39,10 +41,7 @@ def main(arguments: list[str]) -> int:
             raise UserError(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
     from leafwise.web.server import EVERYWHERE, LOOPBACK, serve
 
-    if not 0 <= config.port < 2**16:
-        raise UserError(f"expected --port of 0 to 65535, got {config.port!r}")
-    if not 0 <= config.workers <= MOST_THINKERS:
-        raise UserError(f"expected --workers of 0 to {MOST_THINKERS}, got {config.workers!r}")
+    check_fields(config, shown=flag_of)
     if config.phone and config.host != LOOPBACK:
         raise UserError("expected --phone or --host, got both")
     if config.runs != "runs" and not Path(config.runs).is_dir():

@@ -17,6 +17,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import printable, short
 from leafwise.envs.core.play.named import named_ai, own_programs
 from leafwise.envs.core.play.solver import LEVELS, exact_solver
+from leafwise.envs.core.ranges import need_among
 from leafwise.models.shipped import LEARNED, is_for, shipped_model
 from leafwise.models.tensors import WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
@@ -167,8 +168,7 @@ def players(game: Game) -> list[dict[str, Any]]:
 def player_text(game: Game, player: str) -> str:
     """Returns what `leafwise.player` calls a listed player; raises ValueError for one that is not listed."""
     listed = [one["name"] for one in players(game)]
-    if player not in listed:
-        raise UserError(f"expected a player among {', '.join(listed)}, got {player!r}")
+    need_among(player, listed, "a player")
     kind, _, rest = player.partition(":")
     if kind == "search" and rest.startswith(RUN):
         leaf, _, pace = rest.rpartition(",")

@@ -56,8 +56,8 @@ def test_a_range_in_words(limit: Any, words: str) -> None:
 def test_the_ends_of_a_range() -> None:
     assert [x in Range(0, 1) for x in (-0.1, 0, 1, 1.1, math.nan)] == [False, True, True, False, False]
     assert [x in Range(0, 1, above=True, below=True) for x in (0, 0.5, 1, math.nan)] == [False, True, False, False]
-    given: tuple[object, ...] = (0, 1, True, 1.0, "1", [])
-    assert [x in OneOf((0, 1)) for x in given] == [True, True, False, False, False, False]
+    values: list[Any] = [0, 1, True, 1.0, "1", []]
+    assert [x in OneOf((0, 1)) for x in values] == [True, True, False, False, False, False]
 
 
 def test_numbers_come_in_one_type() -> None:

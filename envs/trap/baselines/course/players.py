@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.baselines.course import trees
 from leafwise.envs.trap.scores import COUNTS
@@ -101,8 +102,7 @@ class CoursePlayer(ByName):
         if not 1 <= self.depth <= trees.MAX_DEPTH:
             raise UserError(f"expected a depth of 1 to {trees.MAX_DEPTH}, got {depth!r}")
         for what, given, known in (("chance", chance, trees.CHANCE_MODELS), ("throws", throws, trees.THROWS)):
-            if given not in known:
-                raise UserError(f"expected {what} among {', '.join(known)}, got {given!r}")
+            need_among(given, known, what)
         self._move = settings(recipe.move, chance, throws)
         self._throw = settings(recipe.throw, chance, throws)
         self._T = game.tables()
@@ -145,8 +145,7 @@ def named(game: Game, name: str, words: list[str]) -> Any:
 def checked(options: dict[str, Any], kinds: dict[str, Any]) -> dict[str, Any]:
     """Returns options with their values read; raises ValueError for unknown ones."""
     for option, value in options.items():
-        if option not in kinds:
-            raise UserError(f"expected options among {', '.join(kinds)}, got {option!r}")
+        need_among(option, kinds, "options")
         try:
             options[option] = kinds[option](value)
         except ValueError:

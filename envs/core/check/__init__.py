@@ -1,1 +1,1 @@
-"""Holds a game to its contract: plays it in builds that check every index, in a process of their own."""
+"""Holds a game to its contract: plays it in a process of its own, in three forms of which two check every index."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.stream import below, mix
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
+from leafwise.envs.core.ranges import Range, ranged
 
 GAMES = 20
 """Games per value if nothing else is said."""
@@ -117,13 +117,17 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, room: Path) -> Co
     return rollout_value
 
 
-def rollout(game: Game, n: int = GAMES, policy: str = "random", seed: int = 0) -> Evaluator:
+@ranged("rollout")
+def rollout(
+    game: Game,
+    n: Annotated[int, Range(1, MOST_GAMES, unit="games")] = GAMES,
+    policy: str = "random",
+    seed: Annotated[int, Range(0, 2**64 - 1)] = 0,
+) -> Evaluator:
     """Returns the mean return of `n` games played out as a leaf evaluator; games are undiscounted and played to the end.
 
     `policy` is `random`, `greedy` or `greedy:SCORE`, for both players. Raises ValueError for other options.
     """
-    n = whole(n, 1, MOST_GAMES, f"rollout: expected n of 1 to {MOST_GAMES:,} games")
-    seed = whole(seed, 0, 2**64 - 1, "rollout: expected a seed of 0 to 2**64 - 1")
     kind, _, name = policy.partition(":")
     if kind not in ("random", "greedy") or policy in ("random:", "greedy:") or (kind == "random" and name):
         raise UserError(f"rollout: expected policy random, greedy or greedy:SCORE, got {policy!r}")

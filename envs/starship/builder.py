@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.ranges import Range, ranged
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.ahead import list_places, place_all, placeable
 from leafwise.envs.starship.tables import Tables
@@ -138,18 +139,21 @@ def followed(scores: NDArray[np.float64], values: NDArray[np.float64], width: in
 class LookAhead(ByName):
     """Places each request where the ships that may come of it are worth most."""
 
+    @ranged()
     def __init__(
-        self, game: Game, values: Values, name: str, *, depth: int = 2, width: int = WIDTH, seconds: float | None = None
+        self,
+        game: Game,
+        values: Values,
+        name: str,
+        *,
+        depth: Annotated[int, Range(1, MOST_DEPTH)] = 2,
+        width: Annotated[int, Range(1, MOST_WIDTH)] = WIDTH,
+        seconds: Annotated[float | None, Range(0, above=True)] = None,
     ) -> None:
         """Depth in placements; with `seconds` a decision starts narrow and is widened, then deepened, until they are over.
 
         Raises ValueError for a depth, width or time that no search can have.
         """
-        for what, given, most in (("depth", depth, MOST_DEPTH), ("width", width, MOST_WIDTH)):
-            if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
-                raise UserError(f"expected {what} of 1 to {most:,}, got {given!r}")
-        if seconds is not None and not seconds > 0:
-            raise UserError(f"expected seconds above 0, got {seconds!r}")
         self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
         self.children = Children(game, values)
         self.noise, self.rng = 0.0, np.random.default_rng(0)

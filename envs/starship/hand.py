@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import mix, new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.ranges import Range, ranged
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.chance import draw_outcome
@@ -129,13 +130,12 @@ def hand_rollout_value(S, i, T):
     return total / W.games
 
 
-def hand_rollout(game: Game, n: int = 4, seed: int = 0) -> Evaluator:
+@ranged("hand_rollout")
+def hand_rollout(game: Game, n: Annotated[int, Range(1, MOST_GAMES, unit="ships")] = 4, seed: int = 0) -> Evaluator:
     """Returns the mean quality of `n` ships finished by hand as a leaf evaluator; ValueError for an `n` below 1.
 
     The random numbers come from the row's own hash: the value is a function of the row.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_GAMES:
-        raise UserError(f"hand_rollout: expected n of 1 to {MOST_GAMES:,} ships, got {n!r}")
     weights = HandRollout(n, np.uint64(seed), game.tables().ship, np.zeros(2, dtype=np.uint64), game.rows(1))
     scratch = ("stream", "rows", *(f"tables.{name}" for name in at.SCRATCH))
     return Evaluator(

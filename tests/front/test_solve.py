@@ -78,9 +78,12 @@ def test_many_positions(
         (["trilobite", "--moves", "11223 1"], "'1' is not legal, the game is over as move 6"),
         (["trilobite", "--moves", "1", "--file", "x"], "expected --moves or --file, got both"),
         (["trilobite", "--moves", "", "--table-mb", "1"], "expected a table of at least 4 MB, got 1.0"),
-        (["cassis", "--moves", "", "--table-mb", "1e9"], "expected a table of at most 65,536 MB, got 1000000000.0"),
-        (["trilobite", "--moves", "", "--table-mb", "inf"], "expected a table of at most 65,536 MB, got inf"),
-        (["trap", "--moves", "", "--table-mb", "nan"], "expected a table of at most 65,536 MB, got nan"),
+        (
+            ["cassis", "--moves", "", "--table-mb", "1e9"],
+            "expected table_mb above 0 and at most 65,536 MB, got 1000000000.0",
+        ),
+        (["trilobite", "--moves", "", "--table-mb", "inf"], "expected table_mb above 0 and at most 65,536 MB, got inf"),
+        (["trap", "--moves", "", "--table-mb", "nan"], "expected table_mb above 0 and at most 65,536 MB, got nan"),
         (["trap", "--size", "3", "--moves", "SE 0,0"], "trap: expected what chance does next, landing (0,0, "),
         (["trap", "--size", "3", "--moves", "SE 0,0 5,5"], "expected what chance did, landing (0,0, "),
         (

@@ -152,7 +152,7 @@ def test_players_and_leaves_are_named_by_text():
         ("rollout:n=many", "expected a whole number for n, got 'many'"),
         ("rollout:games=3", "expected options among n, policy, seed, got 'games=3'"),
         ("rollout:20", "expected options among n, policy, seed, got '20'"),
-        ("rollout:seed=-1", r"expected a seed of 0 to 2\*\*64 - 1, got -1"),
+        ("rollout:seed=-1", r"expected seed of 0 to 2\*\*64 - 1, got -1"),
         ("rollout:policy=best", "expected policy random, greedy or greedy:SCORE, got 'best'"),
         ("rollout:policy=random:hope", "expected policy random, greedy or greedy:SCORE, got 'random:hope'"),
         ("rollout:policy=greedy:fear", "expected a score among hope, points_and_discards, got 'fear'"),

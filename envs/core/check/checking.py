@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from leafwise.envs.core.check import answers, source
 from leafwise.envs.core.check.door import RuleFault
@@ -17,6 +16,7 @@ from leafwise.envs.core.check.process import INSIDE, Limits, run
 from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, ranged
 
 PLAIN_SHARE = 0.4
 """Share of the time for plain Python, which says more but sees fewer positions."""
@@ -33,14 +33,18 @@ class Checked:
         return f"ok, {self.positions:,} positions"
 
 
+Seconds = Annotated[float, Range(0.1, 1_000_000)]
+
+
+@ranged("check_game")
 def check_game(
     game: Game,
-    seconds: float = 10.0,
+    seconds: Seconds = 10.0,
     *,
     twin: Any = None,
     positions: Iterable[str] = (),
-    gigabytes: float = 4.0,
-    call_seconds: float = 60.0,
+    gigabytes: Annotated[float, Range(0.5, 1_000_000)] = 4.0,
+    call_seconds: Seconds = 60.0,
 ) -> Checked:
     """Holds a game to its contract; prints "ok, 12,345 positions", or raises ContractError for the first promise it breaks.
 
@@ -57,10 +61,6 @@ def check_game(
     """
     if not isinstance(game, Game):
         raise UserError(f"check_game: expected a Game, got {type(game).__name__}")
-    given = {"seconds": (seconds, 0.1), "gigabytes": (gigabytes, 0.5), "call_seconds": (call_seconds, 0.1)}
-    for name, (number, least) in given.items():
-        if not (isinstance(number, (int, float)) and math.isfinite(number) and number >= least):
-            raise UserError(f"check_game: expected {name} of {least:g} or more, got {number!r}")
     if not (twin is None or isinstance(twin, Game) or hasattr(twin, "read")):
         raise UserError(f"check_game: expected a twin, a Game or an object with read, got {type(twin).__name__}")
     if os.environ.get(INSIDE):

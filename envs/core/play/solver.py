@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.named import ByName
-from leafwise.envs.core.ranges import need_among
+from leafwise.envs.core.ranges import Range, need_among, ranged
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,12 @@ MOST_TABLE_MB = 65536
 """Most memory for a solver's table."""
 
 
-def exact_solver(game: Game, table_mb: float = 64) -> Solver:
+@ranged()
+def exact_solver(game: Game, table_mb: Annotated[float, Range(0, MOST_TABLE_MB, above=True, unit="MB")] = 64) -> Solver:
     """Returns the exact solver of a game's room, with its compiled code loaded and a table of at most `table_mb`.
 
     Raises ValueError for a game that has none, or a table that is too small or too large for this machine.
     """
-    if not 0 < table_mb <= MOST_TABLE_MB:
-        raise UserError(f"expected a table of at most {MOST_TABLE_MB:,} MB, got {table_mb!r}")
     if not (game.room / "solver.py").exists():
         raise UserError(f"expected a game with an exact solver, got {game.name!r}")
     try:

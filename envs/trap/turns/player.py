@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.named import ByName
-from leafwise.envs.core.ranges import need_among
+from leafwise.envs.core.ranges import OneOf, Range, ranged
 from leafwise.envs.trap.rules import CANDIDATES
 from leafwise.envs.trap.turns import memory as M
 from leafwise.envs.trap.turns.search import make_turn_search
@@ -67,23 +67,27 @@ def compiled(value: Compiled, room: Path) -> Compiled:
     return make_turn_search(value, room)
 
 
+AtLeastOne = Annotated[int | None, Range(1)]
+
+
 class TurnSearch:
     """Searches whole turns, a given number or ever more of them until the time is up."""
 
+    @ranged()
     def __init__(
         self,
         game: Game,
         evaluator: Evaluator,
-        depth: int | None = None,
+        depth: Annotated[int | None, Range(1, M.MOST_TURNS, unit="turns")] = None,
         *,
-        seconds: float | None = None,
-        width: int | None = None,
-        late_from: int | None = LATE_FROM,
-        known_from: int | None = KNOWN_FROM,
-        gain: float = GAIN,
-        candidates: str = "near+traps",
-        table_mb: float = TABLE_MB,
-        clock: str = "wall",
+        seconds: Annotated[float | None, Range(0, 1_000_000, above=True)] = None,
+        width: AtLeastOne = None,
+        late_from: AtLeastOne = LATE_FROM,
+        known_from: AtLeastOne = KNOWN_FROM,
+        gain: Annotated[float, Range(0, 2)] = GAIN,
+        candidates: Annotated[str, OneOf(tuple(CANDIDATES))] = "near+traps",
+        table_mb: Annotated[float, Range(0, 65536, above=True)] = TABLE_MB,
+        clock: Annotated[str, OneOf(("wall", "cpu"))] = "wall",
     ) -> None:
         """Compiles the search, or finds it in the cache.
 
@@ -104,21 +108,6 @@ class TurnSearch:
 
         Raises ValueError for options out of range, or an evaluator without a compiled value of decisions.
         """
-        # The options, each in its range
-        if depth is not None and not 1 <= depth <= M.MOST_TURNS:
-            raise UserError(f"expected a depth of 1 to {M.MOST_TURNS} turns, got {depth!r}")
-        if seconds is not None and not 0 < seconds <= 1e6:
-            raise UserError(f"expected seconds above 0 and at most 1,000,000, got {seconds!r}")
-        for what, given in (("width", width), ("late_from", late_from), ("known_from", known_from)):
-            if given is not None and given < 1:
-                raise UserError(f"expected a {what} of at least 1, got {given!r}")
-        if not 0 <= gain <= 2:
-            raise UserError(f"expected a gain of 0 to 2, got {gain!r}")
-        need_among(candidates, CANDIDATES, "candidates")
-        if not 0 < table_mb <= 65536:
-            raise UserError(f"expected a table_mb above 0 and at most 65536, got {table_mb!r}")
-        if clock not in ("wall", "cpu"):
-            raise UserError(f"expected a clock among wall, cpu, got {clock!r}")
         if evaluator.value is None or evaluator.stage != "decision":
             raise UserError(f"expected an evaluator with a compiled value of decisions, got {evaluator.name!r}")
         # The compiled search, and the memory that it works in

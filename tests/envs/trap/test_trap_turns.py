@@ -140,14 +140,14 @@ def test_it_keeps_its_clock_and_is_the_best_player() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("depth=0", "expected a depth of 1 to 40 turns, got 0"),
+        ("depth=0", "expected depth of 1 to 40 turns, got 0"),
         ("seconds=0", "expected seconds above 0 and at most 1,000,000, got 0.0"),
-        ("width=0", "expected a width of at least 1, got 0"),
-        ("late_from=0", "expected a late_from of at least 1, got 0"),
-        ("gain=3", "expected a gain of 0 to 2, got 3.0"),
+        ("width=0", "expected width of at least 1, got 0"),
+        ("late_from=0", "expected late_from of at least 1, got 0"),
+        ("gain=3", "expected gain of 0 to 2, got 3.0"),
         ("candidates=none", "expected candidates among all, near, near+traps, got 'none'"),
-        ("table_mb=0", "expected a table_mb above 0 and at most 65536, got 0.0"),
-        ("clock=sun", "expected a clock among wall, cpu, got 'sun'"),
+        ("table_mb=0", "expected table_mb above 0 and at most 65,536, got 0.0"),
+        ("clock=sun", "expected clock among wall, cpu, got 'sun'"),
         (
             "rare=0.1",
             "expected options among depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock, "

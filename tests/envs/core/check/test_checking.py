@@ -57,10 +57,10 @@ def test_a_twin_that_says_otherwise() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"seconds": 0}, "check_game: expected seconds of 0.1 or more, got 0"),
-        ({"seconds": float("nan")}, "check_game: expected seconds of 0.1 or more, got nan"),
-        ({"gigabytes": 0.1}, "check_game: expected gigabytes of 0.5 or more, got 0.1"),
-        ({"call_seconds": "1"}, "check_game: expected call_seconds of 0.1 or more, got '1'"),
+        ({"seconds": 0}, "check_game: expected seconds of 0.1 to 1,000,000, got 0"),
+        ({"seconds": float("nan")}, "check_game: expected seconds of 0.1 to 1,000,000, got nan"),
+        ({"gigabytes": 0.1}, "check_game: expected gigabytes of 0.5 to 1,000,000, got 0.1"),
+        ({"call_seconds": "1"}, "check_game: expected call_seconds of 0.1 to 1,000,000, got '1'"),
         ({"twin": 3}, "check_game: expected a twin, a Game or an object with read, got int"),
         (
             {"positions": ["none"]},

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from leafwise.envs.core.contract.options import need_whole
+from leafwise.envs.core.ranges import Range, settle_fields
 
 MAX_POINTS = 8
 
@@ -13,8 +14,8 @@ MAX_POINTS = 8
 class Options:
     """The variant; raises ValueError for a number of points that Cassis does not have."""
 
-    n: int = 6
-    """Points, 3 to MAX_POINTS."""
+    n: Annotated[int, Range(3, MAX_POINTS)] = 6
+    """Points."""
 
     def __post_init__(self) -> None:
-        need_whole("cassis", self, {"n": (3, MAX_POINTS)})
+        settle_fields(self, "cassis")

@@ -189,6 +189,16 @@ def check_fields(options: D, who: str = "", shown: Callable[[str], str] = str) -
     return dataclasses.replace(options, **found)  # type: ignore[type-var]
 
 
+def settle_fields(options: Any, who: str) -> None:
+    """Puts the numbers of a frozen dataclass into one type each, in its own `__post_init__`.
+
+    Raises UserError, `WHO: expected NAME of 3 to 9, got 10`, for one that is not within the limit beside its type.
+    """
+    kind: Any = type(options)
+    for name, told in _of_class(kind).items():
+        object.__setattr__(options, name, _fitted(getattr(options, name), told, name, who))
+
+
 def ranged(who: str = "") -> Callable[[F], F]:
     """Returns a decorator of a function: its arguments come in one type each, or are refused as their annotations say."""
 

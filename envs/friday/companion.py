@@ -13,14 +13,14 @@ from leafwise.envs.core.play.typed import Choice, chosen
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.draw import chances, odds_line, turn_of
 from leafwise.envs.friday.named import TITLES, ending_in_words, fought_pirate, hunger, listed, missing
-from leafwise.envs.friday.options import CHOICES
+from leafwise.envs.friday.options import HARDNESS
 from leafwise.envs.friday.tables import aging_cards
 from leafwise.envs.friday.text import number, pile, table_cards
 
 LEVELS = tuple(
     Choice(str(level), f"level {level}: {20 if level < 4 else 18} life, {sum(aging_cards(level).values())} aging cards"
            + (", one of them among the first cards" if level > 1 else ""), level)
-    for level in CHOICES["level"]
+    for level in HARDNESS
 )  # fmt: skip
 HELP = """  Type the cards that lie open and each card as it falls: by its name or the first letters of it (we, very st,
   food 1), by its number in the list, or by its code (S2). At a decision type what you did (an empty line: what
@@ -52,7 +52,7 @@ def begin(game: Game, text: str) -> tuple[State, str]:
         return state, f"level {game.options.level}"
     found = chosen(LEVELS, text.split())
     if found is None:
-        raise UserError(f"expected a level among {', '.join(map(str, CHOICES['level']))} or a position, got {text!r}")
+        raise UserError(f"expected a level among {', '.join(map(str, HARDNESS))} or a position, got {text!r}")
     return game.variant(level=int(found.name)).start(), found.words
 
 

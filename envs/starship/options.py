@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.options import RULE_ONLY, from_file, need_one_of
+from leafwise.envs.core.contract.options import RULE_ONLY, from_file
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import OneOf, settle_fields
 from leafwise.envs.starship import variants
 from leafwise.envs.starship.draw import rgb, svg
 from leafwise.envs.starship.presets import PRESETS, Parameters
@@ -27,7 +28,7 @@ class Options:
     Parameters, hull and targets may be given in any form that `variants` reads, and are kept as short texts.
     """
 
-    preset: str = field(default="scout", metadata=RULE_ONLY)
+    preset: Annotated[str, OneOf(tuple(PRESETS))] = field(default="scout", metadata=RULE_ONLY)
     """Whose hulls and parts: a name in `presets.PRESETS`; one network serves all."""
     parameters: str = field(default="", metadata=RULE_ONLY | from_file(variants.is_settings))
     """What differs from the preset: JSON."""
@@ -37,7 +38,7 @@ class Options:
     """What the ship is to have: JSON."""
 
     def __post_init__(self) -> None:
-        need_one_of("starship", self, {"preset": tuple(PRESETS)})
+        settle_fields(self, "starship")
         try:
             if not isinstance(self.parameters, str) or self.parameters:
                 preset, parameters = variants.read_parameters(self.parameters, self.preset)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.threes.options import CHOICES, Options
+from leafwise.envs.core.ranges import OneOf, limits_of
+from leafwise.envs.threes.options import Options
 from leafwise.envs.threes.row import NO_MERGE_6144, Tables
 
 Lines = NDArray[np.int64]
@@ -53,7 +54,8 @@ def tile_points(rank: Lines) -> Lines:
 
 def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant (about 0.6 MB)."""
-    code = {name: choices.index(getattr(options, name)) for name, choices in CHOICES.items()}
+    limits = limits_of(Options).items()
+    code = {name: one.choices.index(getattr(options, name)) for name, one in limits if isinstance(one, OneOf)}
     lines = np.arange(65536)
     low = slide_low(lines, code["top"])
     high = reversed_line(slide_low(reversed_line(lines), code["top"]))

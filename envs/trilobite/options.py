@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from leafwise.envs.core.contract.options import need_whole
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, settle_fields
 
 MAX_SIDE, MAX_CELLS = 8, 56
 
@@ -16,12 +17,12 @@ class Options:
 
     board: str = "3x3"
     """Width x height, 3x3 to 8x7."""
-    k: int = 3
+    k: Annotated[int, Range(3, 5)] = 3
     """Chips in a row that win, 3 to 5, at most the longer side."""
 
     def __post_init__(self) -> None:
         width, height = board_size(self.board)
-        need_whole("trilobite", self, {"k": (3, 5)})
+        settle_fields(self, "trilobite")
         if self.k > max(width, height):
             most = max(width, height)
             raise UserError(f"trilobite: expected k of at most {most} on a {width}x{height} board, got {self.k!r}")

@@ -31,7 +31,7 @@ from leafwise.envs.core.contract.features import (
     square_views,
 )
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY, from_file, need_one_of, need_whole
+from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY, from_file
 from leafwise.envs.core.contract.parts import (
     About,
     Labels,
@@ -52,6 +52,7 @@ from leafwise.envs.core.play.companion import Companion, Question, read_choices
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.solver import FunctionPlayer, Solution, solver_player
 from leafwise.envs.core.play.typed import Choice
+from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 from leafwise.envs.registry import listing
 
 __all__ = [  # noqa: RUF022 - by what they are for
@@ -66,8 +67,8 @@ __all__ = [  # noqa: RUF022 - by what they are for
     "u64", "copy_row", "count_bits", "LINE", "NIBBLES", "flip", "mirror", "transpose", "occupied", "highest_rank", "looked_up",
     "sum_of_rows", "symmetric_boards", "new_stream", "next_u64", "mix", "below", "uniform",
     # options, and positions as text
-    "RULE_ONLY", "SHOWN_ONLY", "from_file", "need_one_of", "need_whole", "need", "whole_number", "words_by_name", "typed_cells",
-    "reads_back",
+    "RULE_ONLY", "SHOWN_ONLY", "from_file", "Range", "OneOf", "settle_fields", "need", "whole_number", "words_by_name",
+    "typed_cells", "reads_back",
     # pictures, a companion at a real table, players and solvers of the game's own
     "Canvas", "Companion", "Question", "Choice", "read_choices", "FunctionPlayer", "Forfeit", "Solution", "solver_player",
 ]  # fmt: skip

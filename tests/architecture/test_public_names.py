@@ -27,11 +27,12 @@ LEAFWISE = [
 ]  # fmt: skip
 AUTHORING = [
     "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "Forfeit", "FunctionPlayer",
-    "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OwnSearch", "Programs", "Question", "RULE_ONLY",
-    "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution", "Speed", "SparseFeatures", "State", "StepInfo",
+    "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OneOf", "OwnSearch", "Programs", "Question", "RULE_ONLY",
+    "Range", "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution", "Speed", "SparseFeatures",
+    "State", "StepInfo",
     "Symmetries", "TERMINAL", "Text", "below", "bind", "copy_row", "count_bits", "flip", "from_file", "highest_rank", "jit",
-    "listing", "looked_up", "mirror", "mix", "need", "need_one_of", "need_whole", "new_stream", "next_u64", "occupied",
-    "prefetch", "read_choices", "reads_back", "rectangle_views", "solver_player", "square_views", "sum_of_rows",
+    "listing", "looked_up", "mirror", "mix", "need", "new_stream", "next_u64", "occupied",
+    "prefetch", "read_choices", "reads_back", "rectangle_views", "settle_fields", "solver_player", "square_views", "sum_of_rows",
     "symmetric_boards", "transpose", "typed_cells", "u64", "uniform", "whole_number", "words_by_name",
 ]  # fmt: skip
 """A name leaves these lists, or changes what it means, only with a line in the changelog that says what to write instead."""

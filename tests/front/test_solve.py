@@ -92,7 +92,7 @@ def test_many_positions(
         ),
         (["trilobite", "--file", "no such file"], "cannot use 'no such file': No such file or directory"),
         (["cassis", "--moves", "0-1 1-0"], "expected a legal action (0-2, 0-3, "),
-        (["cassis", "--n", "9"], "expected n in 3..8, got 9"),
+        (["cassis", "--n", "9"], "expected n of 3 to 8, got 9"),
     ],
 )
 def test_wrong_input_gets_one_line(

@@ -14,6 +14,7 @@ from games.coins import (
     Mistakes,
     copy,
     transform,
+    write,
 )
 from leafwise.authoring import jit, u64
 
@@ -92,6 +93,24 @@ def divides_by_zero(S, i, T):
 
 
 planted(r"returns: expected an answer, got ZeroDivisionError", returns=divides_by_zero)
+
+# texts
+
+
+@jit
+def worth_of(row, T):
+    return T.worth[row[TOSSES]]
+
+
+def writes_what_lies_beyond(row, T):
+    worth_of(row, T)
+    return write(row, T)
+
+
+planted(
+    r"text: expected every index within its array, got an IndexError .*mistold.py line \d+, `return T.worth\[row\[TOSSES\]\]`, at ",
+    write=writes_what_lies_beyond,
+)
 
 # keys, texts, symmetries
 

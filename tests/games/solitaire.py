@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -23,13 +23,14 @@ from leafwise.authoring import (
     Evaluator,
     Game,
     Observation,
+    Range,
     Rules,
     Sizes,
     Symmetries,
     Text,
     below,
     jit,
-    need_whole,
+    settle_fields,
     u64,
 )
 
@@ -221,11 +222,11 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
 
 @dataclass(frozen=True)
 class Options:
-    copies: int = 2
-    discards: int = 2
+    copies: Annotated[int, Range(1, 3)] = 2
+    discards: Annotated[int, Range(0, 3)] = 2
 
     def __post_init__(self) -> None:
-        need_whole("solitaire", self, {"copies": (1, 3), "discards": (0, 3)})
+        settle_fields(self, "solitaire")
 
 
 def make_tables(options: Options) -> Tables:

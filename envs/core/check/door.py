@@ -78,6 +78,8 @@ class Door:
             rules["is_valid"] = game.rules.is_valid
         self.rules = {name: form(rule) for name, rule in rules.items() if name in PARAMETERS}
         """Every rule that the game has, by its name."""
+        text = game.text
+        self.write, self.parse, self.outcome_name = form(text.write), form(text.parse), form(text.outcome_name)
         space: Any = game.observation_space()
         self.boxes: dict[str, Any] = dict(space.items()) if hasattr(space, "items") else {"": space}
         """The boxes of the observation by name; of a single one the name is ""."""
@@ -111,7 +113,7 @@ class Door:
 
     def text(self, row: Row) -> str:
         """Returns the text of a row."""
-        return str(self.game.text.write(row.copy(), self.T))
+        return str(self.write(row.copy(), self.T))
 
     def block(self, label: str, n: int, shape: tuple[int, ...], dtype: Any) -> Block:
         """Returns the array of a label that has n rows (or words), the same one every time."""

@@ -68,7 +68,13 @@ class Found(NamedTuple):
 
 def open_door(game: Game, form: str, note: Note | None = None) -> Door:
     """Returns the door to a game's rules in one of their forms."""
-    forms = PlainForms().called if form == PLAIN else CheckedForms().of if form == CHECKED else lambda rule: rule
+    forms = (
+        PlainForms(game.module).called
+        if form == PLAIN
+        else CheckedForms(game.module).of
+        if form == CHECKED
+        else lambda rule: rule
+    )
     return Door(game, forms, note, name=form, guarded=form == PLAIN)
 
 
@@ -115,7 +121,7 @@ def _walk(door: Door, seed: int, draws: int, seconds: float, rows: list[Row]) ->
 def _read(door: Door, text: str) -> Row:
     game = door.game
     try:
-        row: Row = np.asarray(game.text.parse(text, door.T)).astype(game.dtype)
+        row: Row = np.asarray(door.parse(text, door.T)).astype(game.dtype)
     except ValueError as problem:
         raise RuleFault("parse", f"expected a position, got {text!r}: {problem}") from None
     return row

@@ -68,14 +68,14 @@ class Checker:
     def _text(self, row: Row) -> str:
         """Returns the text of a row, which is to read back."""
         door = self.door
-        text = door.python("text", door.game.text.write, row.copy(), door.T)
+        text = door.python("text", door.write, row.copy(), door.T)
         expect(isinstance(text, str) and text and "\n" not in text, "text", "one line of text", repr(text))
         known = self.texts.setdefault(text, row.tobytes())
         if known != row.tobytes():
             rows = f"the rows {words(np.frombuffer(known, dtype=row.dtype))} and {words(row)}"
             raise RuleFault("text", f"expected another text for another row, got one for {rows}", text)
         try:
-            back = np.asarray(door.python("parse", door.game.text.parse, text, door.T))
+            back = np.asarray(door.python("parse", door.parse, text, door.T))
         except RuleFault as fault:
             raise RuleFault(fault.rule, fault.told, text) from None
         if back.shape != row.shape or back.astype(row.dtype).tobytes() != row.tobytes():
@@ -162,7 +162,7 @@ class Checker:
         door, law = self.door, self.door.outcomes(row)
         rows = [after.tobytes() for _, after in law]
         expect(len(set(rows)) == len(rows), "chance_outcomes", "outcomes that differ", "one row twice")
-        names = [door.python("outcome_name", door.game.text.outcome_name, row, after, door.T) for _, after in law]
+        names = [door.python("outcome_name", door.outcome_name, row, after, door.T) for _, after in law]
         if any(names):  # without names nobody asks for an outcome by one
             twice = next((name for name in names if names.count(name) > 1), None)
             expect(twice is None, "outcome_name", "names that differ", f"{twice!r} twice")

@@ -181,7 +181,7 @@ class Walk:
         if self.door.note is not None:
             self.door.note.calling("parse")
         try:
-            given = np.asarray(game.text.parse(text, self.door.T))
+            given = np.asarray(self.door.parse(text, self.door.T))
             given.astype(game.dtype)
         except (ValueError, OverflowError) as problem:
             expect("\n" not in str(problem), "parse", f"one line about {text!r}", repr(str(problem)))

@@ -1,12 +1,15 @@
 """Compiled functions in another form, in the process that compiles them: as plain Python, or with every index checked.
 
 Whatever a function reaches is made again in that form, each thing once: what its module names, what it closes over, its
-defaults, and functions in tuples and dicts of these.
+defaults, and functions in tuples and dicts of these. A game's own functions of plain Python, such as those that read and write
+texts, are made again too, so that the compiled ones that they call have this form.
 """
 
 from __future__ import annotations
 
+import dis
 import functools
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -18,7 +21,7 @@ from leafwise.envs.core.compile.jit import index_checked
 
 EMITTED = ("prefetch", "sum_rows", "dense", "add_runs", "extract_bits")
 """Instructions of which plain Python has none, and which check no index."""
-AS_THEY_ARE = ("numpy", "math", "numba")
+AS_THEY_ARE = {*sys.stdlib_module_names, "numpy", "numba", "gymnasium"}
 """Packages that hold no function of a game."""
 
 
@@ -28,7 +31,9 @@ class Forms:
     replaced: Mapping[str, Any]
     """What stands in for each of `EMITTED`."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "") -> None:
+        self.module = module
+        """The module or package of the game, whose functions of plain Python are made again."""
         self._known: dict[Any, Any] = {}
         self._replaced = {
             id(getattr(module, name)): self.replaced[name]
@@ -50,10 +55,16 @@ class Forms:
             return thing if not unlike else thing._make(parts) if hasattr(thing, "_make") else tuple(parts)
         if isinstance(thing, dict):
             return {key: self.of(part) for key, part in thing.items()}
-        source = getattr(thing, "py_func", None)
+        source = getattr(thing, "py_func", thing if self._is_own(thing) else None)
         if not isinstance(source, FunctionType):
             return thing
         return self._known.get(thing) or self._again(thing, source)
+
+    def _is_own(self, thing: Any) -> bool:
+        """Whether something is a function of the game's in plain Python, which keeps no state in its module."""
+        if not isinstance(thing, FunctionType) or not f"{thing.__module__}.".startswith(f"{self.module}."):
+            return False
+        return not any(step.opname == "STORE_GLOBAL" for step in dis.get_instructions(thing))
 
     def _again(self, thing: Any, source: FunctionType) -> Any:
         cells = tuple(CellType() for _ in source.__closure__ or ())
@@ -61,8 +72,8 @@ class Forms:
         scope: dict[str, Any] = {name: own[name] for name in ("__builtins__", "__name__", "__file__") if name in own}
         form = FunctionType(source.__code__, scope, source.__name__, None, cells or None)
         form.__qualname__, form.__module__ = source.__qualname__, source.__module__
-        made = self._known[thing] = self._make(form, thing)
-        form.__defaults__ = self.of(source.__defaults__)
+        made = self._known[thing] = form if thing is source else self._make(form, thing)
+        form.__defaults__, form.__kwdefaults__ = self.of(source.__defaults__), self.of(source.__kwdefaults__)
         codes = list(codes_of(source.__code__))
         names = {name for code in codes for name in code.co_names}
         for name in names & own.keys():
@@ -93,8 +104,8 @@ class PlainForms(Forms):
         "extract_bits": intrinsics.extract_bits_plain,
     }
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, module: str = "") -> None:
+        super().__init__(module)
         self.codes: set[CodeType] = set()
         """The code of all functions made so far, as frames show it."""
         self._called: dict[Any, Callable[..., Any]] = {}

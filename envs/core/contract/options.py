@@ -173,19 +173,3 @@ def _converted(kind: str, text: str, shown: str) -> Any:
             continue
     expected = " or ".join(_READERS[one][1] for one in kinds)
     raise UserError(f"expected {expected} for {shown}, got {text!r}")
-
-
-def need_one_of(game: str, options: Any, choices: Mapping[str, tuple[Any, ...]]) -> None:
-    """Raises ValueError for an option that is none of its choices, or of another type (True is not 1)."""
-    for name, allowed in choices.items():
-        given = getattr(options, name)
-        if not any(type(given) is type(choice) and given == choice for choice in allowed):
-            raise UserError(f"{game}: expected {name} among {', '.join(map(str, allowed))}, got {given!r}")
-
-
-def need_whole(game: str, options: Any, ranges: Mapping[str, tuple[int, int]]) -> None:
-    """Raises ValueError for an option that is not a whole number of its range, both ends included."""
-    for name, (low, high) in ranges.items():
-        given = getattr(options, name)
-        if type(given) is not int or not low <= given <= high:
-            raise UserError(f"{game}: expected {name} in {low}..{high}, got {given!r}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -25,6 +25,7 @@ from leafwise.authoring import (
     Evaluator,
     Game,
     Observation,
+    Range,
     Rules,
     SearchDefaults,
     Sizes,
@@ -32,7 +33,7 @@ from leafwise.authoring import (
     Text,
     below,
     jit,
-    need_whole,
+    settle_fields,
     u64,
 )
 
@@ -307,11 +308,11 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
 
 @dataclass(frozen=True)
 class Options:
-    length: int = 4
-    turns: int = 12
+    length: Annotated[int, Range(2, 5)] = 4
+    turns: Annotated[int, Range(1, 40)] = 12
 
     def __post_init__(self) -> None:
-        need_whole("dice", self, {"length": (2, 5), "turns": (1, 40)})
+        settle_fields(self, "dice")
 
 
 def make_tables(options: Options) -> Tables:

@@ -57,7 +57,7 @@ def test_board_codes() -> None:
 
 @pytest.mark.parametrize("n", [2, 9, True, "6"])
 def test_points_that_there_are_not(n: object) -> None:
-    with pytest.raises(ValueError, match=r"^cassis: expected n in 3..8, got "):
+    with pytest.raises(ValueError, match=r"^cassis: expected n of 3 to 8, got "):
         leafwise.game("cassis", n=n)
 
 

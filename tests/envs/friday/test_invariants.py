@@ -202,5 +202,5 @@ def test_a_start_life_above_the_levels_most_is_the_most() -> None:
     easy = GAME.variant(level=4, start_life=31)
     assert "life 31/31" in easy.new(1).board()
     assert "life 18/20" in GAME.variant(level=4).new(1).board()
-    with pytest.raises(ValueError, match="expected start_life of 1 to 31, or 0 for that of the level, got 32"):
+    with pytest.raises(ValueError, match="expected start_life of 0 to 31, got 32"):
         GAME.variant(start_life=32)

@@ -63,7 +63,7 @@ def test_boards_that_there_are_not(board: object) -> None:
 
 def test_rows_that_there_are_not() -> None:
     for k in (2, 6, True, "4"):
-        with pytest.raises(ValueError, match=r"^trilobite: expected k in 3..5, got "):
+        with pytest.raises(ValueError, match=r"^trilobite: expected k of 3 to 5, got "):
             leafwise.game("trilobite", board="7x6", k=k)
     with pytest.raises(ValueError, match=r"^trilobite: expected k of at most 4 on a 4x3 board, got 5"):
         leafwise.game("trilobite", board="4x3", k=5)

@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import OneOf, Range, Share, check_fields, limits_of, need_among, need_in, ranged
+from leafwise.envs.core.ranges import (
+    OneOf,
+    Range,
+    Share,
+    check_fields,
+    limits_of,
+    need_among,
+    need_in,
+    ranged,
+    settle_fields,
+)
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -130,3 +140,22 @@ def test_single_values() -> None:
     need_among("b", ("a", "b"), "level")
     with pytest.raises(UserError, match=r"^expected level among a, b, got 'c'$"):
         need_among("c", ("a", "b"), "level")
+
+
+@dataclasses.dataclass(frozen=True)
+class OfAGame:
+    size: Annotated[int, Range(3, 9)] = 7
+    turns: Annotated[int | None, Range(1, 60)] = None
+    shown: bool = False
+
+    def __post_init__(self) -> None:
+        settle_fields(self, "trap")
+
+
+def test_a_frozen_dataclass_settles_its_own_fields() -> None:
+    found = OfAGame(size=np.int64(5))  # type: ignore[arg-type]
+    assert (found.size, type(found.size), found.turns) == (5, int, None)
+    with pytest.raises(UserError, match=r"^trap: expected turns of 1 to 60, got 0$"):
+        OfAGame(turns=0)
+    with pytest.raises(UserError, match=r"^trap: expected shown as True or False, got 1$"):
+        OfAGame(shown=1)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ def make_memory(n: int, table_mb: float) -> search.Memory:
     Raises ValueError below 1 MB.
     """
     if not table_mb >= 1:
-        raise UserError(f"cassis: expected a table of at least 1 MB, got {table_mb!r}")
+        raise UserError(f"cassis: expected a table of at least 1 MB, got {table_mb:g}")
     bits = min(int(np.log2(table_mb * 2**20 / 8)), ENOUGH_BITS.get(n, 13))
     return search.Memory(
         table=np.zeros(1 << bits, dtype=np.uint64),

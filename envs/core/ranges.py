@@ -82,8 +82,9 @@ Share = Annotated[float, Range(0, 1)]
 
 def shown(number: float) -> str:
     """Returns a number for people: 1,000, 2**64 - 1, 1e-09."""
-    if not isinstance(number, int):
+    if isinstance(number, float) and not (number.is_integer() and abs(number) < 1 << 53):
         return f"{number:g}"
+    number = int(number)
     for power, more in ((number, ""), (number + 1, " - 1")):
         if power >= 1 << 31 and power & (power - 1) == 0:
             return f"2**{power.bit_length() - 1}{more}"

@@ -247,7 +247,7 @@ class TurnTable:
         self.memory = make_memory(options)
         needed = sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)) / 2**20
         if not table_mb >= needed:
-            raise UserError(f"trap: expected a table of at least {needed:.0f} MB, got {table_mb!r}")
+            raise UserError(f"trap: expected a table of at least {needed:.0f} MB, got {table_mb:g}")
         self.nodes = 0
         """Positions visited."""
         self._room = (table_mb - needed) * 2**20

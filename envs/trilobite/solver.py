@@ -30,7 +30,7 @@ def make_memory(T: Tables, table_mb: float) -> ab.Memory:
     """
     max_bits = int(np.log2(max(table_mb, 1) * 2**20 / 8))
     if max_bits < ab.FIRST_BITS:
-        raise UserError(f"trilobite: expected a table of at least {2**ab.FIRST_BITS * 8 >> 20} MB, got {table_mb!r}")
+        raise UserError(f"trilobite: expected a table of at least {2**ab.FIRST_BITS * 8 >> 20} MB, got {table_mb:g}")
     width, height = T.width, T.height
     bottom = int(T.bottom)
     column = (1 << height) - 1

@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.game import Game
 
 SECONDS = 0.3
 """Of processor time for each game's positions."""
-UNUSUAL = 30
+UNUSUAL = 12
 """Positions that play seldom leads to."""
 
 

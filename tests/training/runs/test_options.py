@@ -167,7 +167,7 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
     assert not {"--positions", "--batch-size"} & set(words)
     assert words[words.index("--mix") + 1 : words.index("--easy")] == ["level=1", "level=2", "level=3", "level=4"]
     assert leafwise_train(["starship", "--batch-size", "0"]) == 2
-    assert "expected --batch-size of 1 to 1e+06, got 0" in capsys.readouterr().err
+    assert "expected --batch-size of 1 to 1,000,000, got 0" in capsys.readouterr().err
     assert run_leafwise(["train", "threes", "--method", "values"]) == 2
     assert "expected --method among td, selfplay, alphazero, dqn, ppo, got 'values'" in capsys.readouterr().err
 

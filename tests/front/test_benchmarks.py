@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import leafwise
+from leafwise.__main__ import run
 from leafwise.benchmarks import lines, linking, probe, versions
 from leafwise.benchmarks.comparing import compare, id_of
 from leafwise.benchmarks.judging import Compared, in_turns, judged
 from leafwise.benchmarks.measurements import PARTS, names_of
-from leafwise.commands import bench
 
 
 def test_a_commit_and_machine_have_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,8 +164,7 @@ def test_two_are_measured_in_turns() -> None:
 def test_what_does_not_go_together_is_refused(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit):
-        bench.main(words)
+    assert run(["bench", *words]) == 2
     assert capsys.readouterr().err == f"error: {problem}\n"
 
 

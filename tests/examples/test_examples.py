@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from leafwise.__main__ import run
 from leafwise.commands.new import main
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -52,8 +53,7 @@ def test_a_name_that_cannot_be_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
-    with pytest.raises(SystemExit, match="2"):
-        main(words)
+    assert run(["new", *words]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert problem in said

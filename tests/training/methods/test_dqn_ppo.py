@@ -210,7 +210,7 @@ def test_q_learning_alone(tmp_path) -> None:
     [
         (dqn, ["--gamma", "2"], "expected --gamma of 0 to 1, got 2.0"),
         (dqn, ["--game", "chess"], "expected a game among"),
-        (ppo, ["--epochs", "0"], "expected --epochs of 1 to 1000, got 0"),
+        (ppo, ["--epochs", "0"], "expected --epochs of 1 to 1,000, got 0"),
         (ppo, ["--opponent", "nobody"], "expected opponent among random, greedy"),
     ],
 )

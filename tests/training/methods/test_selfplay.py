@@ -317,7 +317,7 @@ def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatc
     assert run(["train", "trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--total-steps", "0"]) == 2
     assert "expected --total-steps of 1" in capsys.readouterr().err
     assert run(["train", "cassis", "--n", "9", "--method", "selfplay"]) == 2
-    assert "expected n in 3..8, got 9" in capsys.readouterr().err
+    assert "expected n of 3 to 8, got 9" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("steps", range(1, 9))

@@ -92,7 +92,7 @@ def test_old_names_are_taken_and_named_anew(tmp_path: Path, capsys, monkeypatch)
         assert td.NetworkConfig(game="cassis", iterations=7).total_steps == 7  # type: ignore[call-arg]
     monkeypatch.chdir(tmp_path)
     for module, words, message in (
-        (td, ["--moves=0"], "expected --total-steps of 1 to 1e+13, got 0"),
+        (td, ["--moves=0"], "expected --total-steps of 1 to 10,000,000,000,000, got 0"),
         (selfplay, ["--start", "nowhere"], "expected a model file, found nothing"),
         (dqn, ["--steps", "0"], "expected --total-steps"),
         (ppo, ["--batch", "0"], "expected --batch-size"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leafwise.envs.core import interrupts
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.interrupts import SECOND_PRESS_SECONDS, Deferred, stoppable, whole
 from leafwise.envs.registry import game
@@ -20,6 +21,13 @@ from leafwise.search.rollout import rollout
 CASSIS = game("cassis")
 START = CASSIS.start()
 LONG: dict[str, Any] = {"pruning": False, "table_mb": 0}
+
+
+@pytest.fixture(autouse=True)
+def no_command_line(monkeypatch):
+    """Has the process be none of a command's, whose second Ctrl-C ends it: other tests may have begun one in it."""
+    monkeypatch.setattr(interrupts._listener, "ends_process", False)
+    monkeypatch.setattr(interrupts._listener, "_pressed", 0.0)
 
 
 def zeros(rows, T):

@@ -86,8 +86,8 @@ class Door:
         self.T = game.tables()
         self.used, self.fresh = self.tables(), self.tables()
         """Tables whose scratch holds what earlier calls left, and such as are new at each position."""
-        scratch = {path: array for path, array in arrays_of(self.fresh).items() if path in game.scratch}
-        self._scratch = [(np.asarray(array).view(np.ndarray), np.array(array)) for array in scratch.values()]
+        scratch = [np.asarray(array).view(np.ndarray) for path, array in arrays_of(self.fresh) if path in game.scratch]
+        self._scratch = [(array, array.copy()) for array in scratch]
         self._blocks: dict[tuple[str, int], Block] = {}
         self._entries: dict[Any, Callable[..., Any]] = {}
         self._compiling_s = 0.0

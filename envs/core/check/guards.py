@@ -5,6 +5,7 @@ Plain Python counts a negative index from the end and cuts words off in silence;
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -111,14 +112,12 @@ def guarded(array: NDArray[Any], guard: Guard) -> NDArray[Any]:
     return view
 
 
-def arrays_of(T: Any, path: str = "") -> dict[str, NDArray[Any]]:
-    """Returns every array of a NamedTuple, or a tuple, by its path."""
+def arrays_of(T: Any, path: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yields every array of a NamedTuple, or a tuple, with its path; those of a tuple without names share the tuple's."""
     if isinstance(T, np.ndarray):
-        return {path: T}
-    found: dict[str, NDArray[Any]] = {}
+        yield path, T
     for k, part in enumerate(T if isinstance(T, tuple) else ()):
-        found |= arrays_of(part, f"{path}.{T._fields[k]}".lstrip(".") if hasattr(T, "_fields") else path or str(k))
-    return found
+        yield from arrays_of(part, f"{path}.{T._fields[k]}".lstrip(".") if hasattr(T, "_fields") else path)
 
 
 def guarded_tables(T: Any, scratch: frozenset[str], path: str = "") -> Any:

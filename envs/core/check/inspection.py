@@ -100,7 +100,7 @@ def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
                 row = np.array(fault.row, dtype=game.dtype)  # plain Python says which array it was
                 _walk(open_door(game, PLAIN, note), task.seed, DRAWS[PLAIN], 0.0, [row])
             raise
-        written = [path for path, crc in digest(game).items() if before.get(path) != crc]
+        written = [path for (path, crc), (_, new) in zip(before, digest(game), strict=True) if crc != new]
         change = f"a change of T.{', T.'.join(written)}"
         expect(not written, "tables", "only arrays named in `scratch` to be written", change)
         if form == PLAIN:
@@ -127,10 +127,10 @@ def _read(door: Door, text: str) -> Row:
     return row
 
 
-def digest(game: Game) -> dict[str, int]:
-    """Returns a checksum of every array of a game's tables that is not scratch, by its path."""
-    own = {path: array for path, array in arrays_of(game.tables()).items() if path not in {"stop", *game.scratch}}
-    return {path: zlib.crc32(np.ascontiguousarray(array).tobytes()) for path, array in own.items()}
+def digest(game: Game) -> list[tuple[str, int]]:
+    """Returns the path and a checksum of every array of a game's tables that is not scratch."""
+    own = [(path, array) for path, array in arrays_of(game.tables()) if path not in {"stop", *game.scratch}]
+    return [(path, zlib.crc32(np.ascontiguousarray(array).tobytes())) for path, array in own]
 
 
 def check_scores(door: Door, rows: list[Row]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import leafwise
 from games import coins, miscompiled, misplayed, solitaire
 from leafwise.envs.core.check.checking import Checked, check_game
+from leafwise.envs.core.check.guards import arrays_of
 from leafwise.envs.core.check.process import INSIDE
 from twins.solitaire import Twin
 
@@ -84,3 +86,15 @@ def test_a_contract_error_is_a_value_error() -> None:
     assert issubclass(leafwise.ContractError, ValueError)
     with pytest.raises(ValueError, match="holds under a name"):
         check_game(replace(coins.GAME, title="another"))
+
+
+class Nested(NamedTuple):
+    pair: Any
+    leaf: Any
+
+
+def test_every_array_of_the_tables_is_looked_at() -> None:
+    first, second, third = (np.zeros(n) for n in (1, 2, 3))
+    found = list(arrays_of(Nested((first, second), Nested(third, 4))))
+    assert [path for path, _ in found] == ["pair", "pair", "leaf.pair"]
+    assert [array.size for _, array in found] == [1, 2, 3]

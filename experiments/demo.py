@@ -176,7 +176,7 @@ def _run(arguments: list[str]) -> int:
     config = parse(Config, arguments, prog="leafwise demo")
     from rich.console import Console
 
-    from leafwise.training.methods import td
+    from leafwise.training.ntuple_td import ntuple_td as td
 
     start = time.perf_counter()
     run = config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")

@@ -5,7 +5,7 @@ a second, 1 by 1 one follows. What the cells say is summed, joined with the numb
 to one value, which adds to what `see` counts from. All with ReLU; for games for one.
 
 Values come in two forms that agree to rounding: compiled (`Evaluator.value`) and torch for training
-(`leafwise.training.networks.grid`).
+(`leafwise.training.starship.grid`).
 """
 
 from __future__ import annotations
@@ -362,5 +362,5 @@ KIND = NetworkKind(
     tables=room_tables,
     shipped=shipped_tables,
     version=version_of,
-    module="leafwise.training.networks.grid:GridModule",
+    module="leafwise.training.starship.grid:GridModule",
 )

@@ -119,8 +119,8 @@ def asked(game: Game, leaf: Evaluator, states: dict[str, list[State]]) -> dict[s
 
 def learned(config: Config, name: str) -> list[dict[str, float]]:
     """Learns as one of RUNS; returns what was found at each point."""
-    from leafwise.training.methods.ppo import Config as PpoConfig
-    from leafwise.training.methods.ppo import MaskedPpo
+    from leafwise.training.ppo.ppo import Config as PpoConfig
+    from leafwise.training.ppo.ppo import MaskedPpo
 
     game, found = find_game("cassis"), []
     states, judged = solved(game, config.positions), critical_positions(game, config.judged, FIRST_SEED + 1, PLIES)

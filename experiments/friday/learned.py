@@ -26,11 +26,11 @@ from leafwise.experiments.study import (
     write_page,
 )
 from leafwise.models.leaves import named_leaf
-from leafwise.training.actors.generations import Call, call
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.evaluation.intervals import share_interval
+from leafwise.training.execution.generations import Call, call
 from leafwise.training.execution.places import executor_for
-from leafwise.training.kernels.solo_games import play_solo
+from leafwise.training.games.solo import play_solo
 
 FIRST_SEED = 2_200_000
 """First seed of the games; no network before was judged by them."""

@@ -11,6 +11,7 @@ from typing import Any
 from leafwise.envs.core.errors import UserError
 from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.options import config_file
+from leafwise.training.runs.recipes import METHODS
 
 
 def finished(path: Path) -> Path:
@@ -23,7 +24,7 @@ def finished(path: Path) -> Path:
 def trained(path: Path, method: str, options: Mapping[str, Any]) -> Path:
     """Returns the folder of a finished run, trained now, or gone on with, if it is not."""
     if not (path / "results.json").exists():
-        module = importlib.import_module(f"leafwise.training.methods.{method}")
+        module = importlib.import_module(METHODS[method])
         config = module.Config(run=str(path), **options)
         module.train(replace(config, resume=config_file(path) is not None))
     return finished(path)

@@ -37,7 +37,7 @@ from leafwise.models.files import model_path
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
 from leafwise.training.evaluation.intervals import bounds, mean_interval
-from leafwise.training.kernels.ntuple_games import play_games
+from leafwise.training.ntuple_td.games import play_games
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 WIDER = f"{MIXED} 012569 01569a 012367 01256a"

@@ -37,7 +37,7 @@ from leafwise.models.packing import merged
 from leafwise.search.players import Player, player
 from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
 from leafwise.training.evaluation.intervals import bounds, mean_interval
-from leafwise.training.kernels.ntuple_games import play_games
+from leafwise.training.ntuple_td.games import play_games
 
 THREES = game("threes")
 LEARNED_SEED = 2_000_000

@@ -27,7 +27,7 @@ import leafwise
 from leafwise import authoring
 from leafwise.envs.threes import rules
 from leafwise.search.engine import Search
-from leafwise.training.methods import td
+from leafwise.training.ntuple_td import ntuple_td as td
 
 """
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from leafwise.models.files import load_tensors
+from leafwise.training.runs.recipes import METHODS
 from running.campaign import Campaign
 from running.waiting import until
 
@@ -31,7 +32,7 @@ COMMANDS = {
 
 def start(method: str, run: Path, *more: str) -> subprocess.Popen[bytes]:
     words = [*COMMANDS[method].split(), "--checkpoint-seconds", "0.0", "--run", str(run), *more]
-    command = [sys.executable, "-m", f"leafwise.training.methods.{method}", *words]
+    command = [sys.executable, "-m", METHODS[method], *words]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from leafwise.experiments.threes import learned
 from leafwise.experiments.threes.learned import INGREDIENTS, Config, Parts
-from leafwise.training.methods import td
+from leafwise.training.ntuple_td import ntuple_td as td
 
 pytestmark = pytest.mark.long
 

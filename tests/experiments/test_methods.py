@@ -139,7 +139,7 @@ def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path:
 
 @pytest.mark.long
 def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
-    words = ["leafwise.training.methods.dqn", "--game", "trilobite", "--run", str(tmp_path / "q"), *SMALL]
+    words = ["leafwise.training.dqn.dqn", "--game", "trilobite", "--run", str(tmp_path / "q"), *SMALL]
     told = trained([*words, "--match-pairs", "100", "--judged", "0", "--hidden", "8", "8"], tmp_path / "q")
     assert told["steps"] == 2000
     assert told["memory_mb"] > 50

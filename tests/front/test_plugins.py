@@ -133,7 +133,7 @@ def test_every_command_works_for_a_package_named_by_module(tmp_path: Path) -> No
     assert statuses(done.stdout) == [0] * len(lines), done
     assert "stones, greedy against search:few,depth=2: 20 games" in done.stdout
     command = json.loads((tmp_path / "run" / "results.json").read_text())["command"]
-    assert command.startswith("python -m leafwise.training.methods.td --module ")
+    assert command.startswith("python -m leafwise.training.ntuple_td.ntuple_td --module ")
     again = [sys.executable, *command.split()[1:], "--run", "again", "--total-steps", "x"]
     answer = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True)
     assert answer.stderr.startswith("error: expected INT for --total-steps, got 'x'")

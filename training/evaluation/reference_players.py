@@ -13,9 +13,9 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.players import player
 from leafwise.models.sparse import SparseNetwork
 from leafwise.search.players import draws
-from leafwise.training.actors.matches import Meetings, NamedPlayer, NetworkPlayer
 from leafwise.training.evaluation.arena import starts_of
 from leafwise.training.evaluation.elo import Unit, rate
+from leafwise.training.evaluation.matches import Meetings, NamedPlayer, NetworkPlayer
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.execution.executor import Executor
 from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS

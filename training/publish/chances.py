@@ -10,12 +10,12 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
-from leafwise.training.actors.generations import call
-from leafwise.training.actors.matches import play_alone
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.intervals import share_interval
+from leafwise.training.evaluation.matches import play_alone
+from leafwise.training.execution.generations import call
 from leafwise.training.execution.places import executor_for
-from leafwise.training.kernels.solo_games import Played
+from leafwise.training.games.solo import Played
 from leafwise.training.publish.card import seeds_line
 from leafwise.training.runs.gating import named
 from leafwise.training.runs.loop import find_variant

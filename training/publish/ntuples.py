@@ -17,8 +17,8 @@ from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import merged, quantised
 from leafwise.training.evaluation.intervals import interval_text
-from leafwise.training.kernels.ntuple_games import play_games
-from leafwise.training.kernels.td import kernels, new_trainer
+from leafwise.training.ntuple_td.games import play_games
+from leafwise.training.ntuple_td.kernels import kernels, new_trainer
 from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples

@@ -15,10 +15,10 @@ from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
-from leafwise.training.actors.matches import Pairs
 from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
 from leafwise.training.evaluation.elo import elo_difference
 from leafwise.training.evaluation.intervals import bounds, points_interval, share_interval
+from leafwise.training.evaluation.matches import Pairs
 from leafwise.training.execution.executor import Own
 from leafwise.training.execution.places import executor_for
 from leafwise.training.publish.card import interval

@@ -29,7 +29,7 @@ from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
 from leafwise.training.evaluation.monotone import monotone, tenths
 from leafwise.training.execution.places import executor_for
-from leafwise.training.kernels.valued_games import ValuedGames, play_valued
+from leafwise.training.publish.valued_games import ValuedGames, play_valued
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
 from leafwise.training.runs.seeds import CALIBRATION_SEED

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.actors.generations import Call, call
-from leafwise.training.actors.matches import Pairs, play_alone
 from leafwise.training.evaluation.calibration import calibration
 from leafwise.training.evaluation.elo import elo_difference
 from leafwise.training.evaluation.intervals import bounds, logged_bounds, points_interval, returns_interval
+from leafwise.training.evaluation.matches import Pairs, play_alone
 from leafwise.training.evaluation.sequential_test import SequentialTest
 from leafwise.training.execution.executor import Executor, Here, Shared
+from leafwise.training.execution.generations import Call, call
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 LOOK = 100

@@ -13,9 +13,9 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.models.files import save_network
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.actors.generations import Call, Calls, call
 from leafwise.training.evaluation.agreement import Judged, judge_of
 from leafwise.training.execution.executor import Executor, Here, Line
+from leafwise.training.execution.generations import Call, Calls, call
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.gating import Gate
@@ -72,7 +72,7 @@ class GatedLearner(Learner):
         self.executor: Executor[Call, Any] = Here(call)
         self.owners: dict[int, Any] = {}
         one_thread()
-        self.config, self.program = config, f"leafwise.training.methods.{self.method}"
+        self.config, self.program = config, type(self).__module__
         self.game = find_variant(config.game, config.variant)
 
     def open_folder(self) -> None:

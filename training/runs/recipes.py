@@ -2,7 +2,7 @@
 
     method = "values"              # the method unless another is named
     easier = "start_life=31"       # what makes a variant that is asked for an easier one, for `easy`
-    [modules]                      # methods of the game's own, and its `publish`: modules like those of training.methods
+    [modules]                      # methods of the game's own, and its `publish`: modules like training/dqn/dqn.py
     values = "leafwise.training.starship.values"
     [selfplay]                     # options of a method, by their names in a run's config.toml
     exploration = 0.01
@@ -29,7 +29,13 @@ from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.options import code_in, file_of, flag_of, old_names, read_table, take_option, todays_words
 
-METHODS = {name: f"leafwise.training.methods.{name}" for name in ("td", "selfplay", "alphazero", "dqn", "ppo")}
+METHODS = {
+    "td": "leafwise.training.ntuple_td.ntuple_td",
+    "selfplay": "leafwise.training.selfplay.selfplay",
+    "alphazero": "leafwise.training.alphazero.alphazero",
+    "dqn": "leafwise.training.dqn.dqn",
+    "ppo": "leafwise.training.ppo.ppo",
+}
 """Methods for all games, and their modules."""
 PUBLISH = "publish"
 

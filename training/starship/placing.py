@@ -78,9 +78,9 @@ class Placing(Learner):
     program, unit = "leafwise.training.starship.placing", "decisions"
 
     def __init__(self, config: Config) -> None:
-        from leafwise.training.networks.placing import make_model
         from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.networks.sparse import one_thread
+        from leafwise.training.starship.placing_network import make_model
 
         check_fields(config, shown=flag_of)
         one_thread()
@@ -148,7 +148,7 @@ class PolicyBuilder:
     def __init__(self, game: Game, tensors: dict[str, NDArray[np.float32]], channels: int) -> None:
         import torch
 
-        from leafwise.training.networks.placing import make_policy
+        from leafwise.training.starship.placing_network import make_policy
 
         space: Any = game.observation_space()
         self.game, self.policy = game, make_policy(space, channels)

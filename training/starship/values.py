@@ -171,8 +171,8 @@ class Builds(Learner):
     def __init__(self, config: Config) -> None:
         import torch
 
-        from leafwise.training.networks.grid import GridModule
         from leafwise.training.networks.sparse import one_thread
+        from leafwise.training.starship.grid import GridModule
 
         check_fields(config, shown=flag_of)
         variants = (config.variant, *config.mix)

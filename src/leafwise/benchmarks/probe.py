@@ -22,8 +22,8 @@ WARM_UP, MOVES_AT_ONCE = 500_000, 50_000
 POSITIONS_AT_ONCE, PLIES, EPSILON = 1_000, 12, 0.1
 """Self-play: positions recorded in one call, most random actions at the beginning of a game, share of those later."""
 MOVED = {
-    "td": ("leafwise.training.kernels.td", "leafwise.training.td_kernels"),
-    "selfplay": ("leafwise.training.kernels.selfplay", "leafwise.training.selfplay_kernels"),
+    "td": ("leafwise.training.ntuple_td.kernels", "leafwise.training.td_kernels"),
+    "selfplay": ("leafwise.training.games.kernels", "leafwise.training.selfplay_kernels"),
     "solver": ("leafwise.envs.{room}.solver",),
     "programs": ("leafwise.envs.{room}.baselines.{inner}", "leafwise.envs.{room}.baselines"),
 }

@@ -59,10 +59,10 @@ def learn(game: Game) -> None:
     """Trains a small n-tuple network for a few moves, and searches with it."""
     from leafwise.models.ntuple import NTupleNetwork
     from leafwise.search import Search
-    from leafwise.training.kernels.ntuple_games import play_games
-    from leafwise.training.kernels.td import kernels, new_trainer
-    from leafwise.training.methods.td import Config as TdConfig
-    from leafwise.training.methods.td import shape_of
+    from leafwise.training.ntuple_td.games import play_games
+    from leafwise.training.ntuple_td.kernels import kernels, new_trainer
+    from leafwise.training.ntuple_td.ntuple_td import Config as TdConfig
+    from leafwise.training.ntuple_td.ntuple_td import shape_of
 
     config = TdConfig(game=game.name)
     network = NTupleNetwork.create(game, shape_of(config, game))

@@ -25,7 +25,7 @@ from leafwise.envs.starship.report import reported
 from leafwise.envs.starship.targets import NAMES, reached_by, read_targets, with_targets
 from leafwise.models.files import game_of
 from leafwise.models.tensors import save_tensors
-from leafwise.training.methods import ppo
+from leafwise.training.ppo import ppo
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.options import parse_options
 from leafwise.web import positions

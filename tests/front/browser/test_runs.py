@@ -9,7 +9,7 @@ import pytest
 from front.browser.conftest import Open
 from playwright.sync_api import expect
 
-from leafwise.training.methods import td
+from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.runs.events import Events
 
 pytestmark = pytest.mark.long

@@ -11,7 +11,12 @@ import pytest
 
 ROOM = Path(__file__).parents[3] / "training" / "evaluation"
 BANNED = (
-    "leafwise.training.methods",
+    "leafwise.training.alphazero",
+    "leafwise.training.dqn",
+    "leafwise.training.ntuple_q",
+    "leafwise.training.ntuple_td",
+    "leafwise.training.ppo",
+    "leafwise.training.selfplay",
     "leafwise.training.networks",
     "leafwise.training.publish",
     "torch",

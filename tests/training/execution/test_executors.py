@@ -197,7 +197,7 @@ import sys
 sys.modules["ray"] = None  # importing it now raises ImportError
 import leafwise
 from leafwise.training.evaluation.arena import arena, evaluate
-import leafwise.training.dataset, leafwise.training.publish, leafwise.training.methods.selfplay, leafwise.training.methods.dqn
+import leafwise.training.dataset, leafwise.training.publish, leafwise.training.selfplay.selfplay, leafwise.training.dqn.dqn
 import leafwise.commands.eval, leafwise.commands.arena, leafwise.experiments.friday.baselines
 from leafwise.training.execution.places import executor_for
 from leafwise.training.execution import identity

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from leafwise.training.methods import dqn, ppo, selfplay, td
+from leafwise.training.dqn import dqn
+from leafwise.training.ntuple_td import ntuple_td as td
+from leafwise.training.ppo import ppo
 from leafwise.training.runs.loop import Learner, run_learner
+from leafwise.training.selfplay import selfplay
 from leafwise.training.starship import placing, values
 
 TWO: dict[str, Any] = {"game": "trilobite", "match_pairs": 100, "judged": 0}

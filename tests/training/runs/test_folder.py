@@ -17,12 +17,13 @@ import pytest
 from rich.console import Console
 
 from leafwise.models.tensors import load_tensors, save_tensors
-from leafwise.training.methods import selfplay, td
+from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.runs.checkpoints import Checkpoints
 from leafwise.training.runs.events import Events
 from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.lock import LOCK
 from leafwise.training.runs.progress import run_progress
+from leafwise.training.selfplay import selfplay
 from running.waiting import until
 
 CONFIG = selfplay.Config(game="trilobite")
@@ -43,7 +44,7 @@ WORDS = [
 HOLD = """
 import sys, time
 from pathlib import Path
-from leafwise.training.methods.selfplay import Config
+from leafwise.training.selfplay.selfplay import Config
 from leafwise.training.runs.folder import RunFolder
 folder = RunFolder(Path(sys.argv[1]), Config(game="trilobite"), resume=False)
 print("held", flush=True)
@@ -79,7 +80,7 @@ def test_a_run_that_goes_on_is_not_resumed(run: Path, tmp_path: Path, capsys) ->
     command = [
         sys.executable,
         "-m",
-        "leafwise.training.methods.td",
+        "leafwise.training.ntuple_td.ntuple_td",
         "--run",
         str(path),
         *WORDS,
@@ -164,8 +165,8 @@ def test_a_run_that_has_diverged_leaves_its_checkpoints_alone(tmp_path: Path) ->
         ({"counts": np.zeros(1)}, {}, "expected 'counts' as int64"),
         (
             {},
-            {"program": "leafwise.training.methods.dqn"},
-            "expected 'program' to be 'leafwise.training.methods.td', got",
+            {"program": "leafwise.training.dqn.dqn"},
+            "expected 'program' to be 'leafwise.training.ntuple_td.ntuple_td', got",
         ),
         ({}, {"seconds": "many"}, "expected a number as 'seconds', got 'many'"),
         ({}, {"seconds": float("inf")}, "expected a number as 'seconds', got inf"),
@@ -239,7 +240,7 @@ def test_a_run_writes_through_no_link_in_its_folder(run: Path, tmp_path: Path, c
 
 FULL = """
 import resource, sys
-from leafwise.training.methods import td
+from leafwise.training.ntuple_td import ntuple_td as td
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 sys.exit(td.main(sys.argv[2:]))
 """

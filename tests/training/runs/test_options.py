@@ -15,10 +15,13 @@ import leafwise
 from leafwise.__main__ import run as run_leafwise
 from leafwise.commands.train import main as leafwise_train
 from leafwise.models.files import load_tensors
-from leafwise.training.methods import dqn, ppo, selfplay, td
+from leafwise.training.dqn import dqn
+from leafwise.training.ntuple_td import ntuple_td as td
+from leafwise.training.ppo import ppo
 from leafwise.training.runs import recipes
 from leafwise.training.runs.options import described, flag_of, parse_options, read_options, to_toml
 from leafwise.training.runs.recipes import class_of, modules, recipe, with_recipe
+from leafwise.training.selfplay import selfplay
 
 TD: dict[str, Any] = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
 SELFPLAY: dict[str, Any] = {
@@ -68,9 +71,9 @@ def test_files_of_options_hold_every_kind_of_value(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("total_steps = = 5", "expected options in TOML or JSON, got 'x.toml'"),
-        ("total_stpes = 5", "expected in 'x.toml' options of leafwise.training.methods.td, got 'total_stpes'"),
+        ("total_stpes = 5", "expected in 'x.toml' options of leafwise.training.ntuple_td.ntuple_td, got 'total_stpes'"),
         ('total_steps = "many"', "'x.toml', total_steps: expected int, got str"),
-        ("run = 'runs/a'", "expected in 'x.toml' options of leafwise.training.methods.td, got 'run'"),
+        ("run = 'runs/a'", "expected in 'x.toml' options of leafwise.training.ntuple_td.ntuple_td, got 'run'"),
         ("learning_rate = 7", "expected --learning-rate of 1e-09 to 1, got 7.0 (with the options in 'x.toml')"),
         (None, "expected a file of options, got 'x.toml': No such file"),
     ],

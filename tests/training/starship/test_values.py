@@ -81,7 +81,7 @@ def test_a_stopped_run_ends_as_one_that_was_not(run: Path, tmp_path: Path) -> No
 def test_compiled_values_equal_those_of_torch(run: Path) -> None:
     import torch
 
-    from leafwise.training.networks.grid import GridModule
+    from leafwise.training.starship.grid import GridModule
 
     network, yard = load_grid(run / "model.safetensors", GAME), Yard(GAME, 3)
     rows = joined([yard.by_hand(0.5) for _ in range(40)]).rows

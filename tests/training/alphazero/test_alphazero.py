@@ -1,0 +1,160 @@
+"""Learning by tree search: what a position teaches, that it learns, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.models.seen import BOTH
+from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse_files import load_sparse
+from leafwise.training.alphazero import alphazero
+from leafwise.training.alphazero.actor import Recorder
+from leafwise.training.alphazero.kernels import GAMES, PLIES, How, kernels, new_table
+
+GAME = leafwise.game("trilobite")
+POSITIONS = Path(__file__).parents[3] / "experiments" / "search" / "positions" / "3x3-three-in-a-row.jsonl"
+SMALL: dict[str, Any] = {
+    "game": "trilobite", "total_steps": 8, "positions": 1500, "buffer_size": 8000, "passes": 8.0, "plies": 5,
+    "batch_size": 256, "hidden": (16, 8), "simulations": 24, "match_pairs": 100, "judged": 0,
+    "checkpoint_seconds": 0.0, "evaluate_every": 4,
+}  # fmt: skip
+HOW = How(simulations=30, sampled=4, noise=0.25, concentration=10.0, td_lambda=1.0)
+
+
+def random_network(seed: int = 1) -> SparseNetwork:
+    rng = np.random.default_rng(seed)
+    blank = SparseNetwork.create(GAME, (16, 8), head="policy", sees=BOTH)
+    return blank.with_tensors({k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return alphazero.train(alphazero.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **SMALL))
+
+
+def kept_by(network: SparseNetwork) -> tuple[float, float]:
+    """Returns in what share of critical decisions one-ply play by the value, and the likeliest action, keep the exact value."""
+    T, kept = GAME.tables(network.evaluator("x")), []
+    for line in POSITIONS.read_text(encoding="utf-8").splitlines()[:100]:
+        told = json.loads(line)
+        state, values = GAME.parse(told["position"]), {GAME.action(name): x for name, x in told["values"].items()}
+        worth = {}
+        for a in values:
+            after = state.play(a)
+            told_by_value = network.batch(after.row[None], T)[0]
+            worth[a] = abs(after.returns) if after.is_terminal else -told_by_value
+        likeliest = int(network.action_values(state.row[None], T)[0].argmax())
+        kept.append([values[a] == max(values.values()) for a in (max(worth, key=worth.__getitem__), likeliest)])
+    by_value, by_policy = np.mean(kept, axis=0)
+    return float(by_value), float(by_policy)
+
+
+def test_it_learns(run) -> None:
+    learned = kept_by(load_sparse(run / "model.safetensors", GAME))
+    untrained = np.mean([kept_by(random_network(seed)) for seed in (1, 2)], axis=0)
+    assert learned[0] > max(0.75, untrained[0] + 0.1), (learned, untrained)
+    assert learned[1] > max(0.55, untrained[1] + 0.1), (learned, untrained)
+
+
+def test_the_run_folder(run) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    results = json.loads((run / "results.json").read_text())
+    assert results["command"].startswith("python -m leafwise.training.alphazero.alphazero ")
+    assert results["elo"] == results["score"]["elo"] > 0
+    events = EventAccumulator(str(run))
+    events.Reload()
+    loss, least = ([e.value for e in events.Scalars(tag)] for tag in ("train/policy_loss", "train/policy_entropy"))
+    assert all(a > b for a, b in zip(loss, least, strict=True))
+    assert loss[-1] - least[-1] < loss[0] - least[0]
+    assert [event.step for event in events.Scalars("eval/elo")] == [4, 8]
+    player = leafwise.player(f'mcts:"{run}",simulations=100', GAME)
+    state = GAME.new(1).play("1").play("3").play("1").play("3")
+    assert GAME.actions[player.choose(state)] == "1"
+
+
+def test_positions_teach_outcomes_and_the_shares_of_simulations() -> None:
+    recorder = Recorder(random_network(), HOW, 3, 1.25, 300)
+    found = recorder.piece(recorder.first, 300, key=7)
+    assert len(found.rows) == found.counts[PLIES] >= 300
+    assert found.counts[GAMES] > 30
+    assert np.allclose(found.policies.sum(axis=1), 1)
+    ends = 0
+    for row, shares, target in zip(found.rows, found.policies, found.targets, strict=True):
+        state = leafwise.State(GAME, row)
+        assert set(np.flatnonzero(shares)) <= set(state.legal_actions)
+        assert target in (-1, 0, 1)
+        winning = [a for a in state.legal_actions if state.play(a).is_terminal and state.play(a).returns != 0]
+        ends += bool(winning)
+        if winning and max(shares[winning]) == 1:
+            assert target == 1
+    assert ends > 10
+    again = recorder.piece(recorder.first, 300, key=7)
+    assert all(np.array_equal(getattr(found, name), getattr(again, name)) for name in found._fields)
+    assert not np.array_equal(found.rows[:50], recorder.piece(recorder.first, 300, key=8).rows[:50])
+    mixed = Recorder(random_network(), HOW._replace(td_lambda=0.5), 3, 1.25, 300).piece(recorder.first, 300, key=7)
+    assert np.array_equal(mixed.rows, found.rows)
+    assert np.abs(mixed.targets - found.targets).max() > 0
+    assert np.abs(mixed.targets).max() <= 1
+
+
+def test_noise_is_the_games_alone_and_leaves_no_trace() -> None:
+    network = random_network()
+    without, noisy = (
+        Recorder(network, HOW._replace(sampled=0, noise=noise), 0, 1.25, 50).piece(network, 50, key=3)
+        for noise in (0, 0.5)
+    )
+    first = without.rows[0]
+    same = [np.array_equal(row, first) for row in without.rows]
+    assert all(np.array_equal(p, without.policies[0]) for p in without.policies[same])
+    same = [np.array_equal(row, first) for row in noisy.rows]
+    assert len({p.tobytes() for p in noisy.policies[same]}) > 1
+    recorder = Recorder(network, HOW, 3, 1.25, 50)
+    keys, results = np.arange(4, dtype=np.uint64), []
+    for _ in range(2):
+        results.append(recorder.match(network, random_network(2), keys, 20))
+    assert np.array_equal(results[0], results[1])
+    mirrored = recorder.match(random_network(2), network, keys, 20)
+    assert np.array_equal(results[0], -mirrored[:, ::-1])
+
+
+def test_policies_turn_with_their_positions() -> None:
+    network = random_network()
+    recorder = Recorder(network, HOW, 3, 1.25, 60)
+    found = recorder.piece(network, 60, key=1)
+    n, T = len(found.rows), recorder.tables(network)
+    rows, policies = np.concatenate([found.rows] * 2), np.concatenate([found.policies] * 2)
+    symmetries = np.arange(n) % GAME.symmetry_count
+    kernels(GAME, network.evaluator("x")).turn(rows, policies, symmetries, T)
+    for i in range(n):
+        turned = leafwise.State(GAME, found.rows[i]).transformed(int(symmetries[i]))
+        assert np.array_equal(rows[n + i], turned.row)
+        expected = found.policies[i] if symmetries[i] == 0 else found.policies[i][[2, 1, 0, 3, 4, 5, 6, 7]]
+        assert np.array_equal(policies[n + i], expected)
+
+
+def test_what_does_not_fit_is_refused(run, tmp_path) -> None:
+    config = alphazero.Config(run=str(tmp_path / "none"), **SMALL)
+    for change, message in (
+        ({"game": "threes"}, "alphazero: expected a game for two players, got 'threes'"),
+        ({"simulations": 1}, "expected --simulations of 2 to 1,000,000, got 1"),
+        ({"piece": 0}, "expected --piece of 1 to 100,000,000, got 0"),
+        ({"init_from": "trilobite7x6", "variant": "board=7x6,k=4"}, "expected --init-from with the head policy"),
+        ({"init_from": str(run), "hidden": (8, 8)}, "expected --init-from with the head policy and --hidden as given"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            alphazero.AlphaZero(replace(config, **change))
+    assert not (tmp_path / "none").exists()
+    later = alphazero.AlphaZero(replace(config, init_from=str(run)))
+    before = load_sparse(run / "model.safetensors", GAME).tensors
+    assert all(np.array_equal(before[name], later.newest.tensors[name]) for name in before)
+    with pytest.raises(ValueError, match="expected a leaf with a policy, got"):
+        kernels(GAME, GAME.score())
+    assert new_table(GAME, random_network().evaluator("x"), 1000).own.tree.rows.shape[0] == 32_000

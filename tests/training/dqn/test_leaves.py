@@ -1,0 +1,83 @@
+"""Q-learning's networks as leaves in a game with chance: the best action's value at decisions, the mean over what chance brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from games import dice
+from games.walks import positions
+from leafwise.envs.core.contract.state import State
+from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.search import Search
+from leafwise.training.dqn.player import How, Player
+
+GAME = dice.GAME
+WILD = GAME.actions.index("wild")
+"""An action that costs no depth."""
+
+
+def random_network(head: str) -> SparseNetwork:
+    """A network whose values of different actions lie far apart."""
+    rng = np.random.default_rng(3)
+    blank = SparseNetwork.create(GAME, (8, 4), head=head, sees="observation")
+    return blank.with_tensors(
+        {name: rng.normal(0, 0.7, t.shape).astype(np.float32) for name, t in blank.tensors.items()}
+    )
+
+
+def worth_by(network: SparseNetwork) -> Callable[[State], float]:
+    """Returns what a network says of a decision to player 0, by its outputs in NumPy."""
+    T = GAME.tables(network.evaluator("x"))
+
+    def worth(state: State) -> float:
+        if network.head == "max":
+            said = network.action_values(state.row[None], T)[0]
+            found = BOUND * float(np.tanh(max(said[action] for action in state.legal_actions)))
+        else:
+            found = float(network.batch(state.row[None], T)[0])
+        return found if state.current_player == 0 else -found
+
+    return worth
+
+
+def naive(state: State, depth: int, worth: Callable[[State], float]) -> float:
+    """The value to player 0, so many decisions deep, in the words of the rules."""
+    if state.is_terminal:
+        return state.returns
+    if state.is_chance:
+        return sum(p * naive(after, depth, worth) for p, after in state.outcomes())
+    if depth == 0:
+        return worth(state)
+    best = max if state.current_player == 0 else min
+    return best(naive(state.play(a), depth - (a != WILD), worth) for a in state.legal_actions)
+
+
+@pytest.mark.parametrize("head", ["max", "value"])
+def test_leaves_are_the_best_at_decisions_and_the_mean_after_chance(head: str) -> None:
+    network = random_network(head)
+    evaluator, worth = network.evaluator("x"), worth_by(network)
+    exact, batched = Search(GAME, evaluator, 2, nodes=0), Search(GAME, evaluator, 2, batched=True)
+    player = Player(network, How(0))
+    apart = 0.0
+    for state in positions(GAME, 40)[::4]:
+        sign = 1 if state.current_player == 0 else -1
+        for depth, found in (
+            (2, exact(state).values),
+            (2, batched(state).values),
+            (1, searched(player, network, state)),
+        ):
+            for action in state.legal_actions:
+                left = depth - (action != WILD)
+                assert found[action] == pytest.approx(sign * naive(state.play(action), left, worth), abs=1e-5)
+            apart = max(apart, max(found.values()) - min(found.values()))
+    assert apart > 0.1  # else any mean and any best would do
+
+
+def searched(player: Player, network: SparseNetwork, state: State) -> dict[int, float]:
+    """What the searches say that give Q-learning its targets."""
+    values: Any = player.searched(state.row[None], 1, player.new_tables(network))[0]
+    return {action: float(values[action]) for action in state.legal_actions}

@@ -1,0 +1,98 @@
+"""Games played by others for a learner: a run comes to the same wherever they are played, is cut and gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafwise.models.files import load_tensors
+from leafwise.training.alphazero import alphazero
+from leafwise.training.dqn import dqn
+from leafwise.training.selfplay import selfplay
+
+SELFPLAY: dict[str, Any] = {
+    "game": "trilobite", "total_steps": 4, "positions": 1200, "buffer_size": 5000, "plies": 7, "batch_size": 256,
+    "hidden": (8,), "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "piece": 500, "staleness": 1,
+}  # fmt: skip
+DQN: dict[str, Any] = {
+    "game": "trilobite", "total_steps": 6000, "envs": 80, "interval": 3000, "buffer_size": 4000, "learning_starts": 500,
+    "batch_size": 128, "train_every": 256, "hidden": (8,), "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0,
+    "piece": 640, "staleness": 1,
+}  # fmt: skip
+ALPHAZERO: dict[str, Any] = {
+    "game": "trilobite", "total_steps": 4, "positions": 600, "buffer_size": 1500, "plies": 3, "batch_size": 256,
+    "hidden": (8,), "simulations": 10, "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "piece": 250,
+    "staleness": 1, "evaluate_every": 2,
+}  # fmt: skip
+METHODS = {
+    "selfplay": (selfplay, selfplay.SelfPlay, SELFPLAY),
+    "alphazero": (alphazero, alphazero.AlphaZero, ALPHAZERO),
+    "dqn": (dqn, dqn.QLearner, DQN),
+}
+
+
+def state(path: Path) -> dict[str, Any]:
+    """Returns what a run's last checkpoint holds."""
+    tensors, told = load_tensors(path / "state.safetensors")
+    return {**{name: tensor.tobytes() for name, tensor in tensors.items()}, "gate": told["gate"], "done": told["done"]}
+
+
+def staleness(path: Path) -> list[float]:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(path))
+    events.Reload()
+    return [event.value for event in events.Scalars("rollout/staleness")]
+
+
+@pytest.mark.parametrize("method", ["selfplay", pytest.param("alphazero", marks=pytest.mark.long), "dqn"])
+def test_a_run_that_was_cut_ends_as_one_that_was_not(method: str, tmp_path: Path) -> None:
+    module, learner_of, options = METHODS[method]
+    config = module.Config(run=str(tmp_path / "whole"), **options)
+    whole = module.train(config)
+    assert max(staleness(whole)) == 1
+    cut = replace(config, run=str(tmp_path / "cut"))
+    learner = learner_of(cut)
+    learner.step()
+    learner.save()
+    if learner.done < learner.goal:
+        learner.step()  # what was done since the last checkpoint is lost
+    learner.folder.lock.release()
+    module.train(replace(cut, resume=True))
+    assert state(tmp_path / "cut") == state(whole)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_comes_to_the_same_wherever_it_is_played(method: str, tmp_path: Path) -> None:
+    module, _, options = METHODS[method]
+    places: list[dict[str, Any]] = [{}, {"processes": 2}, {"processes": 2, "cluster": "local"}]
+    runs = [
+        module.train(module.Config(run=str(tmp_path / str(k)), **options, **where)) for k, where in enumerate(places)
+    ]
+    assert state(runs[0]) == state(runs[1]) == state(runs[2])
+
+
+@pytest.mark.parametrize("method", ["selfplay", "dqn"])
+def test_what_plays_elsewhere_is_played_in_pieces(method: str, tmp_path: Path) -> None:
+    module, learner_of, options = METHODS[method]
+    config = module.Config(run=str(tmp_path / "none"), **{**options, "piece": 0})
+    with pytest.raises(ValueError, match="expected --piece with --staleness, --processes or --cluster, got 0"):
+        learner_of(config)
+    assert not (tmp_path / "none").exists()
+
+
+def test_pieces_have_streams_of_their_own(tmp_path: Path) -> None:
+    learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "run"), **{**SELFPLAY, "staleness": 0}))
+    learner.play()
+    learner.folder.lock.release()
+    rows = learner.rows[: learner.filled]
+    pieces = learner.pieces_of(0)
+    assert [count for _, count in pieces] == [500, 500, 200]
+    assert not np.array_equal(rows[:100], rows[500:600])
+    assert learner.filled >= 1200

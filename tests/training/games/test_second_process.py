@@ -1,0 +1,113 @@
+"""Every kernel of learning: a second process compiles nothing and answers alike."""
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.compile.jit import DISABLED
+from leafwise.models.ntuple import NTupleNetwork, Shape
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.games import kernels as selfplay
+from leafwise.training.ntuple_td import kernels as td
+from leafwise.training.starship import grid_kernels as grid
+
+pytestmark = pytest.mark.long
+
+
+def td_games(depth: int, searched: bool, coherent: bool) -> list[np.ndarray]:
+    game = leafwise.game("threes")
+    network = NTupleNetwork.create(game, Shape(((0, 1, 2, 3), (0, 1, 4, 5)), small=("deck",)))
+    sizes = len(network.weights.table) if coherent else 1
+    coherence = np.zeros(sizes, dtype=np.float32), np.zeros(sizes, dtype=np.float32)
+    trainer, T = td.new_trainer(game, 1, depth, coherence), game.tables(network.evaluator("td"))
+    run = td.kernels(network, depth, searched=searched, coherent=coherent)
+    run.td_games(trainer, 300, 0.01, 0.5, 100, T)
+    scores, ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
+    run.greedy_games(trainer, np.arange(2, dtype=np.uint64), scores, ranks, T)
+    return [network.weights.table, trainer.counts, trainer.sums, scores, ranks, *coherence]
+
+
+def self_played(name: str, head: str) -> list[np.ndarray]:
+    game, rng = leafwise.game(name), np.random.default_rng(1)
+    blank = SparseNetwork.create(game, (8,), head=head)
+    drawn = {k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()}
+    evaluator = blank.with_tensors(drawn).evaluator("x")
+    run, T = selfplay.kernels(game, evaluator), game.tables(evaluator)
+    table, record = selfplay.new_table(game, 1, 3, evaluator, nodes=5), selfplay.new_record(game, 2000)
+    n = run.record_games(table, record, 60, 1, 2, 1.0, 0.1, 0.3 * (game.players == 2), 0.7, False, 0.5, T, T)
+    found, keys = [record.rows[:n], record.targets[:n]], np.arange(2, dtype=np.uint64)
+    if game.players == 2:
+        results = np.zeros((2, 2))
+        run.play_matches(table, keys, results, 1, 3, T, T)
+        found += [results]
+    else:
+        scores, values, ends = np.zeros(2), np.zeros(2000), np.zeros(2, dtype=np.int64)
+        run.play_alone(table, keys, 1, scores, values, ends, T)
+        found += [scores, values, ends]
+    rows, streams = game.rows(4), np.array([(k, 0) for k in range(4)], dtype=np.uint64)
+    run.start_games(table, rows, streams, 0, T)
+    actions, rewards, signs = np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4)
+    asked, after = game.rows(4), game.rows(4)
+    run.choose_actions(table, rows, 1, actions, T)
+    run.advance(table, rows, asked, after, streams, actions, rewards, signs, 0, 0.5, T)
+    both = np.concatenate([rows, rows])
+    run.transform_rows(both, np.arange(4) % game.symmetry_count, actions, T)
+    return [*found, both, asked, after, rewards, signs, actions, table.counts, table.R]
+
+
+def pooled() -> list[np.ndarray]:
+    rng, side, kinds, maps, a, b = np.random.default_rng(2), 3, 4, 4, 8, 4
+    codes = rng.integers(0, kinds, (2, (side + 2) ** 2)).astype(np.uint8)
+    shapes = ((9 * kinds, a), (maps, a), (a,), (a, b), (b,))
+    weights = [rng.normal(0, 1, shape).astype(np.float32) for shape in shapes]
+    gradients = [np.zeros(shape, dtype=np.float32) for shape in shapes]
+    seen = rng.random((2, side**2, maps), dtype=np.float32)
+    scratch, sums = [np.zeros(a, dtype=np.float32), np.zeros(b, dtype=np.float32)], np.zeros((2, b), dtype=np.float32)
+    given = [codes, seen, *weights, *scratch, side]
+    grid.pool(*[*given, sums])
+    grid.pool_gradients(*[*given, np.ones_like(sums), *gradients])
+    return [sums, *gradients]
+
+
+KERNELS = {
+    "td": lambda: td_games(1, False, False),
+    "td, searched": lambda: td_games(2, True, False),
+    "td, coherent": lambda: td_games(1, False, True),
+    "selfplay, two": lambda: self_played("trilobite", "value"),
+    "selfplay, alone": lambda: self_played("friday", "chance"),
+    "grid": pooled,
+}
+
+
+LONG = {"td, searched", "td, coherent", "selfplay, alone"}
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in KERNELS])
+def test_a_second_process_compiles_nothing(name: str) -> None:
+    first, second = (
+        json.loads(subprocess.run([sys.executable, __file__, name], check=True, capture_output=True, text=True).stdout)
+        for _ in range(2)
+    )
+    assert second["compiled"] == []
+    assert second["answers"] == first["answers"]
+
+
+def main(name: str) -> None:
+    """Prints a hash of what kernels answer, and what was compiled for it."""
+    from numba.core import event
+
+    with event.install_recorder("numba:compile") as recorder:
+        answers = KERNELS[name]()
+    compiled = [e.data["dispatcher"].py_func.__qualname__ for _, e in recorder.buffer if e.is_start]
+    told = hashlib.sha256(b"".join(array.tobytes() for array in answers)).hexdigest()
+    print(json.dumps({"answers": told, "compiled": sorted(set(compiled))}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

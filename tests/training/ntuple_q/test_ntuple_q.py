@@ -1,0 +1,90 @@
+"""Q-learning with n-tuples: it learns, and what a position learns is the best of what may follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.contract.rules import TERMINAL
+from leafwise.models.files import load_tensors
+from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.training.dqn import dqn
+from leafwise.training.ntuple_q.kernels import q_games
+from leafwise.training.ntuple_q.ntuple_q import Config, NTupleQ
+from leafwise.training.ntuple_td.kernels import LONGEST, kernels, new_trainer
+from leafwise.training.ntuple_td.trajectories import MOVES
+
+SMALL: dict[str, Any] = {
+    "game": "threes", "total_steps": 30_000, "interval": 10_000, "evaluate_games": 20, "evaluate_every": 1, "tuples": "0145",
+    "exploration": 0.1,
+}  # fmt: skip
+
+
+def test_a_run_learns_and_one_that_was_cut_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    whole = dqn.train(Config(run=str(tmp_path / "whole"), **SMALL))
+    cut = Config(run=str(tmp_path / "cut"), **SMALL)
+    learner = NTupleQ(cut)
+    first = learner.step()
+    assert {"train/exploration_rate", "train/q_mean", "train/error", "time/seconds"} <= set(first)
+    learner.save()
+    learner.step()  # what was done since the last checkpoint is lost
+    learner.folder.lock.release()
+    dqn.train(replace(cut, resume=True))
+    one, other = (load_tensors(path / "state.safetensors")[0] for path in (whole, tmp_path / "cut"))
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+    threes, leaf = leafwise.game("threes"), leafwise.load(whole)
+    scores = [leafwise.Search(threes, leaf, 1)(threes.new(seed)).value for seed in range(3)]
+    assert min(scores) > 0
+    assert first["eval/score_mean"] > 500
+
+
+def test_without_random_actions_games_are_those_of_temporal_differences() -> None:
+    """The same stream, so the same games; what is learned with no trace is the best value of the next decision in both."""
+    threes = leafwise.game("threes")
+    shape = Shape(parse_tuples("0145"))
+    tables = []
+    for q in (True, False):
+        network = NTupleNetwork.create(threes, shape)
+        trainer, T = new_trainer(threes, 7), threes.tables(network.evaluator("x"))
+        if q:
+            explored = np.zeros(LONGEST + 1, dtype=np.bool_)
+            q_games(network)(trainer, explored, np.zeros(2), 2000, 0.1 / network.active, 0.0, 0.0, 0, T)
+        else:
+            kernels(network, searched=True).td_games(trainer, 2000, 0.1 / network.active, 0.0, 0, T)
+        assert trainer.counts[MOVES] >= 2000
+        tables.append(network.weights.table.copy())
+    assert np.abs(tables[0]).max() > 0
+    assert np.allclose(tables[0], tables[1], atol=1e-4)
+
+
+def test_random_actions_are_a_share_and_end_traces() -> None:
+    threes = leafwise.game("threes")
+    network = NTupleNetwork.create(threes, Shape(parse_tuples("0145")))
+    trainer, T = new_trainer(threes, 7), threes.tables(network.evaluator("x"))
+    explored, values = np.zeros(LONGEST + 1, dtype=np.bool_), np.zeros(2)
+    q_games(network)(trainer, explored, values, 4000, 0.1 / network.active, 0.5, 0.25, 0, T)
+    assert 1 - values[0] / trainer.counts[MOVES] == pytest.approx(0.25, abs=0.03)
+    assert values[1] > 0
+    assert leafwise.State(threes, trainer.S[0]).current_player == TERMINAL
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--actors", "2"], "dqn: expected --actors 1, got 2"),
+        (["--target-depth", "0"], "expected --target-depth of 1 to 3, got 0"),
+        (["--exploration-fraction", "2"], "expected --exploration-fraction of 0 to 1, got 2.0"),
+    ],
+)
+def test_options_that_do_not_fit_get_one_line_and_status_2(words, message, capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert dqn.main(["--game", "threes", *words]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,273 @@
+"""TD learning: it learns, logs, and a run that was killed or stopped ends as one that was not."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafwise.envs.threes import GAME
+from leafwise.models import load_ntuples
+from leafwise.models.files import model_path
+from leafwise.models.tensors import load_tensors
+from leafwise.training import publish
+from leafwise.training.evaluation.arena import evaluate
+from leafwise.training.ntuple_td import ntuple_td as td
+from leafwise.training.ntuple_td.games import play_games
+from leafwise.training.ntuple_td.lookups import looked_up
+from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
+from running.waiting import until
+
+SMALL: dict[str, Any] = {
+    "game": "threes",
+    "total_steps": 400_000,
+    "interval": 50_000,
+    "evaluate_every": 2,
+    "evaluate_games": 20,
+}
+SMALL |= {"checkpoint_seconds": 0.0, "average": 2.0}
+WORDS = [
+    "--game", "threes", "--total-steps", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
+    "--checkpoint-seconds", "0.0", "--average", "2.0",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "whole"
+    return td.train(td.Config(run=str(path), **SMALL))
+
+
+def weights(path):
+    return load_ntuples(path / "model.safetensors", GAME).weights.table, json.loads((path / "results.json").read_text())
+
+
+@pytest.mark.long
+def test_it_learns_to_beat_the_hand_made_leaf(run):
+    learned = evaluate(GAME, f'greedy:"{run}"', 40, 10_000)
+    hand_made = evaluate(GAME, "greedy:total_score", 40, 10_000)
+    assert learned.interval()[0] > hand_made.interval()[1]
+
+
+def test_compiled_games_equal_the_players_games(run):
+    network = load_ntuples(run / "model.safetensors", GAME)
+    for depth, seed, cutoff in ((1, 20_000, 0.0), (2, 20_003, 0.0), (2, 20_003, 0.02)):
+        played = play_games(network, depth, seed, 3, cutoff=cutoff, threads=2)
+        evaluation = evaluate(GAME, f'search:"{run}",depth={depth},cutoff={cutoff}', 3, seed)
+        assert np.array_equal(evaluation.scores, played.scores)
+        assert np.array_equal(evaluation.best_cells, played.ranks)
+        assert evaluation.moves == played.moves
+
+
+@pytest.mark.parametrize("lead", [0, 10**9], ids=["lucky", "better"])
+def test_the_last_network_is_kept_unless_another_is_clearly_better(lead, tmp_path, monkeypatch):
+    met: list[int] = []
+
+    def play(network, depth, seed, games):
+        """The first evaluation is the best of all; the rematch, of the best and then of the last, says whether that was luck."""
+        met.append(seed)
+        played = play_games(network, depth, seed, games)
+        ahead = 10**9 if len(met) == 1 else lead if met.count(REMATCH_SEED) == 1 else 0
+        return replace(played, scores=played.scores + ahead)
+
+    monkeypatch.setattr(td, "play_games", play)
+    options = {**SMALL, "total_steps": 100_000, "evaluate_every": 1, "average": 0.0, "evaluate_games": 4}
+    run = td.train(td.Config(run=str(tmp_path), **options))
+    assert met == [SELECTION_SEED, SELECTION_SEED, REMATCH_SEED, REMATCH_SEED]
+    last = load_tensors(run / "state.safetensors")[0]["table"]
+    assert np.array_equal(weights(run)[0], last) == (lead == 0)
+
+
+def test_the_run_folder(run):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    names = {p.name.split(".")[0] for p in run.iterdir()}
+    assert names == {"config", "model", "state", "results", "events", "run"}
+    _, results = weights(run)
+    assert results["steps"] >= SMALL["total_steps"]
+    assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]
+    assert results["command"].startswith("python -m leafwise.training.ntuple_td.ntuple_td --game threes ")
+    assert " --total-steps 400000 " in results["command"]
+    events = EventAccumulator(str(run))
+    events.Reload()
+    tags = {"rollout/ep_rew_mean", "train/error", "train/rate", "time/fps", "eval/score_mean", "eval/score_ci_low"}
+    assert tags <= set(events.Tags()["scalars"])
+    assert len(events.Scalars("time/fps")) == 8
+
+
+def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
+    options = {**SMALL, "total_steps": 200_000, "average": 0.0, "evaluate_every": 100, "evaluate_games": 4}
+    options |= {"coherence": True, "init_from": str(run), "pruned": 2000, "learning_rate": 1.0}
+    before = load_ntuples(run / "model.safetensors", GAME)
+    kept = looked_up(before, 2000, options.get("seed", 1))
+    assert 0 < np.count_nonzero(kept) < 0.5 * np.count_nonzero(before.weights.table)
+    learner = td.NTupleTd(td.Config(run=str(tmp_path / "cut"), **options))
+    assert np.array_equal(learner.network.weights.table, np.where(kept, before.weights.table, 0))
+    learner.step()
+    learner.save()
+    learner.folder.lock.release()
+    for name, resume in (("cut", True), ("whole", False)):
+        td.train(td.Config(run=str(tmp_path / name), **options, resume=resume))
+    cut, whole = (load_ntuples(tmp_path / name / "model.safetensors", GAME).weights.table for name in ("cut", "whole"))
+    assert np.array_equal(cut, whole)
+    assert not whole[~kept].any()
+    assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
+    with pytest.raises(ValueError, match="expected --coherence and --init-from with --pruned, got not both"):
+        td.check(td.Config(game="threes", pruned=5, coherence=True))
+
+
+@pytest.mark.long
+def test_a_run_is_published(run, tmp_path, capsys):
+    words = ["--run", str(run), "--out", str(tmp_path), "--name", "x", "--games", "6", "--loss-games", "6"]
+    words += ["--first-seed", "1500000"]
+    assert publish.main(words) == 0
+    network = load_ntuples(tmp_path / "x.safetensors", GAME)
+    assert network.packed
+    card = (tmp_path / "x.md").read_text()
+    assert f"`leafwise.load({(tmp_path / 'x.safetensors').as_posix()!r})` loads it." in card
+    scores = play_games(network, 1, 1_500_000, 6).scores
+    assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
+    assert "Seeds from 1,500,000 on" in card
+    assert publish.main([*words, "--largest-mb", "0.01"]) == 2
+    assert "expected a file of at most 0.01 MB, got" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.md", "x.safetensors"]
+
+
+def command(path, *more):
+    return [sys.executable, "-m", "leafwise.training.ntuple_td.ntuple_td", "--run", str(path), *WORDS, *more]
+
+
+VARIANTS: dict[str, list[str]] = {
+    "coherence, stages, score": [
+        "--coherence", "--learning-rate", "1.0", "--final-learning-rate", "0.1", "--splits", "24 96", "--target", "score",
+    ],
+    "afterstate, survival, target depth": [
+        "--valued", "afterstate", "--small", "hint blank_merge", "--target", "survival", "--optimism", "20", "--target-depth", "1",
+    ],
+    "actors, TD(0)": ["--actors", "2", "--td-lambda", "0"],
+}  # fmt: skip
+"""Ways of learning, a few at a time: each kind is compiled."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_way_of_learning_learns(name, tmp_path):
+    path = tmp_path / "run"
+    words = [
+        "--game",
+        "threes",
+        "--run",
+        str(path),
+        "--total-steps",
+        "150000",
+        "--interval",
+        "75000",
+        "--evaluate-every",
+        "1",
+    ]
+    assert td.main([*words, "--evaluate-games", "50", *VARIANTS[name]]) == 0
+    results = json.loads((path / "results.json").read_text())
+    assert results["score"]["ci_low"] > 700, "random play makes some 150, unlearned play no more"
+    load_ntuples(path / "model.safetensors", GAME)
+
+
+@pytest.mark.parametrize(("hold", "last"), [(1.0, 0.25), (0.5, 0.01), (0.0, 0.01)])
+def test_the_rate_ends_where_it_should_though_a_trajectory_overshoots(hold, last):
+    config = td.Config(game="threes", total_steps=100, learning_rate=0.25, final_learning_rate=0.01, hold=hold)
+    assert [td.rate_at(config, moves) for moves in (0, 100, 130)] == pytest.approx([0.25, last, last])
+
+
+def test_a_deep_target_learns_on_from_a_model(run, tmp_path):
+    path = tmp_path / "deep"
+    words = ["--game", "threes", "--run", str(path), "--init-from", str(run), "--target-depth", "2"]
+    words += ["--total-steps", "3000", "--interval", "1500"]
+    assert td.main([*words, "--evaluate-every", "1", "--evaluate-games", "50", "--learning-rate", "0.01"]) == 0
+    assert weights(path)[1]["score"]["mean"] > weights(run)[1]["score"]["mean"] / 2
+    assert not np.array_equal(weights(path)[0], weights(run)[0])
+
+
+def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
+    small = load_ntuples(model_path("threes-small"), GAME)
+    assert small.packed
+    shape = replace(small.shape, tuples=(*reversed(small.shape.tuples), (0, 1)), splits=(9,))
+    grown = td.started(GAME, shape, "threes-small")
+    for stage in range(2):
+        own = grown.tables(stage)
+        assert not own[0, 1].any()
+        for (name, table), scale in zip(small.tables(0).items(), small.weights.scales, strict=True):
+            assert np.array_equal(own[name], table * scale)
+            assert table.any() or name not in shape.tuples
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
+def test_a_killed_run_resumes_to_the_same_end(run, tmp_path, how):
+    path = tmp_path / "cut"
+    process = subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    until((path / "state.safetensors").exists, process)
+    os.kill(process.pid, how)
+    said = process.communicate()[0]
+    assert "Traceback" not in said
+    if (path / "results.json").exists():
+        pytest.fail("the run was over before it could be cut; make it longer")
+    subprocess.run(command(path, "--resume"), check=True, capture_output=True)
+    assert np.array_equal(weights(path)[0], weights(run)[0])
+    assert weights(path)[1]["steps"] == weights(run)[1]["steps"]
+
+
+def test_a_run_is_not_overwritten_or_changed(run):
+    with pytest.raises(ValueError, match="use --resume to go on"):
+        td.train(td.Config(run=str(run), **SMALL))
+    with pytest.raises(ValueError, match=r"resume: expected --learning-rate 0.25 as before, got 0.5"):
+        td.train(td.Config(run=str(run), resume=True, learning_rate=0.5, **SMALL))
+    with pytest.raises(ValueError, match="expected a run to resume in"):
+        td.train(td.Config(run=str(run / "nothing"), resume=True, **SMALL))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
+        (["--learning-rate", "7"], "expected --learning-rate of 1e-09 to 1, got 7.0"),
+        (["--game", "chess"], "expected a game among"),
+        (["--seed", "950000"], "expected --seed of 0 to 899,999, got 950000"),
+        (["--tuples", "012-"], "expected tuples as words of cells"),
+        (["--tuples", "012g"], "expected tuples of 1 to 7 different cells 0..15, got (0, 1, 2, 16)"),
+        (["--splits", "1537"], "expected --splits among 1, 2, 3, 6"),
+        (["--splits", "3072 1536"], "expected --splits with cells ascending"),
+        (["--small", "decks"], "expected small tables among deck, deck_empties"),
+        (["--small", "hint"], "expected --small without hint, or --valued afterstate"),
+        (["--actors", "0"], "expected --actors of 1 to 64, got 0"),
+        (["--target-depth", "9"], "expected --target-depth of 0 to 3, got 9"),
+        (["--target", "fame"], "fame"),
+        (["--init-from", "nowhere"], "expected a model file, found nothing"),
+        (["--init-from", "threes-small", "--power", "0.5"], "expected --init-from with a model of"),
+        (["--init-from", "threes-small", "--tuples", "0123"], "expected --init-from with a model of"),
+        (["--total-stpes", "5"], "perhaps --total-steps"),
+        (["--valued", "dealt"], "expected --valued among entered, afterstate, got 'dealt'"),
+    ],
+)
+def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    status: Any
+    try:
+        status = td.main(words if "--game" in words else ["--game", "threes", *words])
+    except SystemExit as exit:
+        status = exit.code
+    said = capsys.readouterr().err
+    assert status == 2
+    assert message in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_train_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert td.main(["--game", "threes", "--total-steps", "1000"]) == 2
+    assert "expected the train extra, pip install 'leafwise[train]'; torch and tensorboard" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,141 @@
+"""One publisher for every kind of model: what fits a kind, what a card says, and commands of old cards in today's names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from leafwise.models.files import load_tensors, model_path, save_tensors
+from leafwise.models.units import units_of_file
+from leafwise.training import publish
+from leafwise.training.publish.card import starts, todays_command
+
+CARDS = sorted(Path(model_path("threes")).parent.glob("*.md"))
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.stem)
+def test_cards_tell_the_commands_of_their_files_and_todays(card: Path) -> None:
+    text, told = card.read_text(encoding="utf-8"), load_tensors(card.with_suffix(".safetensors"))[1]
+    assert f"- command, as of commit {told['commit'][:8]}: `{told['command']}`" in text
+    for start in [told, *starts(told)]:
+        if f"`{start['command']}`" in text:
+            assert f"- today: `{todays_command(start['command'], told['game'])}`" in text
+
+
+def test_todays_command() -> None:
+    old = "python -m leafwise.training.selfplay --iterations 5 --start a --rungs x y --run-length=3"
+    new = "python -m leafwise.training.selfplay.selfplay --game cassis --total-steps 5 --init-from a --reference-players x y"
+    assert todays_command(old, "cassis") == f"{new} --run-length=3"
+    assert todays_command("python -m leafwise.training.dqn --start 9", "trap").endswith(
+        "--game trap --learning-starts 9"
+    )
+    assert todays_command("python -m leafwise.training.builds --updates 5", "starship") == (
+        "python -m leafwise.training.starship.values --game starship --total-steps 5"
+    )
+    assert todays_command(new, "cassis") == new
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            [
+                "--run",
+                "trilobite",
+                "--judged",
+                "20",
+                "--judged-plies",
+                "1",
+                "7",
+                "--depths",
+                "1",
+                "--unit-games",
+                "200",
+            ],
+            "Share of 20 critical positions",
+        ),
+        (["--run", "starshipplace", "--games", "2", "--unit-games", "4"], "| gain, paired |"),
+        (["--run", "trap", "--unit-games", "0"], "python -m leafwise.experiments.trap.learned"),
+    ],
+)
+def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp_path: Path) -> None:
+    tensors, before = load_tensors(model_path(words[1]))
+    save_tensors(tmp_path / "run/model.safetensors", tensors, before | {"score": {"games": 5, "mean": 0.5}})
+    assert publish.main(["--run", str(tmp_path / "run"), *words[2:], "--out", str(tmp_path)]) == 0
+    path = tmp_path / f"{words[1]}.safetensors"
+    card = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert expected in card
+    written, told = load_tensors(path)
+    assert (
+        f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- today: `python -m leafwise." in card
+    )
+    assert (
+        f"- published with, as of commit {told['published_at'][:8]}: `python -m leafwise.training.publish --out" in card
+    )
+    assert all((written[name] == tensor).all() for name, tensor in tensors.items())
+    units = units_of_file(path)
+    assert (units is None) == (words[1] == "trap")
+    if units is not None:
+        assert units.fitted["games"] == int(words[words.index("--unit-games") + 1])
+        assert units.name in ("chance to win, a draw counting half", "expected quality")
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+@pytest.mark.parametrize(
+    "words",
+    [
+        "trilobite --judged 20 --judged-plies 1 7 --depths 1 2 --unit-games 300",
+        "starshipplace --games 12 --unit-games 4",
+        "friday --variants level=1 level=2 --games 120 --calibrate 60 --unit-games 0",
+    ],
+)
+def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, tmp_path: Path) -> None:
+    found = []
+    for number, where in enumerate(([], ["--processes", "2"], ["--processes", "2", "--cluster", "local"])):
+        out = tmp_path / str(number)
+        tensors, before = load_tensors(model_path(words.split()[0]))
+        save_tensors(out / "run/model.safetensors", tensors, before | {"score": {"games": 5, "mean": 0.5}})
+        assert publish.main(["--run", str(out / "run"), *words.split()[1:], "--out", str(out), *where]) == 0
+        told = load_tensors(next(out.glob("*.safetensors")))[1]
+        for score in told["score"]:
+            score.pop("seconds_per_move", None)
+        found.append((told["score"], told.get("units"), told.get("calibrated")))
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_model_that_no_run_wrote_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = model_path("threes-small")
+    told = {name: value for name, value in load_tensors(source)[1].items() if name not in ("steps", "commit")}
+    save_tensors(tmp_path / "own.safetensors", load_tensors(source)[0], told)
+    assert publish.main(["--run", str(tmp_path / "own.safetensors"), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("expected what a run tells of its model, got no steps, commit\n")
+    assert said.count("\n") == 1
+
+
+def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["--out", str(tmp_path)]
+    for words, message in (
+        (
+            ["--run", "trilobite", "--step", "0.5"],
+            "expected of a model of trilobite options among --judged, --judged-plies",
+        ),
+        (
+            ["--run", "threes-small", "--depths", "1"],
+            "options among --games, --step, --loss-games, --first-seed, got --depths",
+        ),
+        (["--run", "threes-small", "--first-seed", "5"], "expected --first-seed of at least 1000000, got 5"),
+        (["--run", "starshipplace", "--games", "1"], "expected --games as one number of ships, at least 2, got (1,)"),
+        (["--run", "nowhere"], "expected a model file, found nothing"),
+        (["--run", "trap", "--largest-mb", "0.01"], "expected a file of at most 0.01 MB, got"),
+    ):
+        assert publish.main([*words, *out]) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,358 @@
+"""Self-play: it learns without labels, one sign convention holds, a run that was cut ends as one that was not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.play.solver import UNKNOWN
+from leafwise.envs.trilobite.solver import Solver
+from leafwise.models import load_sparse
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.evaluation import matches
+from leafwise.training.evaluation.agreement import critical_positions
+from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
+from leafwise.training.execution.executor import Own
+from leafwise.training.games.kernels import kernels, new_record, new_table
+from leafwise.training.games.recording import EXPLORED, make_write_targets
+from leafwise.training.networks.sparse import SparseModule, fit
+from leafwise.training.runs.seeds import SELECTION_SEED
+from leafwise.training.selfplay import selfplay
+from leafwise.training.selfplay.actor import Recorder, guide_of
+
+GAME = leafwise.game("trilobite")
+SMALL: dict[str, Any] = {
+    "game": "trilobite", "total_steps": 6, "positions": 3000, "buffer_size": 20_000, "passes": 8.0, "plies": 7,
+    "batch_size": 512, "hidden": (16, 8),
+    "match_pairs": 200, "judged": 60, "judged_plies": (1, 7), "checkpoint_seconds": 0.0,
+}  # fmt: skip
+
+
+def random_network(seed: int) -> SparseNetwork:
+    rng = np.random.default_rng(seed)
+    blank = SparseNetwork.create(GAME, (8,))
+    return blank.with_tensors({k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return selfplay.train(selfplay.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **SMALL))
+
+
+def test_it_learns_to_keep_the_value(run) -> None:
+    judged = critical_positions(GAME, 150, 5, (1, 7))
+    learned = judged.share(leafwise.load(run))
+    untrained = np.mean([judged.share(random_network(seed).evaluator("x")) for seed in range(4)])
+    assert learned > 0.9
+    assert learned > untrained + 0.15
+
+
+def test_the_run_folder(run) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    results = json.loads((run / "results.json").read_text())
+    assert results["command"].startswith("python -m leafwise.training.selfplay.selfplay ")
+    assert " --total-steps 6 " in results["command"]
+    assert results["elo"] == results["score"]["elo"] > 0
+    events = EventAccumulator(str(run))
+    events.Reload()
+    tags = {"rollout/ep_len_mean", "time/fps", "train/loss", "train/learning_rate", "eval/elo", "eval/keeps_value"}
+    assert tags <= set(events.Tags()["scalars"])
+    assert [event.step for event in events.Scalars("eval/elo")] == list(range(1, 7))
+
+
+def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
+    config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
+    learner = selfplay.SelfPlay(config)
+    for _ in range(3):
+        learner.step()
+    learner.save()
+    learner.step()  # what was done since the last checkpoint is lost
+    learner.folder.lock.release()
+    selfplay.train(replace(config, resume=True))
+    one, other = (load_sparse(path / "model.safetensors", GAME).tensors for path in (run, tmp_path / "cut"))
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+    states = [leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (run, tmp_path / "cut")]
+    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp_path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    options = {**SMALL, "total_steps": 2, "judged": 0, "match_pairs": 100}
+    guided = selfplay.Config(
+        run=str(tmp_path / "guided"), guide=GAME.default_score, guide_depth=2, **options,
+        reference_players=("random", "greedy"), reference_pairs=20,
+    )  # fmt: skip
+    learner = selfplay.SelfPlay(guided)
+    played = learner.play()
+    assert played["rollout/ep_len_mean"] > 0
+    assert learner.table.counts.sum() == 0  # the guide played at a table of its own
+    path = selfplay.train(replace(guided, run=str(tmp_path / "whole")))
+    events = EventAccumulator(str(path))
+    events.Reload()
+    assert events.Scalars("eval/points_random")[-1].value > 0.5
+    assert [e.step for e in events.Scalars("eval/ladder_elo")] == [1, 2]
+    later = selfplay.Config(run=str(tmp_path / "later"), init_from=str(run), **options)
+    learner = selfplay.SelfPlay(later)
+    before = load_sparse(run / "model.safetensors", GAME).tensors
+    assert all(np.array_equal(before[name], learner.newest.tensors[name]) for name in before)
+    assert learner.description()["start"]["steps"] > 0
+    with pytest.raises(ValueError, match=r"^expected --hidden 16 8 as in --init-from, or wider, got 8 8$"):
+        selfplay.SelfPlay(replace(later, run=str(tmp_path / "other"), hidden=(8, 8)))
+
+
+@pytest.mark.long
+def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) -> None:
+    options: dict[str, Any] = {
+        **SMALL, "total_steps": 2, "positions": 500, "passes": 2.0, "evaluate_every": 2, "match_pairs": 100, "judged": 0,
+        "head": "wdl", "hidden": (24, 8), "init_from": str(run), "replay_from": str(run), "repeats": 3, "buffer_size": 40_000,
+    }  # fmt: skip
+    learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "cut"), **options))
+    before = learner.filled
+    earlier = leafwise.models.files.load_tensors(run / "state.safetensors")[0]
+    assert before == len(earlier["rows"])
+    assert np.sort(learner.targets[:before]).tolist() == np.sort(earlier["targets"]).tolist()
+    assert (learner.newest.head, learner.newest.hidden) == ("wdl", (24, 8))
+    room = learner.recorder.room
+    learner.play()
+    rows, targets = room.rows[:200].copy(), room.targets[:200].copy()
+    off = np.abs(learner.newest.batch(rows, learner.tables(learner.newest, GAME)) - targets) > 0.5
+    assert 0 < off.sum() < 200
+    place = learner.next
+    learner.keep(0, rows, targets)
+    times = np.where(off, 3, 1)
+    assert np.array_equal(learner.rows[place : learner.next], rows.repeat(times, axis=0))
+    assert np.array_equal(learner.targets[place : learner.next], targets.repeat(times))
+    learner.folder.lock.release()
+
+    learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "again"), **options))
+    learner.step()
+    learner.save()
+    learner.folder.lock.release()
+    again, whole = (selfplay.Config(run=str(tmp_path / name), **options) for name in ("again", "whole"))
+    paths = selfplay.train(replace(again, resume=True)), selfplay.train(whole)
+    states = [leafwise.models.files.load_tensors(path / "state.safetensors")[0] for path in paths]
+    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
+    assert leafwise.load(paths[0]).compiled is not leafwise.load(run).compiled
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"head": "max"}, "expected --head value, or wdl in a game for two, got 'max'"),
+        (
+            {"game": "friday", "variant": "", "head": "wdl"},
+            "expected --head value, or wdl in a game for two, got 'wdl'",
+        ),
+        ({"replay_from": "nowhere"}, "expected a run with a state as --replay-from, got 'nowhere'"),
+    ],
+)
+def test_wrong_heads_and_replays(tmp_path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "run"), **{**SMALL, **options}))
+
+
+def test_the_replay_of_another_variant_is_refused(run, tmp_path) -> None:
+    config = selfplay.Config(run=str(tmp_path / "run"), replay_from=str(run), **SMALL, variant="board=5x5,k=4")
+    with pytest.raises(ValueError, match=r"^expected --replay-from of trilobite board=5x5,k=4 by this method, got "):
+        selfplay.SelfPlay(config)
+
+
+def test_swapping_the_players_of_a_match_negates_it() -> None:
+    one, other = (GAME.tables(random_network(seed).evaluator("x")) for seed in (1, 2))
+    play = kernels(GAME, random_network(1).evaluator("x")).play_matches
+    keys = np.arange(40, dtype=np.uint64)
+    first, second = np.zeros((40, 2)), np.zeros((40, 2))
+    play(new_table(GAME, 1, 0), keys, first, 1, 4, one, other)
+    play(new_table(GAME, 1, 0), keys, second, 1, 4, other, one)
+    assert np.array_equal(first, -second[:, ::-1])
+    assert np.abs(first).sum() > 10
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.6, 1.0])
+def test_targets_are_for_the_player_who_acts_and_swapping_the_seats_negates_them(decay: float) -> None:
+    write_targets, rng = make_write_targets(GAME), np.random.default_rng(3)
+    D, T = new_record(GAME, 6), GAME.tables()
+    state = GAME.start()
+    for t, move in enumerate("123321"):
+        D.rows[t] = state.row
+        state = state.play(move)
+    D.values[:] = rng.uniform(-1, 1, 6)
+    D.kinds[2] = EXPLORED
+    values = D.values.copy()
+    write_targets(D, 0, 6, 1.0, decay, T)
+    targets = D.targets.copy()
+    expected, following = np.zeros(6), 1.0
+    for t in reversed(range(6)):
+        following = values[t] if t == 2 else (1 - decay) * values[t] + decay * following
+        expected[t] = following if t % 2 == 0 else -following
+    assert targets == pytest.approx(expected)
+    D.values[:] = -values
+    write_targets(D, 0, 6, -1.0, decay, T)
+    assert D.targets == pytest.approx(-targets)
+
+
+def test_recorded_targets_of_won_positions_are_wins() -> None:
+    network = random_network(4)
+    T, D = GAME.tables(network.evaluator("x")), new_record(GAME, 600)
+    run = kernels(GAME, network.evaluator("x")).record_games
+    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 1.0, 0.0, 0.0, 0.0, False, 0.0, T, T)
+    assert n >= 500
+    wins = 0
+    for row, target in zip(D.rows[:n], D.targets[:n], strict=True):
+        state = leafwise.State(GAME, row)
+        after = [state.play(a) for a in state.legal_actions]
+        if any(s.is_terminal and s.returns == 1 - 2 * state.current_player for s in after):
+            assert target == 1.0
+            wins += 1
+        else:
+            assert target < 1.0
+    assert wins > 20
+
+
+def recorder(**options: Any) -> Recorder:
+    config = selfplay.Config(game="trilobite", **{"plies": 3, "earlier": 0.3, "exploration": 0.3, **options})
+    return Recorder([GAME], random_network(4), config, positions=400)
+
+
+def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
+    network, solver = random_network(4), Solver(GAME, 4)
+    exact = recorder(exact_nodes=10_000).piece(GAME, 400, network, network, 3)
+    played = recorder().piece(GAME, 400, network, network, 3)
+    assert (exact.rows == played.rows).all()
+    assert [int(target) for target in exact.targets] == [solver.value(leafwise.State(GAME, row)) for row in exact.rows]
+    assert np.abs(exact.targets - played.targets).max() > 0.5
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.6])
+def test_targets_before_a_solved_position_are_those_of_a_game_that_ends_with_its_value(decay: float) -> None:
+    write, rng = kernels(GAME, random_network(4).evaluator("x")).write_all_targets, np.random.default_rng(3)
+    D, T, state = new_record(GAME, 6), GAME.tables(), GAME.start()
+    for t, move in enumerate("123321"):
+        D.rows[t] = state.row
+        state = state.play(move)
+    D.values[:] = rng.uniform(-1, 1, 6)
+    D.outcomes[:] = 1.0
+    exact = np.full(6, UNKNOWN, dtype=np.int8)
+    exact[3], values = -1, D.values.copy()  # a win for the first player, as it is the second's turn
+    write(D, 6, exact, decay, T)
+    following = 1.0
+    for t in reversed(range(3)):
+        following = (1 - decay) * values[t] + decay * following
+        assert D.targets[t] == pytest.approx(following if t % 2 == 0 else -following)
+    assert D.targets[3] == -1.0
+
+
+def test_openings_may_be_even() -> None:
+    network = random_network(4)
+    for even in (1.0, 0.2):
+        games = recorder(even=even, plies=5, earlier=0.0)
+        n = len(games.piece(GAME, 300, network, network, 3).rows)
+        starts = np.unique(games.room.first[:n])
+        values = np.abs(games.room.values[starts])
+        assert (values.max() > 0.2) == (even == 1.0)
+
+
+def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
+    test = SequentialTest(0.0, 60.0, 0.05)
+    rng = np.random.default_rng(1)
+
+    def decide(elo: float) -> bool:
+        pairs = np.zeros(0)
+        while (answer := test.decision(pairs)) is None:
+            games = rng.random((50, 2)) < expected_share(elo)
+            pairs = np.concatenate([pairs, games.mean(axis=1)])
+        return answer
+
+    assert np.mean([decide(0.0) for _ in range(200)]) <= 0.09
+    assert np.mean([decide(60.0) for _ in range(200)]) >= 0.91
+    assert test.decision(np.full(2000, 0.5)) is False
+    assert test.decision(np.ones(100)) is True
+    assert test.decision(np.ones(10)) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
+        (["--td-lambda", "2"], "expected --td-lambda of 0 to 1, got 2.0"),
+        (["--game", "threes"], "expected a game for two players, or one that is won or lost, got 'threes'"),
+        (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
+        (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
+        (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
+        (["--hidden", "6"], "multiples of 4"),
+        (["--sees", "all"], "expected sees among features, parity, observation, features+observation, got 'all'"),
+        (["--even", "2"], "expected --even of 0 to 1, got 2.0"),
+        (
+            ["--game", "cassis", "--exact-nodes", "9"],
+            "expected a game whose solver can be given a limit of nodes, got 'cassis'",
+        ),
+    ],
+)
+def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message) -> None:
+    monkeypatch.chdir(tmp_path)
+    status: Any
+    try:
+        status = selfplay.main(["--game", "trilobite", *words])
+    except SystemExit as exit:
+        status = exit.code
+    said = capsys.readouterr().err
+    assert status == 2
+    assert message in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatch) -> None:
+    from leafwise.__main__ import run
+
+    monkeypatch.chdir(tmp_path)
+    assert run(["train", "trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--total-steps", "0"]) == 2
+    assert "expected --total-steps of 1" in capsys.readouterr().err
+    assert run(["train", "cassis", "--n", "9", "--method", "selfplay"]) == 2
+    assert "expected n of 3 to 8, got 9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
+    game = leafwise.game("cassis")
+    module = SparseModule(SparseNetwork.create(game, (8, 8)))
+    features = np.zeros((4, game.features["sparse"].most(game.options)), dtype=np.int64)
+    loss = fit(module, lambda: (features, np.zeros(4, dtype=np.float32)), steps, 0.01)
+    assert loss == pytest.approx(np.log(2), abs=0.05)
+
+
+def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def play_matches(table, keys, results, depth, plies, new, old):
+        asked.append((keys.tolist(), plies))
+        results[:] = plies
+
+    monkeypatch.setattr(matches, "new_table", lambda *_, **limits: None)
+    monkeypatch.setattr(matches, "kernels", lambda *_: SimpleNamespace(play_matches=play_matches))
+    results = matches.Pairs(Own((random_network(0), random_network(1))), range(4), 1, 6, 0.0, None, 0.25)()
+    assert asked == [([SELECTION_SEED], 0), ([SELECTION_SEED + k for k in (1, 2, 3)], 6)]
+    assert results[:, 0].tolist() == [0, 6, 6, 6]
+    message = r"^expected --match-from-start in a game of chance for two, got 'trilobite'$"
+    with pytest.raises(ValueError, match=message):
+        selfplay.SelfPlay(selfplay.Config(**SMALL, match_from_start=0.5))
+
+
+def test_a_guide_is_a_score_or_a_model() -> None:
+    trap = leafwise.game("trap")
+    score, model = guide_of(trap, "reach"), guide_of(trap, "trap")
+    assert guide_of(trap, "") is None
+    assert score is not None
+    assert score.name == "reach"
+    assert model is not None
+    assert model.weights.sizes[-1] == 1
+    with pytest.raises(ValueError, match="'nobody'"):
+        guide_of(trap, "nobody")

@@ -1,0 +1,1 @@
+"""AlphaZero: the method is `alphazero`, its compiled games by tree search `kernels`."""

@@ -1,0 +1,254 @@
+"""AlphaZero: a network with a value and a policy learns from the Monte Carlo tree searches by which it plays itself.
+
+As in Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play" (Science,
+2018), for games for two, with chance or without. Each iteration plays games with the newest network: every action is chosen by
+`leafwise.search.mcts`, whose new nodes the network values and gives a prior in one evaluation, with noise on the prior of the
+root. A position teaches the shares of the simulations that its actions got, and the outcome of the game, or with `--td-lambda`
+below 1 what the searches that follow say of it. The last positions are learned from, under random symmetries. After every
+`--evaluate-every` iterations the newest network meets the best so far, by the same search without noise, which it replaces only if
+a sequential test says that it is better.
+
+Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `rollout/staleness` (iterations that the
+network of the games was behind), `rollout/repeated` (pieces begun again, since their process was gone), `time/fps` (positions a
+second), `train/loss`, `train/policy_loss`, `train/policy_entropy` (of the searches: what is left of the policy's loss where the
+network has learned them), `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest
+network; the first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play by the value
+alone keeps it, by the exact solver, which judges but teaches nothing).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, Share
+from leafwise.models.files import model_path
+from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
+from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.models.sparse_files import load_sparse
+from leafwise.training.alphazero.actor import Games, Pairs, Recorder
+from leafwise.training.alphazero.kernels import GAMES, PLIES, WON_BY_FIRST, How
+from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
+from leafwise.training.runs.folder import need_train_extra, origin, run_main
+from leafwise.training.runs.gating import named, prefixed
+from leafwise.training.runs.learner import ActorOptions, GatedLearner
+from leafwise.training.runs.loop import run_learner
+
+if TYPE_CHECKING:
+    from leafwise.training.networks.sparse import SparseModule
+
+
+@dataclass(frozen=True)
+class Config(ActorOptions):
+    """Options of `leafwise train GAME --method alphazero`."""
+
+    total_steps: Annotated[int, Range(1, 1e13)] = 100
+    """Length of the run, in iterations."""
+    positions: Annotated[int, Range(100, 1e8)] = 10_000
+    """Positions recorded in an iteration, or some more: games are recorded whole."""
+    buffer_size: Annotated[int, Range(100, 1e8)] = 200_000
+    """Last positions that are learned from."""
+    learning_starts: Annotated[int, Range(0, 1e8)] = 0
+    """Positions recorded before learning begins."""
+    passes: Annotated[float, Range(0.01, 1000)] = 4.0
+    """How often a new position is learned from in its iteration's training, on average over the replay."""
+    batch_size: Annotated[int, Range(1, 1e6)] = 1024
+    """Positions in a batch."""
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
+    """Highest learning rate of the first iteration's cycle (Adam)."""
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
+    """The same for the last iteration; geometric in between."""
+    hidden: tuple[int, ...] = (64, 32)
+    """Outputs of the layers between what the network sees and its value and policy, multiples of 4."""
+    policy_weight: Annotated[float, Range(0, 1000)] = 1.0
+    """What the policy's cross-entropy counts beside the value's."""
+    init_from: str = ""
+    """Model whose weights training starts from: a run folder or a file of this method (default: random ones)."""
+    simulations: Annotated[int, Range(2, 1e6)] = 100
+    """Simulations a decision, beside those that the tree still knows from the decision before."""
+    puct: Annotated[float, Range(0, 100)] = 1.25
+    """Exploration: PUCT's constant."""
+    noise: Share = 0.25
+    """Share of Dirichlet noise in the prior of a root."""
+    concentration: Annotated[float, Range(0.01, 10000)] = 10.0
+    """What the parameters of that noise add up to: each is this by the number of legal actions."""
+    sampled: Annotated[int, Range(0, 1e6)] = 8
+    """Decisions of a game, after its opening, in which actions are drawn by their simulations; then most simulations win."""
+    td_lambda: Share = 1.0
+    """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    plies: Annotated[int, Range(0, 200)] = 4
+    """Most random actions at the beginning of a game, in matches too."""
+    piece: Annotated[int, Range(1, 1e8)] = 1000
+    """Positions, at least, that are played as one piece of work, from a seed of its own."""
+    match_simulations: Annotated[int, Range(0, 1e6)] = 0
+    """Simulations a decision in matches (0: those of the games)."""
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 5
+    """Iterations from one match against the best network to the next; the last iteration has one too."""
+
+
+KEPT = ("rows", "targets", "policies")
+"""What the replay holds of positions."""
+
+
+class AlphaZero(GatedLearner):
+    """One run: networks, replay, files."""
+
+    method, unit = "alphazero", "iterations"
+    done = 0
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        if self.game.players != 2:
+            raise UserError(f"alphazero: expected a game for two players, got {self.game.name!r}")
+        self.module = self.fresh()
+        self.start = origin(config.init_from) if config.init_from else {}
+        self.newest = self.module.export()
+        self.open_folder()
+        size = config.buffer_size
+        self.rows, self.targets = self.game.rows(size), np.zeros(size)
+        self.policies = np.zeros((size, self.game.max_actions), dtype=np.float32)
+        self.filled, self.next = 0, 0
+        how = How(config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda)
+        recorder = Recorder(self.newest, how, config.plies, config.puct, min(config.piece, config.positions))
+        self.kernels = recorder.kernels
+        self.work_by(recorder)
+        self.actor = self.executor.share(recorder)
+        self.generations = Generations(self.line(), self.pieces, config.staleness)
+        self.begin(pool=1, plies=config.plies, pairs_of=self.pairs_of)
+
+    def fresh(self) -> SparseModule:
+        """Returns the module that training starts from."""
+        from leafwise.training.networks.sparse import SparseModule, fresh_module
+
+        config = self.config
+        if not config.init_from:
+            return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=self.seen())
+        network = load_sparse(model_path(config.init_from), self.game)
+        if network.head != "policy" or network.hidden != config.hidden:
+            told = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
+            raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
+        return SparseModule(network)
+
+    def seen(self) -> str:
+        """Returns what networks see: the room's features, which do not tell actions apart where symmetric positions share them."""
+        if "sparse" not in self.game.features:
+            return OBSERVATION
+        return BOTH if self.game.features["sparse"].invariant else FEATURES
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        from leafwise.training.networks.sparse import SparseModule
+
+        self.filled, self.next, self.done = metadata["filled"], metadata["next"], metadata["done"]
+        for name in KEPT:
+            getattr(self, name)[: self.filled] = tensors[name]
+        self.newest = self.newest.with_tensors(named(tensors, "newest"))
+        self.module = SparseModule(self.newest)
+        self.generations.restore(tensors, metadata["ahead"], self.newest)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        more, ahead = self.generations.state()
+        kept = {name: getattr(self, name)[: self.filled] for name in KEPT}
+        told = {"filled": self.filled, "next": self.next, "done": self.done, "ahead": ahead}
+        return prefixed("newest", self.newest.tensors) | kept | more, told
+
+    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+        """Returns the games of a generation as pieces of work."""
+        positions, piece = self.config.positions, self.config.piece
+        return [
+            Games(self.actor, networks, min(piece, positions - first), key_of(self.config.seed, generation.number, k))
+            for k, first in enumerate(range(0, positions, piece))
+        ]
+
+    def pairs_of(self, networks: Shared[tuple[SparseNetwork, SparseNetwork]], places: range) -> Call:
+        """Returns a match of two networks as a piece of work."""
+        return Pairs(self.actor, networks, places, self.config.match_simulations or self.config.simulations)
+
+    def play(self) -> dict[str, float]:
+        """Takes the games of an iteration into the replay; returns what is logged."""
+        start = time.perf_counter()
+        self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
+        generation, found = self.generations.take()
+        total, counts, size = 0, np.zeros(3, dtype=np.int64), self.config.buffer_size
+        for recorded in found:
+            n = min(len(recorded.rows), size)
+            places = (self.next + np.arange(n)) % size
+            for name in KEPT:
+                getattr(self, name)[places] = getattr(recorded, name)[:n]
+            self.next, self.filled = (self.next + n) % size, min(self.filled + n, size)
+            total, counts = total + n, counts + recorded.counts
+        games = max(int(counts[GAMES]), 1)
+        return {
+            "rollout/ep_len_mean": counts[PLIES] / games,
+            "rollout/first_wins": counts[WON_BY_FIRST] / games,
+            "rollout/staleness": generation.number - generation.learned,
+            "rollout/repeated": self.executor.repeated,
+            "time/fps": total / (time.perf_counter() - start),
+        }
+
+    def learn(self) -> dict[str, float]:
+        """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
+        from leafwise.training.networks.sparse import fit, policy_loss, values_for_two
+
+        config, n = self.config, self.config.batch_size
+        progress = self.done / max(config.total_steps - 1, 1)
+        rate = config.learning_rate * (config.final_learning_rate / config.learning_rate) ** progress
+        steps = max(1, int(config.passes * config.positions / n))
+        rng = np.random.default_rng((config.seed, self.done))
+        T, actions = self.game.tables(self.newest.evaluator("newest")), len(self.game.actions)
+        rows = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
+        policies = np.zeros((2 * n, self.game.max_actions), dtype=np.float32)
+        policy_losses, entropies = [], []
+
+        def sample() -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[Any]]:
+            """Returns features, values, policies and legal actions of random positions under random symmetries."""
+            chosen = rng.integers(0, self.filled, n)
+            rows[:n], policies[:n] = self.rows[chosen], self.policies[chosen]
+            self.kernels.turn(rows, policies, rng.integers(0, self.game.symmetry_count, n), T)
+            features, legal, signs = self.newest.describe(rows[n:], T)
+            shares = policies[n:, :actions].copy()
+            entropies.append(-float((shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()))
+            return features, (self.targets[chosen] * signs / BOUND).astype(np.float32), shares, legal
+
+        def loss_by(outputs: Any, values: Any, shares: Any, legal: Any) -> Any:
+            policy = policy_loss(outputs, shares, legal)
+            policy_losses.append(float(policy.detach()))
+            return values_for_two(outputs, values) + config.policy_weight * policy
+
+        loss = fit(self.module, sample, steps, rate, loss_by)
+        self.newest = self.module.export()
+        told = {"train/policy_loss": float(np.mean(policy_losses)), "train/policy_entropy": float(np.mean(entropies))}
+        return {"train/loss": loss, "train/learning_rate": rate, **told}
+
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays and learns: one iteration, and says whether a match is due."""
+        logged = self.play()
+        if self.filled >= min(self.config.learning_starts, self.config.buffer_size):
+            logged |= self.learn()
+        self.done += 1
+        due = self.done % self.config.evaluate_every == 0 or self.done == self.goal
+        return logged, self.done if due else None
+
+
+def train(config: Config) -> Path:
+    """Trains a network with a value and a policy and returns its run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    return run_learner(AlphaZero(config), f"alphazero {config.game}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    return run_main("alphazero", lambda game: Config, train, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,274 @@
+"""The compiled part of learning by tree search: games in which every action is chosen by simulations, and matches of such.
+
+A game is played at row HERE of a `Table`'s rows; each player has a tree of its own, whose leaf has a value and a policy. `T` are
+the game's tables, with the leaf's weights.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled
+from leafwise.envs.core.contract.stream import new_stream, uniform
+from leafwise.envs.core.errors import UserError
+from leafwise.search.mcts import tree as M
+from leafwise.search.mcts.noise import add_noise, take_back
+from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
+from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
+from leafwise.search.options import Buffers, SearchOptions, make_buffers
+from leafwise.training.games.playing import GAMES, PLIES, WON_BY_FIRST, make_open_game
+from leafwise.training.games.recording import CHOSEN, Record, make_write_targets, new_record
+from leafwise.training.games.steps import HERE, make_settle, put_row
+
+LEAST_NODES = 1 << 10
+TREE_SEARCHES = 32
+"""A tree has room for the simulations of so many searches; it is begun anew where half of it is used."""
+
+
+class Seat(NamedTuple):
+    """What one player searches with."""
+
+    tree: Tree
+    S: NDArray[Any]
+    """Scratch rows of the search."""
+    B: Buffers
+
+
+class Table(NamedTuple):
+    """What games need: rows, a random stream, two players' trees."""
+
+    S: NDArray[Any]
+    """Rows; HERE is the position played."""
+    A: NDArray[np.int64]
+    """Scratch: legal actions, [max_actions]."""
+    R: NDArray[np.uint64]
+    """Random stream, [2], of the games and of the searches."""
+    kept: NDArray[np.float64]
+    """Scratch: a root's prior without noise, [max_actions]."""
+    counts: NDArray[np.int64]
+    """[3], as GAMES and the names beside it say."""
+    own: Seat
+    other: Seat
+
+
+class How(NamedTuple):
+    """How games are played."""
+
+    simulations: int
+    """Simulations a decision, beside those that the tree still knows."""
+    sampled: int
+    """Decisions of a game, after its opening, in which actions are drawn by their simulations."""
+    noise: float
+    """Share of Dirichlet noise in the prior of a root; 0 in matches."""
+    concentration: float
+    """What the noise's parameters add up to."""
+    td_lambda: float
+    """0: a position's own root value is learned, 1: the game's outcome."""
+
+
+class Kernels(NamedTuple):
+    """The compiled entry points."""
+
+    record_games: Compiled
+    """(table, record, policies, count, plies, how, options, T) -> positions"""
+    play_matches: Compiled
+    """(table, keys, results, simulations, plies, options, T, other)"""
+    turn: Compiled
+    """(rows, policies, symmetries, T)"""
+
+
+def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
+    """Returns a table for games of searches of so many simulations."""
+    R = new_stream(0)
+    options = SearchOptions(depth=1).compiled(game, *value_bounds(game, evaluator))
+
+    def seat() -> Seat:
+        rows, buffers = make_buffers(game, 2, 1, False, options, evaluator.speed.cache_values)
+        return Seat(new_tree(game, max(LEAST_NODES, TREE_SEARCHES * simulations), 1, R), rows, buffers)
+
+    actions = np.zeros(game.max_actions, dtype=np.int64)
+    return Table(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, dtype=np.int64), seat(), seat())
+
+
+def new_records(game: Game, n: int) -> tuple[Record, NDArray[np.float32]]:
+    """Returns room for n positions and their policies [n, max_actions]."""
+    return new_record(game, n), np.zeros((n, game.max_actions), dtype=np.float32)
+
+
+def puct(exploration: float) -> Options:
+    """Returns the options of searches by the leaf's own policy, whose exploration is a share of the span of values."""
+    return Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
+
+
+def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`); raises ValueError for a leaf
+    without a policy."""
+    if evaluator.policy is None:
+        raise UserError(f"games by tree search: expected a leaf with a policy, got {evaluator.name!r}")
+    return _compiled(game.with_defaults, compiled_mcts(game, evaluator))
+
+
+@functools.cache
+def _compiled(game: Game, found: MctsFunctions) -> Kernels:
+    think = make_think(game, found)
+    return Kernels(make_record_games(game, think), make_play_matches(game, think), make_turn(game))
+
+
+def make_think(game: Game, found: MctsFunctions) -> Compiled:
+    """Returns `think(table, seat, simulations, noise, concentration, options, T)` -> the root of the search of row HERE."""
+    current_player, add_node = game.rules.current_player, make_add_node(game.rules, game.room)
+    by_policy, simulate = found.by_policy, found.simulate
+
+    @bind(game.room)
+    def think(table, seat, simulations, noise, concentration, options, T):
+        tree, S = seat.tree, seat.S
+        put_row(table.S, HERE, S, ROW)
+        root = find_node(tree, S, ROW)
+        half = 2 * tree.counts[M.NODES] > tree.rows.shape[0] or 2 * tree.counts[M.EDGES] > tree.action.shape[0]
+        if root == NONE or half:
+            forget_nodes(tree)
+            root = add_node(S, ROW, current_player(S, ROW, T), seat.B.A[0], tree, T)
+            by_policy(S, root, tree, T)
+        if noise > 0.0:
+            add_noise(tree, root, noise, concentration, table.kept)
+        simulate(S, seat.B, tree, root, NONE, simulations, options, T)
+        if noise > 0.0:
+            take_back(tree, root, table.kept)
+        return root
+
+    return think
+
+
+def make_choose(game: Game) -> Compiled:
+    """Returns `choose(tree, root, sampled, R)` -> an action: that of most simulations, or `sampled`, drawn by them."""
+
+    @bind(game.room, inline=True)
+    def choose(tree, root, sampled, R):
+        first, end = tree.first[root], tree.end[root]
+        best, total = first, 0
+        for e in range(first, end):
+            total += tree.n[e]
+            if tree.n[e] > tree.n[best]:
+                best = e
+        if sampled:
+            left = uniform(R) * total
+            for e in range(first, end):
+                left -= tree.n[e]
+                if left < 0.0:
+                    return tree.action[e]
+        return tree.action[best]
+
+    return choose
+
+
+def make_record_games(game: Game, think: Compiled) -> Compiled:
+    """Returns `record_games`, with the arguments that `Kernels` states.
+
+    It plays whole games until `count` positions are recorded, or no room is left for another game; returns how many. A position's
+    policy are the shares of its root's simulations, its target is the lambda-return of the root values that follow, the last of
+    which is the outcome. Games begin with up to `plies` random actions.
+    """
+    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
+    open_game, settle, choose = make_open_game(game), make_settle(game), make_choose(game)
+    write_targets = make_write_targets(game)
+
+    @bind(game.room)
+    def record_game(table, record, policies, first, how, options, T):
+        """Plays a game from row HERE on and records its positions from `first` on; returns where they end."""
+        S, R, tree, n = table.S, table.R, table.own.tree, first
+        forget_nodes(tree)
+        while current_player(S, HERE, T) != TERMINAL and n < record.rows.shape[0]:
+            root = think(table, table.own, how.simulations, how.noise, how.concentration, options, T)
+            put_row(S, HERE, record.rows, n)
+            record.kinds[n], record.values[n] = CHOSEN, tree.total[root] / tree.visits[root]
+            for a in range(policies.shape[1]):
+                policies[n, a] = 0.0
+            for e in range(tree.first[root], tree.end[root]):
+                policies[n, tree.action[e]] = tree.n[e] / tree.visits[root]
+            apply_action(S, HERE, choose(tree, root, n - first < how.sampled, R), HERE, T)
+            settle(S, R, T)
+            n += 1
+            table.counts[PLIES] += 1
+        return n
+
+    @bind(game.room)
+    def record_games(table, record, policies, count, plies, how, options, T):
+        S, n = table.S, 0
+        while n < count and not T.stop[0]:
+            open_game(table, plies, T)
+            end = record_game(table, record, policies, n, how, options, T)
+            if current_player(S, HERE, T) != TERMINAL:
+                return n  # the record is full: the game is left out
+            outcome = returns(S, HERE, T)
+            table.counts[GAMES] += 1
+            if outcome > 0:
+                table.counts[WON_BY_FIRST] += 1
+            write_targets(record, n, end, outcome, how.td_lambda, T)
+            n = end
+        return n
+
+    return record_games
+
+
+def make_play_matches(game: Game, think: Compiled) -> Compiled:
+    """Returns `play_matches(table, keys, results, simulations, plies, options, T, other)`.
+
+    It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
+    player of `T`, first seat first.
+    """
+    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
+    open_game, settle, choose = make_open_game(game), make_settle(game), make_choose(game)
+
+    @bind(game.room)
+    def play_matches(table, keys, results, simulations, plies, options, T, other):
+        S, R = table.S, table.R
+        for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
+            for seat in range(2):
+                R[0], R[1] = keys[g], np.uint64(0)
+                forget_nodes(table.own.tree)
+                forget_nodes(table.other.tree)
+                open_game(table, plies, T)
+                player = current_player(S, HERE, T)
+                while player != TERMINAL:
+                    if player == seat:
+                        root = think(table, table.own, simulations, 0.0, 0.0, options, T)
+                        a = choose(table.own.tree, root, False, R)
+                    else:
+                        root = think(table, table.other, simulations, 0.0, 0.0, options, other)
+                        a = choose(table.other.tree, root, False, R)
+                    apply_action(S, HERE, a, HERE, T)
+                    settle(S, R, T)
+                    player = current_player(S, HERE, T)
+                results[g, seat] = for_player_zero(returns(S, HERE, T), seat)
+
+    return play_matches
+
+
+def make_turn(game: Game) -> Compiled:
+    """Returns `turn(rows, policies, symmetries, T)`, with `rows` [2 n, width], `policies` [2 n, max_actions], `symmetries` [n].
+
+    It writes each row of the first half and its policy under its symmetry to the second half.
+    """
+    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
+
+    @bind(game.room)
+    def turn(rows, policies, symmetries, T):
+        n = symmetries.shape[0]
+        for i in range(n):
+            transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
+            for a in range(policies.shape[1]):
+                policies[n + i, a] = 0.0
+            for a in range(policies.shape[1]):
+                if policies[i, a] > 0.0:
+                    policies[n + i, transform_action(a, symmetries[i], T)] = policies[i, a]
+
+    return turn

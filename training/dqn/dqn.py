@@ -1,0 +1,355 @@
+"""Masked double Q-learning by self-play: one network values every action for the player who acts.
+
+Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep
+reinforcement learning with double Q-learning" (2016). By options: targets some steps ahead (Sutton, "Learning to predict by the
+methods of temporal differences", 1988; cut at random actions as in Watkins, "Learning from delayed rewards", 1989); prioritised
+replay (Schaul et al., 2016); a dueling head (Wang et al., 2016); target networks that follow slowly (Lillicrap et al., 2016);
+a share of random actions of its own for every game (Horgan et al., "Distributed prioritized experience replay", 2018); values of
+states instead of actions, whose successors the rules enumerate (afterstates: Sutton and Barto, 2018, section 6.8); targets that a
+search finds (Veness et al., "Bootstrapping from game tree search", 2009). Differences: docs/methods/dqn.md.
+
+In games with cells the values are sums of n-tuple tables: `leafwise.training.ntuple_q.ntuple_q`.
+
+What is logged stands in docs/methods/dqn.md.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, Share, need_among
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
+from leafwise.models.seen import OBSERVATION, features_of, seen_by
+from leafwise.training.dqn.player import GROUP, Decisions, How, Player, Playing, Steps
+from leafwise.training.dqn.replay import Order, Replay
+from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
+from leafwise.training.games.kernels import GAMES, PLIES
+from leafwise.training.ntuple_q import ntuple_q as ntuples
+from leafwise.training.runs.folder import need_train_extra, run_main
+from leafwise.training.runs.learner import ActorOptions, GatedLearner
+from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.options import accepts
+
+
+@accepts(
+    steps="total_steps", replay="buffer_size", batch="batch_size", every="train_every", start="learning_starts",
+    rate="learning_rate", final_rate="final_learning_rate",
+)  # fmt: skip
+@dataclass(frozen=True)
+class Config(ActorOptions):
+    """Options of `leafwise train GAME --method dqn` in games without cells; --game GAME --help tells those of others."""
+
+    total_steps: Annotated[int, Range(1, 1e13)] = 2_000_000
+    """Length of the run, in decisions played."""
+    envs: Annotated[int, Range(1, 100000)] = 256
+    """Games played side by side."""
+    buffer_size: Annotated[int, Range(100, 1e8)] = 200_000
+    """Last decisions that are learned from."""
+    batch_size: Annotated[int, Range(1, 1e6)] = 1024
+    """Decisions in a batch."""
+    train_every: Annotated[int, Range(1, 1e6)] = 1024
+    """Decisions played between two batches."""
+    learning_starts: Annotated[int, Range(0, 1e8)] = 10_000
+    """Decisions played before learning begins."""
+    target_every: Annotated[int, Range(1, 1e6)] = 50
+    """Batches between two copies of the network to the target network."""
+    tau: Share = 0.0
+    """Share of the network that the target network takes over after every batch (0: a copy every --target-every batches)."""
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.001
+    """Learning rate at the start (Adam)."""
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0001
+    """Learning rate at the end; linear in between."""
+    gamma: Share = 1.0
+    """Discount per decision; below 1 in games for one."""
+    scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
+    """Return that counts as 1, in games for one."""
+    n_step: Annotated[int, Range(1, 1000)] = 1
+    """Decisions between one that is valued and the one whose value its target ends with."""
+    cut: bool = True
+    """Targets of several steps end before an action that was drawn at random."""
+    priority: Annotated[float, Range(0, 2)] = 0.0
+    """Prioritised replay: exponent of a decision's last error in how often it is drawn (0: all alike; 0.6 in the paper)."""
+    importance: Share = 0.4
+    """Exponent of the importance weights that make up for it, at the start; 1 at the end."""
+    double: bool = True
+    """The newest network chooses the action whose value the target network says."""
+    dueling: bool = False
+    """The last layer learns a state's value and every action's advantage."""
+    head: Literal["max", "value"] = "max"
+    """What the network says: the value of every action (max), or of the state, the actions being valued by what follows them."""
+    target_depth: Annotated[int, Range(0, 8)] = 0
+    """Depth of the search with the target network that says what every action's value should be; 1: the mean over all outcomes
+    of chance of the best value after it; 0: what was met in play, of the action that was played."""
+    rare: Share = 0.0
+    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    nodes: Annotated[int, Range(0, 1e9)] = 0
+    """Most decisions that a search looks at (0: no limit)."""
+    candidates: str = ""
+    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    sees: str = OBSERVATION
+    """What the network sees: features, another of the game's sets of sparse features, observation or features+observation."""
+    exploration: Share = 1.0
+    """Share of random actions at the start."""
+    final_exploration: Share = 0.1
+    """Share of random actions from some part of the run on; linear before."""
+    exploration_fraction: Share = 0.5
+    """That part."""
+    exploration_spread: Annotated[float, Range(0, 100)] = 0.0
+    """Game i of k has the share of random actions to the power 1 + i / (k - 1) times this (0: all the same; 7 in the paper)."""
+    plies: Annotated[int, Range(0, 200)] = 8
+    """Most random actions at the beginning of a game."""
+    guide: str = ""
+    """Whose searches play the first decisions: a score, or a model's name, run folder or file (default: the network's)."""
+    guided: Annotated[int, Range(0, 1e12)] = 100_000
+    """Decisions played by the guide."""
+    guide_depth: Annotated[int, Range(1, 8)] = 1
+    """Depth of the guide's searches."""
+    credit: Share = 0.0
+    """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in games for one."""
+    credited: Annotated[float, Range(1e-9, 1)] = 0.5
+    """Part of the run over which that falls to 0."""
+    hidden: tuple[int, ...] = (128, 64)
+    """Outputs of the layers between what is seen and the values, multiples of 4."""
+    match_depth: Annotated[int, Range(1, 8)] = 1
+    """Depth of the searches in matches."""
+    interval: Annotated[int, Range(1, 1e9)] = 102_400
+    """Decisions between two log entries, and between two evaluations."""
+
+
+def check(config: Config, game: Any) -> None:
+    """Raises ValueError for options that do not go together."""
+    searched = config.head == "value" or config.target_depth > 0
+    if searched and config.gamma != 1:
+        raise UserError(f"expected --gamma 1 where searches give the targets, got {config.gamma!r}")
+    if config.head == "value" and config.dueling:
+        raise UserError("expected --head max with --dueling, got value")
+    if config.head == "max" and config.target_depth and config.n_step > 1:
+        raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
+    need_among(config.sees, seen_by(game), "--sees")
+    if config.credit and game.players == 2:
+        raise UserError(f"expected --credit in a game for one player, got {game.name!r}")
+    seen = features_of(game, config.sees)
+    if seen.stage != "decision" and (config.head == "max" or game.players == 2):
+        wanted = "--sees observation, or --head value in a game for one"
+        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {config.sees!r}")
+    if config.head == "max" and seen.invariant:
+        wanted = "--sees features+observation with --head max"
+        raise UserError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
+
+
+def head_of(config: Config, game: Any) -> str:
+    """Returns the head of the network: the chance of a win where a game for one is won or lost and states are valued."""
+    chance = config.head == "value" and (game.players, game.return_range) == (1, (0.0, 1.0))
+    return "chance" if chance else config.head
+
+
+class QLearner(GatedLearner):
+    """One run: networks, games, replay, files."""
+
+    method, unit = "dqn", "decisions"
+
+    def __init__(self, config: Config) -> None:
+        from leafwise.training.dqn.learning import Learning
+
+        super().__init__(config)
+        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        check(config, self.game)
+        self.learning = Learning(self.game, config, head_of(config, self.game))
+        self.newest = self.learning.shape
+        how = How(
+            config.plies, config.candidates, max(1, config.target_depth), config.rare, config.nodes, config.guide,
+            config.guide_depth,
+        )  # fmt: skip
+        self.player = Player(self.newest, how)  # raises ValueError for candidates or a guide that there are not
+        self.open_folder()
+        if config.piece:
+            self.work_by(self.player)
+            self.actor = self.executor.share(Player(self.newest, how))
+        self.generations = Generations(self.line(), self.pieces, config.staleness)
+        n = config.envs * (config.staleness + 1)
+        order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
+        cut = config.cut and config.n_step > 1
+        chance = features_of(self.game, config.sees).stage != "decision"
+        self.replay = Replay(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
+        self.learning.open(self.player, self.replay)
+        streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
+        self.rows, self.streams = self.player.begun(streams)
+        self.rewards = 0.0
+        self.begin(
+            pool=1, plies=config.plies, depth=config.match_depth, nodes=config.nodes, rare=config.rare,
+            candidates=config.candidates or None,
+        )  # fmt: skip
+
+    @property
+    def done(self) -> int:
+        return self.replay.done
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        self.learning.restore(tensors, metadata["batches"])
+        for name in ("rows", "streams"):
+            getattr(self, name)[:] = tensors[name]
+        self.replay.restore(tensors, metadata["done"], metadata.get("highest", 1.0))
+        self.newest = self.learning.online.export()
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
+        told: dict[str, Any] = {"done": self.done, "batches": self.learning.batches}
+        if self.config.priority:
+            told["highest"] = self.replay.highest
+        if not self.config.piece:
+            return tensors, told
+        more, ahead = self.generations.state()
+        return tensors | more, told | {"ahead": ahead}
+
+    def share_of_run(self, done: int | None = None) -> float:
+        """Returns how much of the run is over, now or when so many decisions have been played, 0 to 1."""
+        return min((self.done if done is None else done) / self.config.total_steps, 1.0)
+
+    def exploration(self, done: int | None = None) -> float:
+        """Returns the share of random actions now, or when so many decisions have been played."""
+        config = self.config
+        fallen = min(1.0, self.share_of_run(done) / max(config.exploration_fraction, 1e-9))
+        return float(config.exploration + (config.final_exploration - config.exploration) * fallen)
+
+    def explorations(self, done: int | None = None) -> NDArray[np.float64]:
+        """Returns that share for each game, [envs]."""
+        powers = 1 + self.config.exploration_spread * np.arange(self.config.envs) / max(self.config.envs - 1, 1)
+        found: NDArray[np.float64] = self.exploration(done) ** powers
+        return found
+
+    def playing(self, done: int | None = None) -> Playing:
+        """Returns how decisions are played now, or when so many have been."""
+        config, played = self.config, self.done if done is None else done
+        credit = config.credit * max(0.0, 1 - self.share_of_run(played) / config.credited)
+        return Playing(self.explorations(played), credit, bool(config.guide) and played < config.guided)
+
+    def act(self) -> float:
+        """Plays one decision in every game and remembers it; returns the mean value of what was not random."""
+        rng = np.random.default_rng((self.config.seed, 0, self.done))
+        found = self.player.step(self.newest, self.learning.online, self.rows, self.streams, self.playing(), rng)
+        return self.keep(found)
+
+    def keep(self, found: Decisions) -> float:
+        """Remembers decisions; returns their mean value."""
+        self.replay.keep(found)
+        rewards = found.gains[:, 0]
+        self.rewards += float((rewards if self.game.players == 1 else np.abs(rewards)).sum())
+        return found.values
+
+    @property
+    def steps(self) -> int:
+        """Decisions of each game in a generation."""
+        return max(1, self.config.piece // min(GROUP, self.config.envs))
+
+    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+        """Returns the decisions of a generation as pieces of work.
+
+        Of `staleness` + 1 sets of games each generation plays one, which no generation under way does.
+        """
+        n, number = self.config.envs, generation.number
+        first = n * (number % (self.config.staleness + 1))
+        how = self.playing(number * n * self.steps)
+        found: list[Call] = []
+        for begin in range(first, first + n, GROUP):
+            own = slice(begin, min(begin + GROUP, first + n))
+            key = key_of(self.config.seed, number, begin)
+            rows, streams = self.rows[own].copy(), self.streams[own].copy()
+            here = how._replace(exploration=how.exploration[own.start - first : own.stop - first])
+            found.append(Steps(self.actor, networks, rows, streams, self.steps, here, key))
+        return found
+
+    def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes all that a checkpoint holds."""
+        super().take(tensors, metadata)
+        if self.config.piece:
+            self.generations.restore(tensors, metadata["ahead"], self.newest)
+
+    def act_elsewhere(self) -> tuple[int, float]:
+        """Remembers the decisions of a generation that others have played; returns how far their network was behind, and the mean
+        value of what was not random."""
+        n = self.config.envs
+        size = n * self.steps
+        self.generations.fill(
+            self.done // size, -(-self.goal // size), lambda: {"newest": self.learning.online.export()}
+        )
+        generation, found = self.generations.take()
+        first = n * (generation.number % (self.config.staleness + 1))
+        for begin, played in zip(range(first, first + n, GROUP), found, strict=True):
+            self.rows[begin : begin + len(played.rows)] = played.rows
+            self.streams[begin : begin + len(played.rows)] = played.streams
+            self.player.table.counts[:] += played.counts
+        values = [self.keep(played.decisions[k]) for k in range(self.steps) for played in found]
+        return generation.number - generation.learned, mean(values)
+
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays and learns for one interval, after which a match is due."""
+        config, start, before = self.config, time.perf_counter(), self.done
+        counts, behind = self.player.table.counts, 0
+        counts[:], self.rewards = 0, 0.0
+        self.learning.write_target()  # which a checkpoint does not hold
+        learned: list[tuple[float, float]] = []
+        values: list[float] = []
+        while self.done < min(before + config.interval, config.total_steps):
+            if config.piece:
+                stale, value = self.act_elsewhere()
+                behind = max(behind, stale)
+            else:
+                value = self.act()
+            values.append(value)
+            while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
+                learned.append(self.learning.step(self.share_of_run()))
+        games = max(int(counts[GAMES]), 1)
+        logged = {
+            "time/fps": (self.done - before) / (time.perf_counter() - start),
+            "rollout/ep_len_mean": counts[PLIES] / games,
+            "train/exploration_rate": self.exploration(),
+        }
+        tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
+        logged[tag] = self.rewards / games
+        if np.isfinite(values).any():
+            logged["train/q_mean"] = mean(values)
+        if config.piece:
+            logged |= {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
+        if learned:
+            logged["train/loss"], logged["train/td_error"] = np.mean(learned, axis=0).tolist()
+        self.newest = self.learning.online.export()
+        return logged, self.done // config.interval
+
+
+def mean(values: list[float]) -> float:
+    """Returns the mean of those that are numbers; not a number where none is."""
+    numbers = [value for value in values if value == value]
+    return float(np.mean(numbers)) if numbers else float("nan")
+
+
+def train(config: Config | ntuples.Config) -> Path:
+    """Trains action values by self-play and returns the run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    learner = QLearner(config) if isinstance(config, Config) else ntuples.NTupleQ(config)
+    return run_learner(learner, f"dqn {config.game}")
+
+
+def class_of(name: str) -> type:
+    """Returns the class of a game's options: with cells n-tuples learn, else networks."""
+    found = find_game(name) if name in games() else None
+    return Config if found is None or "ntuple" not in found.features else ntuples.Config
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    return run_main("dqn", class_of, train, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

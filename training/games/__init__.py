@@ -1,0 +1,1 @@
+"""Compiled games that methods, matches and figures share."""

@@ -1,1 +1,0 @@
-"""The compiled games of learning and evaluation."""

@@ -1,1 +1,0 @@
-"""Ways to learn: one readable file each, run as `python -m leafwise.training.methods.NAME`."""

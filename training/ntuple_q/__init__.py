@@ -1,0 +1,1 @@
+"""Q-learning on n-tuple tables: the method is `ntuple_q`."""

@@ -1,0 +1,1 @@
+"""Temporal differences on n-tuple tables: the method is `ntuple_td`, its compiled games and learning `kernels`."""

@@ -1,0 +1,109 @@
+"""Plays whole games of an n-tuple network in compiled code: what `arena` plays move by move, without Python in between.
+
+The search is the same, so are the games (tested); there is no transposition table and no clock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core import interrupts
+from leafwise.envs.core.interrupts import stoppable
+from leafwise.models.ntuple import NTupleNetwork
+from leafwise.training.evaluation.intervals import bounds, mean_interval
+from leafwise.training.execution.places import executor_for
+from leafwise.training.ntuple_td.kernels import kernels, new_trainer
+from leafwise.training.ntuple_td.trajectories import MOVES
+
+BATCH = 5
+"""Games per task of a thread."""
+PIECE = 20
+"""Games of a piece of work for another process."""
+
+
+@dataclass(frozen=True)
+class Games:
+    """Games of a network that searches to one depth, in the order of their seeds."""
+
+    scores: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    """Highest value of a cell on each final board."""
+    moves: int
+    seconds: float
+    """Time spent, added over the threads."""
+
+    def interval(self) -> tuple[float, float]:
+        """Returns the 95 % t interval of the mean score."""
+        return mean_interval(self.scores)
+
+    def figures(self) -> dict[str, Any]:
+        """Returns what a table needs, by name."""
+        return {
+            "games": len(self.scores),
+            "mean": float(self.scores.mean()),
+            **bounds(self.interval()),
+            "median": float(np.median(self.scores)),
+            "seconds_per_move": self.seconds / max(self.moves, 1),
+        }
+
+
+def play_games(
+    network: NTupleNetwork,
+    depth: int,
+    first_seed: int,
+    games: int,
+    *,
+    cutoff: float = 0.0,
+    threads: int = 1,
+    cluster: str = "",
+    progress: Callable[[int], None] = lambda done: None,
+) -> Games:
+    """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
+
+    Decisions less probable than `cutoff` are leaves of the search (0: exact). `threads` share the network's tables; a `cluster`, as
+    `leafwise.training.execution.places.executor_for` has it, has them once in each process.
+    """
+    if cluster:
+        with executor_for(partial(_played, network, depth, cutoff), threads, cluster) as executor:
+            pieces = [range(k, min(k + PIECE, games)) for k in range(0, games, PIECE)]
+            parts = []
+            for part in executor.in_order((piece[0], (first_seed + piece[0], len(piece))) for piece in pieces):
+                parts.append(part)
+                progress(pieces[len(parts) - 1].stop)
+        scores, ranks = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "ranks"))
+        return Games(scores, ranks, sum(part.moves for part in parts), sum(part.seconds for part in parts))
+    run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
+    scores, ranks = np.zeros(games), np.zeros(games, dtype=np.int64)
+    run(new_trainer(network.game, 0, depth), np.zeros(0, dtype=np.uint64), scores[:0], ranks[:0], T)  # compiles
+
+    def play(begin: int) -> tuple[int, float]:
+        actor, end = new_trainer(network.game, 0, depth, cutoff=cutoff), min(begin + BATCH, games)
+        keys = np.arange(first_seed + begin, first_seed + end, dtype=np.uint64)
+        start = time.thread_time()
+        run(actor, keys, scores[begin:end], ranks[begin:end], T)
+        return int(actor.counts[MOVES]), time.thread_time() - start
+
+    def play_all() -> list[tuple[int, float]]:
+        found = []
+        with ThreadPoolExecutor(threads) as pool:
+            for k, one in enumerate(pool.map(play, range(0, games, BATCH))):
+                found.append(one)
+                progress(min((k + 1) * BATCH, games))
+        return found
+
+    done = stoppable(play_all, T.stop)
+    interrupts.check()
+    return Games(scores, ranks, sum(moves for moves, _ in done), sum(spent for _, spent in done))
+
+
+def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: tuple[int, int]) -> Games:
+    """Plays a piece: the first seed, and how many games."""
+    return play_games(network, depth, *seeds, cutoff=cutoff)

@@ -1,0 +1,348 @@
+"""The compiled part of temporal-difference learning: games played by the network, then learned from backward.
+
+One set of factories, whose functions are compiled per game, shape of the network and way of learning. Arrays: rows `S`
+[rows, width] of the game; `trainer` is a `Trainer`; `T` are the game's tables, with the network in `T.leaf`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
+from leafwise.envs.core.contract.features import CellFeatures
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled, copy_row
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.models.ntuple import NTupleNetwork
+from leafwise.models.ntuple_functions import Layout, features, no_index, small_bits
+from leafwise.models.ntuple_functions import compiled as ntuple_functions
+from leafwise.search.compiled import compiled_search
+from leafwise.search.options import Buffers, SearchOptions, make_buffers
+from leafwise.training.games.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
+from leafwise.training.ntuple_td.siblings import Siblings, make_best_sibling, most_siblings, new_siblings
+from leafwise.training.ntuple_td.trajectories import CAROUSEL, MOVES, SQUARED_ERRORS, make_trajectories
+
+LONGEST = 30_000
+"""Longest trajectory that is kept; a longer game is learned from in parts."""
+AHEAD = 2
+"""How many rows before it is learned from a row's entries are asked for."""
+DEEPEST = 3
+"""Greatest depth of the search that a trajectory is played with."""
+FIXED = np.float32(-1.0)
+"""In place of a weight's sum of sizes of errors: it is not learned."""
+
+
+class Trainer(NamedTuple):
+    """State and scratch of one actor."""
+
+    S: NDArray[np.uint64]
+    """Rows: HERE, AFTER, and those of its search, or of what can follow a decision."""
+    A: NDArray[np.int64]
+    """Legal actions of row HERE, [max_actions]."""
+    buffers: Buffers
+    siblings: Siblings
+    R: NDArray[np.uint64]
+    """Random stream, [2]."""
+    trajectory: NDArray[np.uint64]
+    """Rows of the trajectory, [LONGEST + 1, width], each at the stage that is valued; a game that ended before it adds its last."""
+    search_values: NDArray[np.float64]
+    """What the search at the decision after each of these rows said it was worth, [LONGEST + 1]."""
+    counts: NDArray[np.int64]
+    """[4], as MOVES and the names beside it say."""
+    sums: NDArray[np.float64]
+    """Sums of returns and of squared errors, since the caller last cleared them, [2]."""
+    errors: NDArray[np.float32]
+    """Sum of the errors of every weight, for coherent rates; shared by all actors. [weights], else [1]."""
+    sizes: NDArray[np.float32]
+    """Sum of the sizes of those errors, of the same shape; FIXED where a weight is not learned."""
+    marks: NDArray[np.uint64]
+    """Highest values of a cell at which trajectories begin in turn, ascending, [marks]."""
+    firsts: NDArray[np.uint64]
+    """Rows in which a trajectory first came to them, [marks, CAROUSEL, width]."""
+    met: NDArray[np.int64]
+    """How many there were, [marks]."""
+
+
+class Kernels(NamedTuple):
+    """The compiled entry points; what is not called is not compiled."""
+
+    td_games: Compiled
+    """(trainer, moves, learning_rate, trace_decay, restart, T)"""
+    greedy_games: Compiled
+    """(trainer, keys, scores, ranks, T)"""
+
+
+def new_trainer(
+    game: Game,
+    seed: int,
+    depth: int = 1,
+    coherence: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    cutoff: float = 0.0,
+    marks: Sequence[int] = (),
+) -> Trainer:
+    """Returns an actor that is about to start its first game and plays `depth` decisions deep, with the search's `cutoff`;
+    its trajectories begin in turn at a start and at each of `marks`, if there are some."""
+    S, buffers = make_buffers(
+        game, depth, 1, False, SearchOptions(depth=depth, cutoff=cutoff).compiled(game, -np.inf, np.inf)
+    )
+    errors, sizes = coherence or (np.zeros(1, dtype=np.float32), np.zeros(1, dtype=np.float32))
+    return Trainer(
+        S=S if len(S) >= int(FREE) + most_siblings(game) else game.rows(int(FREE) + most_siblings(game)),
+        A=np.zeros(game.max_actions, dtype=np.int64),
+        buffers=buffers,
+        siblings=new_siblings(game),
+        R=new_stream(seed),
+        trajectory=game.rows(LONGEST + 1),
+        search_values=np.zeros(LONGEST + 1),
+        counts=np.zeros(4, dtype=np.int64),
+        sums=np.zeros(2),
+        errors=errors,
+        sizes=sizes,
+        marks=np.array(marks, dtype=np.uint64),
+        firsts=np.stack([game.rows(CAROUSEL)] * len(marks)) if marks else game.rows(CAROUSEL)[None, :0],
+        met=np.zeros(len(marks), dtype=np.int64),
+    )
+
+
+def kernels(network: NTupleNetwork, depth: int = 1, *, searched: bool = False, coherent: bool = False) -> Kernels:
+    """Returns td_games and greedy_games, compiled for networks of this shape.
+
+    Actions are chosen by a search of `depth` decisions. `searched`: its values are the targets, not the next state's.
+    `coherent`: every weight has a rate of its own.
+    """
+    cells = features(network.game)
+    return compiled(network.game, cells, network.layout, network.shape.stage, depth, searched, coherent)
+
+
+@functools.cache
+def compiled(
+    game: Game, cells: CellFeatures, layout: Layout, stage: str, depth: int, searched: bool, coherent: bool
+) -> Kernels:
+    """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
+    network, valued = ntuple_functions(game, layout), game.stages.index(stage)
+    best_action = chooser(game, layout, stage, depth)
+    move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step)
+    learn = make_learn(game, network, move_weights, searched)
+    trajectory = make_play_trajectory(game, network, best_action, valued)
+    return Kernels(
+        make_td_games(game, network.board.highest, trajectory, learn),
+        make_greedy_games(game, best_action, network.board.highest, valued),
+    )
+
+
+def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
+    """Returns `best_action(trainer, T)` by a search of `depth` decisions."""
+    network, valued = ntuple_functions(game, layout), game.stages.index(stage)
+    if depth == 1 and near(game, valued):
+        return make_best_sibling(game, network, layout, valued)
+    leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
+    look_ahead = make_deep(game, compiled_search(game, leaf).plain, depth)
+    return make_best_action(game, look_ahead)
+
+
+def near(game: Game, valued: int) -> bool:
+    """Returns whether after an action at most one stage of chance comes before the stage that is valued."""
+    return game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
+
+
+def make_deep(game: Game, search: Compiled, depth: int) -> Compiled:
+    """Returns `deep(trainer, T)`: the value of row AFTER by a search of the decisions that remain of `depth`."""
+
+    @bind(game.room, inline=True)
+    def deep(trainer, T):
+        return search(trainer.S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), -np.inf, np.inf, T)
+
+    return deep
+
+
+def make_best_action(game: Game, look_ahead: Compiled) -> Compiled:
+    """Returns `best_action(trainer, T)`: the action of row HERE with the best expected value, and that value."""
+    legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
+
+    @bind(game.room, inline=True)
+    def best_action(trainer, T):
+        S, A = trainer.S, trainer.A
+        n = legal_actions(S, HERE, A, T)
+        best, chosen = 0.0, A[0]
+        for k in range(n):
+            apply_action(S, HERE, A[k], AFTER, T)
+            value = look_ahead(trainer, T)
+            if k == 0 or value > best:
+                best, chosen = value, A[k]
+        return chosen, best
+
+    return best_action
+
+
+def make_act(game: Game, valued: int) -> Compiled:
+    """Returns `act(S, R, a, T)`: plays action a at row HERE and draws chance up to the stage that is valued."""
+    apply_action, settle_to_stage = game.rules.apply_action, make_settle_to_stage(game, valued)
+
+    @bind(game.room, inline=True)
+    def act(S, R, a, T):
+        apply_action(S, HERE, a, AFTER, T)
+        copy_row(S, AFTER, HERE)
+        settle_to_stage(S, R, T)
+
+    return act
+
+
+@jit(inline=True)
+def plain_step(trainer, index, learning_rate, error, W):
+    """Moves one weight of `W`, the `NTupleWeights`."""
+    W.table[index] += np.float32(learning_rate * error)
+
+
+@jit(inline=True)
+def coherent_step(trainer, index, learning_rate, error, W):
+    """Moves one weight of `W` by a rate of its own, the share of its errors that did not cancel out; FIXED ones stay."""
+    errors, sizes = trainer.errors, trainer.sizes
+    if sizes[index] == FIXED:
+        return
+    share = abs(errors[index]) / sizes[index] if sizes[index] > 0 else np.float32(1.0)
+    W.table[index] += np.float32(learning_rate * error) * share
+    errors[index] += np.float32(error)
+    sizes[index] += np.float32(abs(error))
+
+
+def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Compiled) -> Compiled:
+    """Returns `move_weights(trainer, i, learning_rate, error, T)`: moves every weight that row i of the trajectory uses."""
+    cells, board, stage_start = features(game), network.board, network.stage_start
+    boards, tuple_index = board.seen, board.tuple_index
+    small, tables = small_bits(cells, layout.small), len(cells.tables)
+    index_of = cells.index or bind(game.room, inline=True)(no_index)
+
+    @bind(game.room, inline=True)
+    def move_weights(trainer, i, learning_rate, error, T):
+        S, W = trainer.trajectory, T.leaf
+        tuples = W.tuples
+        start = stage_start(S, i, T)
+        seen = boards(S, i, T)
+        for t in range(tuples):
+            for b in seen:
+                step_weight(trainer, start + tuple_index(S, i, b, t, T), learning_rate, error, W)
+        place = tuples
+        for k in range(tables):
+            if small >> k & 1:
+                index = start + W.offsets[place] + index_of(S, i, k, T)
+                step_weight(trainer, index, learning_rate, error, W)
+                place += 1
+
+    return move_weights
+
+
+def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool) -> Compiled:
+    """Returns `learn(trainer, length, learning_rate, trace_decay, T)`.
+
+    It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
+    """
+    current_player, potential, to_come = game.rules.current_player, network.board.potential, network.to_come
+    fetch = network.fetch
+
+    @bind(game.room)
+    def learn(trainer, length, learning_rate, trace_decay, T):
+        S = trainer.trajectory
+        last = np.uint64(length - 1)
+        each_move = T.leaf.constants[1]
+        later = 0.0 if current_player(S, last, T) == TERMINAL else to_come(S, last, T)
+        target, later_potential = later, potential(S, last, T)
+        for back in range(1, length):
+            t = np.uint64(length - 1 - back)
+            if back + AHEAD < length:
+                fetch(S, t - np.uint64(AHEAD), T)
+            own_potential = potential(S, t, T)
+            if searched:
+                later = trainer.search_values[t] - later_potential
+            target = each_move + later_potential - own_potential + (1.0 - trace_decay) * later + trace_decay * target
+            later = to_come(S, t, T)
+            error = target - later
+            trainer.sums[SQUARED_ERRORS] += error * error
+            move_weights(trainer, t, learning_rate, error, T)
+            later_potential = own_potential
+
+    return learn
+
+
+def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued: int) -> Compiled:
+    """Returns `play_trajectory(trainer, T)`: plays from row HERE to the end, LONGEST actions at most.
+
+    It returns the number of actions, and that of the rows of the trajectory.
+    """
+    current_player, potential = game.rules.current_player, network.board.potential
+    act, settle = make_act(game, valued), make_settle(game)
+
+    @bind(game.room)
+    def play_trajectory(trainer, T):
+        S, R = trainer.S, trainer.R
+        length = 0
+        while current_player(S, HERE, T) != TERMINAL and length < LONGEST:
+            chosen, value = best_action(trainer, T)
+            if length > 0:
+                trainer.search_values[length - 1] = value
+            act(S, R, chosen, T)
+            put_row(S, HERE, trainer.trajectory, length)
+            length += 1
+            settle(S, R, T)
+        rows = length
+        over = current_player(S, HERE, T) == TERMINAL
+        if over and length > 0 and current_player(trainer.trajectory, np.uint64(length - 1), T) != TERMINAL:
+            rows += 1
+            trainer.search_values[length - 1] = potential(S, HERE, T)
+            put_row(S, HERE, trainer.trajectory, length)
+        return length, rows
+
+    return play_trajectory
+
+
+def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, learn: Compiled) -> Compiled:
+    """Returns `td_games(trainer, moves, learning_rate, trace_decay, restart, T)`.
+
+    It plays and learns until `moves` actions more have been played, up to the end of a trajectory. `learning_rate` is the
+    step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart` actions is followed
+    by one from its middle (0: never), unless the trainer has marks.
+    """
+    open_trajectory, close_trajectory = make_trajectories(game, highest)
+
+    @bind(game.room)
+    def td_games(trainer, moves, learning_rate, trace_decay, restart, T):
+        goal = trainer.counts[MOVES] + moves
+        while trainer.counts[MOVES] < goal and not T.stop[0]:
+            open_trajectory(trainer, T)
+            length, rows = play_trajectory(trainer, T)
+            close_trajectory(trainer, length, restart, T)
+            learn(trainer, rows, learning_rate, trace_decay, T)
+
+    return td_games
+
+
+def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valued: int) -> Compiled:
+    """Returns `greedy_games(trainer, keys, scores, ranks, T)`.
+
+    It plays one game per key of `keys` [games] without learning, writes the returns to `scores` [games] and the highest
+    values of a cell to `ranks` [games], and counts the moves.
+    """
+    current_player, initial_state, returns = game.rules.current_player, game.rules.initial_state, game.rules.returns
+    act, settle = make_act(game, valued), make_settle(game)
+
+    @bind(game.room)
+    def greedy_games(trainer, keys, scores, ranks, T):
+        S, R = trainer.S, trainer.R
+        for g in range(keys.shape[0]):
+            R[0], R[1] = keys[g], np.uint64(0)
+            initial_state(S, HERE, T)
+            settle(S, R, T)
+            while current_player(S, HERE, T) != TERMINAL and not T.stop[0]:
+                chosen, _ = best_action(trainer, T)
+                act(S, R, chosen, T)
+                trainer.counts[MOVES] += 1
+                settle(S, R, T)
+            scores[g] = returns(S, HERE, T)
+            ranks[g] = np.int64(highest(S, HERE, T))
+
+    return greedy_games

@@ -1,0 +1,1 @@
+"""Masked PPO: the method is `ppo`."""

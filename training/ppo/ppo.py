@@ -1,0 +1,163 @@
+"""Masked PPO on the environment, by sb3-contrib: against itself or a built-in opponent, or alone; its value head becomes a leaf.
+
+Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
+action masking" (2022); opponents out of earlier selves as in Bansal et al., "Emergent complexity via multi-agent competition"
+(2018). Policy and value share a first layer, which sees one feature for each cell and value of the observation, or what `sees`
+names; in games for two the value goes through tanh, and the agent sits at a random seat. Alone, rewards are divided by `scale`.
+What is kept is one network that says the value, what a decision is worth to the player who acts, and the policy.
+
+What is logged stands in docs/methods/ppo.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.envs.core.ranges import Range, Share
+from leafwise.models.seen import OBSERVATION, features_of, seen_by
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.runs.folder import need_train_extra, run_main
+from leafwise.training.runs.learner import GatedLearner, Options
+from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.options import accepts
+
+
+@accepts(steps="total_steps", rate="learning_rate", batch="batch_size")
+@dataclass(frozen=True)
+class Config(Options):
+    """Options of `leafwise train GAME --method ppo`."""
+
+    total_steps: Annotated[int, Range(1, 1e13)] = 1_000_000
+    """Length of the run, in decisions of the agent."""
+    envs: Annotated[int, Range(1, 100000)] = 1024
+    """Games played side by side."""
+    rollout: Annotated[int, Range(1, 1e6)] = 16
+    """Decisions in each game between two updates."""
+    opponent: str = "self"
+    """Opponent in games for two: self (the policy as it is now or was, its actions drawn), or any player's text; greedy and random
+    are compiled into the environment's step too."""
+    newest: Share = 0.5
+    """Share of the rollouts against the policy as it is now; the others are against one that won its match (--opponent self)."""
+    pool: Annotated[int, Range(1, 100)] = 8
+    """Networks that won their matches last, and are kept as opponents."""
+    plies: Annotated[int, Range(0, 200)] = 0
+    """Most random actions, of either player, at the beginning of the games that are learned from."""
+    reward: str = "score"
+    """Reward of the environment."""
+    scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
+    """Return that counts as 1, in games for one."""
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.002
+    """Learning rate at the start (Adam)."""
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0001
+    """Learning rate at the end; linear in between."""
+    gamma: Share = 0.99
+    """Discount per decision."""
+    gae_lambda: Share = 0.95
+    """Lambda of generalised advantage estimation."""
+    epochs: Annotated[int, Range(1, 1000)] = 4
+    """Passes over each rollout."""
+    batch_size: Annotated[int, Range(2, 1e6)] = 2048
+    """Decisions in a batch."""
+    entropy: Annotated[float, Range(0, 10)] = 0.01
+    """Weight of the entropy bonus."""
+    sees: str = OBSERVATION
+    """What the network sees: observation, another of the game's sets of sparse features, or features+observation."""
+    hidden: tuple[int, int] = (64, 32)
+    """Outputs of the shared first layer, and of one more layer for policy and value each; multiples of 4."""
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 8
+    """Updates between two evaluations."""
+    match_plies: Annotated[int, Range(0, 200)] = 8
+    """Most random actions at the beginning of a match's games."""
+
+
+class MaskedPpo(GatedLearner):
+    """One run: model, environments, files."""
+
+    method, unit = "ppo", "decisions"
+
+    def __init__(self, config: Config) -> None:
+        from leafwise.training.networks.sb3 import PpoRun
+        from leafwise.training.ppo.network import blank_network, exported, make_model
+
+        super().__init__(config)
+        if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
+            wanted = "expected --sees features+observation: symmetric positions share these features"
+            raise UserError(f"{wanted}, got {config.sees!r}")
+        two = self.game.players == 2
+        self.blank, self.seated = (
+            blank_network(self.game, config.hidden, config.sees, 1.0 if two else config.scale) for _ in range(2)
+        )
+        self.itself = two and config.opponent == "self"
+        opponent = self.seated.evaluator("self") if self.itself else config.opponent
+        seats: dict[str, Any] = {"opponent": opponent, "seat": "random"} if two else {}
+        seats["autoreset_mode"] = "SameStep"
+        self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, plies=config.plies, **seats)
+        self.model, told = make_model(self.envs, self.blank, config)
+        self.ppo = PpoRun(self.model, told, self.envs, config, self.rate)
+        self.newest = exported(self.model, self.blank)
+        self.open_folder()
+        self.begin(pool=config.pool if self.itself else 1, plies=config.match_plies)
+
+    def rate(self) -> float:
+        """Returns the learning rate now."""
+        first, last = self.config.learning_rate, self.config.final_learning_rate
+        return float(first + (last - first) * min(self.done / self.goal, 1.0))
+
+    def exported(self) -> SparseNetwork:
+        """Returns the model as it is now, for search and files."""
+        from leafwise.training.ppo.network import exported
+
+        return exported(self.model, self.blank)
+
+    def seat_opponent(self) -> None:
+        """Chooses the network that the next rollout is played against, and writes it where the environments find it."""
+        rng = np.random.default_rng((self.config.seed, self.ppo.updates))
+        chosen = self.exported() if rng.random() < self.config.newest else None
+        chosen = chosen or self.gate.pool[int(rng.integers(len(self.gate.pool)))]
+        for name in ("embedding", "bias", "dense"):
+            getattr(self.seated.weights, name)[:] = getattr(chosen.weights, name)
+
+    @property
+    def done(self) -> int:
+        return self.ppo.done
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        self.ppo.restore(tensors, metadata["updates"])
+        self.newest = self.exported()
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        return self.ppo.tensors(), {"updates": self.ppo.updates}
+
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays one rollout and learns from it; a match is due every few updates."""
+        if self.itself:
+            self.seat_opponent()
+        logged, every = self.ppo.step(), self.config.evaluate_every
+        if self.ppo.updates % every and self.done < self.goal:
+            return logged, None
+        self.newest = self.exported()
+        return logged, self.ppo.updates // every
+
+
+def train(config: Config) -> Path:
+    """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    return run_learner(MaskedPpo(config), f"ppo {config.game}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    return run_main("ppo", lambda game: Config, train, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

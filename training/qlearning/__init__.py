@@ -1,1 +1,0 @@
-"""What Q-learning remembers and learns towards; the method is `leafwise.training.methods.dqn`."""

@@ -1,0 +1,392 @@
+"""Self-play with search-supervised values: a network learns what a shallow search with itself says of its own games.
+
+Each iteration plays games with the newest network (some against an earlier self) and learns from the last positions; after
+every `--evaluate-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
+better. The target of a position is the lambda-return of the root values of depth-1 or -2 searches along the game and of its
+outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS 2009), and Baxter et al., TDLeaf (2000). Games begin
+with a random number of random actions, so that all kinds of positions are seen. What is learned is the value for the player who
+acts.
+
+A game for one that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of `--mix`,
+and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its score
+is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`).
+
+What is logged stands in docs/methods/selfplay.md.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import uniform
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.solver import labels_of
+from leafwise.envs.core.ranges import Range, Share
+from leafwise.models.files import model_path
+from leafwise.models.players import player
+from leafwise.models.seen import FEATURES, OBSERVATION, features_of
+from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.models.sparse_files import load_sparse
+from leafwise.training.evaluation.reference_players import ReferencePlayers
+from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
+from leafwise.training.games.kernels import GAMES, PLIES, WON_BY_FIRST
+from leafwise.training.runs.folder import need_train_extra, origin, run_main
+from leafwise.training.runs.gating import named, prefixed
+from leafwise.training.runs.learner import ActorOptions
+from leafwise.training.runs.loop import find_variant, run_learner
+from leafwise.training.runs.options import accepts
+from leafwise.training.selfplay.actor import Games, Recorder, guide_of, taught_by
+from leafwise.training.selfplay.replay import ReplayLearner
+
+if TYPE_CHECKING:
+    from leafwise.training.networks.sparse import SparseModule
+
+
+@accepts(
+    iterations="total_steps", replay="buffer_size", recorded="learning_starts", batch="batch_size", rate="learning_rate",
+    final_rate="final_learning_rate", start="init_from", decay="td_lambda", epsilon="exploration",
+    match_every="evaluate_every", rungs="reference_players", rung_pairs="reference_pairs",
+)  # fmt: skip
+@dataclass(frozen=True)
+class Config(ActorOptions):
+    """Options of `leafwise train GAME --method selfplay`."""
+
+    total_steps: Annotated[int, Range(1, 1e13)] = 60
+    """Length of the run, in iterations."""
+    positions: Annotated[int, Range(100, 1e8)] = 50_000
+    """Positions recorded in an iteration."""
+    buffer_size: Annotated[int, Range(100, 1e8)] = 400_000
+    """Last positions that are learned from."""
+    learning_starts: Annotated[int, Range(0, 1e8)] = 0
+    """Positions recorded before learning begins: few games teach a network that plays well (`--init-from`) more harm than good."""
+    passes: Annotated[float, Range(0.01, 1000)] = 4.0
+    """How often a new position is learned from in its iteration's training, on average over the replay."""
+    batch_size: Annotated[int, Range(1, 1e6)] = 2048
+    """Positions in a batch."""
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
+    """Highest learning rate of the first iteration's cycle (Adam)."""
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
+    """The same for the last iteration; geometric in between."""
+    hidden: tuple[int, ...] = (32, 32)
+    """Outputs of the layers between features and value, multiples of 4."""
+    sees: str = ""
+    """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
+    head: str = "value"
+    """What the network says in games for two: value, one number, or wdl, the chances to win, draw and lose."""
+    depth: Annotated[int, Range(1, 8)] = 1
+    """Depth of the search whose root values are learned."""
+    nodes: Annotated[int, Range(0, 1e9)] = 0
+    """Most decisions that a search looks at, as in players `search:LEAF,nodes=` (0: no limit); for games with turns of many
+    actions."""
+    rare: Share = 0.0
+    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    candidates: str = ""
+    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    guide: str = ""
+    """Whose searches play the first iterations' games: a score, or a model as for --init-from (default: the network's)."""
+    guided: Annotated[int, Range(1, 1e6)] = 1
+    """Iterations played by the guide."""
+    guide_depth: Annotated[int, Range(0, 8)] = 0
+    """Depth of the guide's searches (0: that of the others)."""
+    guide_candidates: str = ""
+    """Actions that the guide's searches consider (default: those of the others)."""
+    mix: tuple[str, ...] = ()
+    """Variants that games for one are played in, like level=1 level=4 (default: that of --variant alone); one that is named twice
+    gets twice the positions."""
+    easy: tuple[str, ...] = ()
+    """Easier variants that the first iterations are played in instead."""
+    eased: Annotated[int, Range(0, 1e6)] = 2
+    """Iterations played in those; over as many more they give way to the others one by one."""
+    credit: Share = 0.0
+    """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in games for one."""
+    credited: Annotated[int, Range(1, 1e6)] = 20
+    """Iterations over which that falls to 0."""
+    init_from: str = ""
+    """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones); its layers
+    may be narrower, and its head value where wdl is asked for."""
+    replay_from: str = ""
+    """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
+    td_lambda: Share = 0.7
+    """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    exploration: Share = 0.1
+    """Share of actions drawn at random."""
+    plies: Annotated[int, Range(0, 200)] = 12
+    """Most random actions at the beginning of a game."""
+    even: Share = 1.0
+    """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
+    exact_nodes: Annotated[int, Range(0, 1e9)] = 0
+    """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
+    repeats: Annotated[int, Range(1, 100)] = 1
+    """How often a position enters the replay whose target is more than 0.5 from what the newest network says of it."""
+    earlier: Share = 0.2
+    """Share of games in which an earlier best network plays one seat."""
+    pool: Annotated[int, Range(1, 100)] = 8
+    """Earlier best networks that are kept as opponents."""
+    match_pairs: Annotated[int, Range(100, 1e6)] = 2000
+    """Most pairs of games in a match against the best network."""
+    evaluate_every: Annotated[int, Range(1, 1e9)] = 1
+    """Iterations from one match against the best network to the next; the last iteration has one too."""
+    match_depth: Annotated[int, Range(1, 8)] = 1
+    """Depth of the searches in matches, and against the reference players."""
+    match_from_start: Share = 0.0
+    """Share of the match's pairs of games that begin at the start, without random actions; in games of chance for two."""
+    reference_players: tuple[str, ...] = ()
+    """Players by name that every network meets; the first has Elo 0."""
+    reference_pairs: Annotated[int, Range(1, 10_000)] = 25
+    """Pairs of games against each of them."""
+
+
+class SelfPlay(ReplayLearner):
+    """One run: networks, replay, files."""
+
+    method, unit = "selfplay", "iterations"
+    own = False
+    """Whether targets are what the network says of positions, not what its search says."""
+    done = 0
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        self.solo = self.game.players == 1
+        if self.solo and self.game.return_range != (0.0, 1.0):
+            raise UserError(
+                f"selfplay: expected a game for two players, or one that is won or lost, got {self.game.name!r}"
+            )
+        if not self.solo and (config.mix or config.easy):
+            raise UserError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
+        if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
+            raise UserError(f"expected --head value, or wdl in a game for two, got {config.head!r}")
+        if config.match_from_start and (self.solo or not self.game.max_stages):
+            raise UserError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
+        self.mix, self.easy = (
+            {text: find_variant(config.game, text) for text in texts}
+            for texts in (config.mix or (config.variant,), config.easy)
+        )
+        self.variants = [*self.mix.values(), *self.easy.values()]
+        self.shares = [list(self.mix).index(text) for text in config.mix] or [0]
+        if config.exact_nodes:
+            labels_of(self.game)  # raises ValueError for a game that has none
+        self.module = self.fresh()
+        self.start = origin(source) if (source := config.init_from or taught_by(self.game, config.guide)) else {}
+        self.guide = guide_of(self.game, config.guide)
+        self.newest = self.module.export()
+        self.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
+        self.references: ReferencePlayers | None = None
+        for name in config.reference_players:
+            player(name, self.game)  # raises ValueError for what is none
+        self.open_folder()
+        told = SimpleNamespace(**asdict(config))
+        self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
+        self.table, self.kernels = self.recorder.table, self.recorder.kernels
+        self.begin_replay()
+        if config.piece:
+            actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
+            self.work_by(actor)
+            self.actor = self.executor.share(actor)
+        self.generations = Generations(self.line(), self.pieces, config.staleness)
+        if config.reference_players:
+            self.references = ReferencePlayers(self.game, config.reference_players, config.reference_pairs, self.line())
+        self.begin(
+            pool=config.pool, plies=config.plies, from_start=config.match_from_start, depth=config.match_depth, nodes=config.nodes,
+            rare=config.rare, candidates=config.candidates or None, variants=self.named(),
+        )  # fmt: skip
+
+    def named(self) -> dict[str, Game]:
+        """Returns the variants of the mix under names for tags: level=1,start_life=22 is level1_start_life22."""
+        return {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
+
+    def fresh(self) -> SparseModule:
+        """Returns the module that training starts from."""
+        from leafwise.training.networks.sparse import fresh_module, widened
+
+        head = "chance" if self.solo else self.config.head
+        if not self.config.init_from:
+            sees = self.config.sees or (FEATURES if "sparse" in self.game.features else OBSERVATION)
+            return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
+        network = load_sparse(model_path(self.config.init_from), self.game)
+        return widened(network, self.config.hidden, self.config.seed, head=head)
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        from leafwise.training.networks.sparse import SparseModule
+
+        self.filled, self.next, self.done = metadata["filled"], metadata["next"], metadata["done"]
+        for name in ("rows", "targets", "places"):
+            getattr(self, name)[: self.filled] = tensors[name]
+        self.table.R[:] = tensors["stream"]
+        self.newest = self.newest.with_tensors(named(tensors, "newest"))
+        if self.config.piece:
+            self.generations.restore(tensors, metadata["ahead"], self.newest)
+        self.module = SparseModule(self.newest)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        tensors = prefixed("newest", self.newest.tensors)
+        tensors |= {name: getattr(self, name)[: self.filled] for name in ("rows", "targets", "places")}
+        tensors["stream"] = self.table.R
+        told = {"filled": self.filled, "next": self.next, "done": self.done}
+        if not self.config.piece:
+            return tensors, told
+        more, ahead = self.generations.state()
+        return tensors | more, told | {"ahead": ahead}
+
+    def tables(self, network: SparseNetwork, game: Game) -> Any:
+        """Returns `T` of a variant with a network's weights."""
+        return game.tables(network.evaluator("selfplay"), self.config.candidates or None)
+
+    def played(self, number: int) -> list[int]:
+        """Returns which of `variants` an iteration is played in."""
+        hard, eased = len(self.mix), self.config.eased
+        easy = [hard + k for k in range(len(self.easy))]
+        later = max(0, number - eased)
+        if number < eased:
+            return easy or self.shares
+        if later < eased:
+            return [*self.shares, *easy[(len(easy) * later) // eased :]]
+        return self.shares
+
+    def credit(self, number: int) -> float:
+        """Returns what a lost game counts in an iteration, as a share of how far it got."""
+        return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
+
+    def play(self) -> dict[str, float]:
+        """Records the games of an iteration; returns what is logged."""
+        start = time.perf_counter()
+        total, counts, more = self.play_pieces() if self.config.piece else self.play_here()
+        games = max(int(counts[GAMES]), 1)
+        shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
+        return {
+            **shares,
+            "time/fps": total / (time.perf_counter() - start),
+        } | more
+
+    def play_here(self) -> tuple[int, NDArray[np.int64], dict[str, float]]:
+        """Records games of the newest network, some against an earlier best; returns positions, counts, and nothing more."""
+        recorder, guided, total = self.recorder, bool(self.guide) and self.done < self.config.guided, 0
+        table = recorder.table_of(guided)
+        table.counts[:] = 0
+        earlier = self.newest
+        if not guided and not self.solo:
+            earlier = self.gate.pool[int(uniform(self.table.R) * len(self.gate.pool))]
+        which = self.played(self.done)
+        for place in which:
+            game, count = self.variants[place], -(-self.config.positions // len(which))
+            n = recorder.record(game, count, self.newest, earlier, guided=guided, credit=self.credit(self.done))
+            self.keep(place, recorder.room.rows[:n], recorder.room.targets[:n])
+            total += n
+        return total, table.counts, {}
+
+    def play_pieces(self) -> tuple[int, NDArray[np.int64], dict[str, float]]:
+        """Takes the games that others have played; returns positions, counts, and how far their network was behind."""
+        self.generations.fill(self.done, self.goal, self.networks)
+        generation, found = self.generations.take()
+        total, counts = 0, np.zeros(3, dtype=np.int64)
+        for (place, _), recorded in zip(self.pieces_of(generation.number), found, strict=True):
+            self.keep(place, recorded.rows, recorded.targets)
+            total, counts = total + len(recorded.rows), counts + recorded.counts
+        behind = generation.number - generation.learned
+        return total, counts, {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
+
+    def networks(self) -> dict[str, SparseNetwork]:
+        """Returns the networks of a generation that begins now: the newest, and an earlier best."""
+        pool = self.gate.pool
+        rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying)))
+        return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
+
+    def pieces_of(self, number: int) -> list[tuple[int, int]]:
+        """Returns variant and positions of each piece of an iteration."""
+        which, piece = self.played(number), self.config.piece
+        each = -(-self.config.positions // len(which))
+        return [(place, min(piece, each - begin)) for place in which for begin in range(0, each, piece)]
+
+    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+        """Returns the games of a generation as pieces of work."""
+        number = generation.number
+        guided, credit = bool(self.guide) and number < self.config.guided, self.credit(number)
+        return [
+            Games(self.actor, networks, place, count, key_of(self.config.seed, number, k), guided, credit)
+            for k, (place, count) in enumerate(self.pieces_of(number))
+        ]
+
+    def described(self, rows: NDArray[Any], places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Returns features and signs of rows of the variants at `places`."""
+        if len(self.variants) == 1:
+            features, _, signs = self.newest.describe(rows, self.tables(self.newest, self.game))
+            return features, signs
+        found, signs = np.zeros((len(rows), 0), dtype=np.int64), np.ones(len(rows), dtype=np.float32)
+        for place in np.unique(places):
+            here = places == place
+            features, _, signs[here] = self.newest.describe(rows[here], self.tables(self.newest, self.variants[place]))
+            if not found.shape[1]:
+                found = np.zeros((len(rows), features.shape[1]), dtype=np.int64)
+            found[here] = features
+        return found, signs
+
+    def learn(self) -> dict[str, float]:
+        """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
+        from leafwise.training.networks.sparse import fit
+
+        config = self.config
+        progress = self.done / max(config.total_steps - 1, 1)
+        rate = config.learning_rate * (config.final_learning_rate / config.learning_rate) ** progress
+        steps = max(1, int(config.passes * config.positions / config.batch_size))
+        rng = np.random.default_rng((config.seed, self.done))
+        T = self.tables(self.newest, self.game)
+        none, most = np.zeros(config.batch_size, dtype=np.int64), 1.0 if self.solo else BOUND
+        symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
+        both = np.zeros((2 * config.batch_size, self.game.width), dtype=self.game.dtype)
+
+        def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+            """Returns features and targets of random positions, under random symmetries where those matter."""
+            chosen = rng.integers(0, self.filled, config.batch_size)
+            rows = self.rows[chosen]
+            if symmetric:
+                both[: config.batch_size] = rows
+                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, config.batch_size), none, T)
+                rows = both[config.batch_size :]
+            features, signs = self.described(rows, self.places[chosen])
+            return features, (self.targets[chosen] * signs / most).astype(np.float32)
+
+        loss = fit(self.module, sample, steps, rate)
+        self.newest = self.module.export()
+        return {"train/loss": loss, "train/learning_rate": rate}
+
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays and learns: one iteration, and says whether a match is due."""
+        logged = self.play()
+        if self.filled >= min(self.config.learning_starts, self.config.buffer_size):
+            logged |= self.learn()
+        self.done += 1
+        due = self.done % self.config.evaluate_every == 0 or self.done == self.goal
+        return logged, self.done if due else None
+
+    def also_logged(self) -> dict[str, float]:
+        """Returns the newest network's rating among the reference players, at the depth of matches."""
+        if self.references is None:
+            return {}
+        how: dict[str, Any] = {"rare": self.config.rare, "candidates": self.config.candidates or None}
+        return self.references.rating_of(self.newest, self.config.match_depth, how, self.done)
+
+
+def train(config: Config) -> Path:
+    """Trains a sparse network by self-play and returns its run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    return run_learner(SelfPlay(config), f"selfplay {config.game}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    return run_main("selfplay", lambda game: Config, train, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

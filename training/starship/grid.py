@@ -1,0 +1,97 @@
+"""Convolutional networks over a grid as torch modules, for training: the same values as `leafwise.models.grid` computes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from leafwise.models.grid import CELLS_SUMMED, TAPS, TENSORS, GridNetwork
+from leafwise.training.starship import grid_kernels
+
+
+class GridModule(nn.Module):
+    """A network over a grid with trainable weights."""
+
+    def __init__(self, network: GridNetwork) -> None:
+        super().__init__()
+        self.network = network
+        for name, tensor in network.tensors.items():
+            self.register_parameter(name, nn.Parameter(torch.tensor(tensor)))
+
+    def reset(self, seed: int) -> GridModule:
+        """Gives the weights random values; the output begins at almost 0."""
+        generator = torch.Generator().manual_seed(seed)
+        spread = {"embedding": 0.15, "maps": 0.5, "second": self.network.hidden[0] ** -0.5, "hidden": 0.15, "out": 0.02}
+        with torch.no_grad():
+            for name in TENSORS:
+                parameter: Any = getattr(self, name)
+                parameter.normal_(0.0, spread.get(name, 0.0), generator=generator)
+        return self
+
+    def forward(self, codes: Tensor, maps: Tensor, numbers: Tensor) -> Tensor:
+        """Returns the outputs [n] for what `describe` gives: codes [n, (side + 2) ** 2], maps and numbers."""
+        W: Any = self
+        cells = (W.embedding, W.maps, W.first_bias, W.second, W.second_bias)
+        summed: Any = pooled_by_torch(codes, maps, *cells) if codes.is_cuda else Pooled.apply(codes, maps, *cells)
+        hidden = torch.relu(torch.cat([summed, numbers], dim=1) @ W.hidden + W.hidden_bias)
+        return hidden @ W.out + W.out_bias
+
+    def export(self) -> GridNetwork:
+        """Returns the network as it is now, for search and files."""
+        tensors: dict[str, NDArray[np.float32]] = {
+            name: getattr(self, name).detach().cpu().numpy().copy() for name in TENSORS
+        }
+        return GridNetwork.create(self.network.game, self.network.hidden, tensors=tensors)
+
+
+class Pooled(torch.autograd.Function):
+    """The two convolutions summed over the cells [n, b], by compiled loops."""
+
+    @staticmethod
+    def forward(ctx: Any, *given: Tensor) -> Tensor:
+        ctx.save_for_backward(*given)
+        codes, maps, *weights = (t.detach().numpy() for t in given)
+        pooled = np.zeros((len(codes), weights[3].shape[1]), dtype=np.float32)
+        arguments = (codes, maps, *weights, *scratch(weights), side_of(maps), pooled)
+        grid_kernels.pool(*arguments)
+        return torch.from_numpy(pooled)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        codes, maps, *weights = (t.detach().numpy() for t in ctx.saved_tensors)
+        found = [np.zeros_like(w) for w in weights]
+        grad = grads[0].contiguous().numpy()
+        arguments = (codes, maps, *weights, *scratch(weights), side_of(maps), grad, *found)
+        grid_kernels.pool_gradients(*arguments)
+        return None, None, *map(torch.from_numpy, found)
+
+
+def scratch(weights: list[NDArray[np.float32]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Returns room for the outputs of a cell."""
+    return np.zeros_like(weights[2]), np.zeros_like(weights[4])
+
+
+def side_of(maps: Any) -> int:
+    """Returns the side of the grid of maps [n, side ** 2, maps]."""
+    return math.isqrt(maps.shape[1])
+
+
+def pooled_by_torch(
+    codes: Tensor, maps: Tensor, embedding: Tensor, weights: Tensor, bias: Tensor, second: Tensor, second_bias: Tensor
+) -> Tensor:
+    """Returns what `Pooled` does, by torch alone: for a GPU, and to check it."""
+    side = side_of(maps)
+    width = side + 2
+    n, cell = torch.nonzero(codes, as_tuple=True)
+    around = torch.tensor([dy * width + dx for dy in (-1, 0, 1) for dx in (-1, 0, 1)], device=codes.device)
+    taps = len(embedding) // TAPS * torch.arange(TAPS, device=codes.device)
+    found = codes[n[:, None], cell[:, None] + around].long() + taps
+    inner = (cell // width - 1) * side + cell % width - 1
+    first = nn.functional.embedding_bag(found, embedding, mode="sum") + maps[n, inner] @ weights + bias
+    outputs = torch.relu(torch.relu(first) @ second + second_bias)
+    return torch.zeros(len(codes), outputs.shape[1], device=codes.device).index_add(0, n, outputs) / CELLS_SUMMED

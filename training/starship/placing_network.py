@@ -1,0 +1,101 @@
+"""The torch side of masked PPO on a grid: convolutions whose outputs say how good each place is, and a value beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import VecMonitor
+from torch import Tensor, nn
+
+from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.training.networks.sb3 import Sb3VecEnv, hyperparameters
+from leafwise.training.ppo.network import ScaledRewards, Told
+
+ROTATIONS, SPREAD = 4, 2
+
+
+class GridExtractor(BaseFeaturesExtractor):
+    """Two convolutions over `grid`, the second wider and told what the first saw on the whole; `vec` speaks to every cell."""
+
+    def __init__(self, observation_space: gym.spaces.Dict, channels: int) -> None:
+        maps, side, _ = observation_space["grid"].shape or (0, 0, 0)
+        (numbers,) = observation_space["vec"].shape or (0,)
+        super().__init__(observation_space, channels * side * side + numbers)
+        self.side, self.channels = side, channels
+        self.near = nn.Conv2d(maps, channels, 3, padding=1)
+        self.said = nn.Linear(numbers, channels)
+        self.wide = nn.Conv2d(channels, channels, 3, padding=SPREAD, dilation=SPREAD)
+        self.whole = nn.Linear(channels, channels)
+
+    def forward(self, observations: dict[str, Tensor]) -> Tensor:
+        """Returns [n, channels * side * side + numbers]."""
+        grid, vec = observations["grid"], observations["vec"]
+        x = torch.relu(self.near(grid) + self.said(vec)[:, :, None, None])
+        whole = self.whole(x.mean(dim=(2, 3)))
+        y = torch.relu(self.wide(x) + whole[:, :, None, None])
+        return torch.cat([y.flatten(1), vec], dim=1)
+
+
+class Logits(nn.Module):
+    """One number for each rotation and cell: action `(rotation * side + y) * side + x`."""
+
+    def __init__(self, extractor: GridExtractor) -> None:
+        super().__init__()
+        self.shape = (extractor.channels, extractor.side, extractor.side)
+        self.places = nn.Conv2d(extractor.channels, ROTATIONS, 1)
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """Returns the logits [n, 4 * side * side]."""
+        cells = self.shape[0] * self.shape[1] * self.shape[2]
+        logits: Tensor = self.places(seen[:, :cells].reshape(-1, *self.shape)).flatten(1)
+        return logits
+
+
+class Value(nn.Module):
+    """The value, from the means over the cells and the numbers."""
+
+    def __init__(self, extractor: GridExtractor, width: int = 64) -> None:
+        super().__init__()
+        self.shape = (extractor.channels, extractor.side * extractor.side)
+        numbers = extractor.features_dim - self.shape[0] * self.shape[1]
+        self.layers = nn.Sequential(nn.Linear(self.shape[0] + numbers, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """Returns the values [n, 1]."""
+        cells = self.shape[0] * self.shape[1]
+        means = seen[:, :cells].reshape(-1, *self.shape).mean(dim=2)
+        value: Tensor = self.layers(torch.cat([means, seen[:, cells:]], dim=1))
+        return value
+
+
+def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
+    """Returns the MaskablePPO, and where its figures appear."""
+    model = MaskablePPO(
+        "MultiInputPolicy",
+        ScaledRewards(VecMonitor(Sb3VecEnv(envs)), config.scale),
+        **hyperparameters(config),
+        device="cuda" if torch.cuda.is_available() else "cpu",
+        policy_kwargs={
+            "features_extractor_class": GridExtractor,
+            "features_extractor_kwargs": {"channels": config.channels},
+            "net_arch": [],
+        },
+    )
+    policy: Any = model.policy
+    policy.action_net = Logits(policy.features_extractor).to(model.device)
+    policy.value_net = Value(policy.features_extractor).to(model.device)
+    policy.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5)
+    told = Told()
+    model.set_logger(Logger(None, [told]))
+    return model, told
+
+
+def make_policy(space: gym.spaces.Dict, channels: int) -> nn.ModuleDict:
+    """Returns what chooses places, without the rest of SB3: extractor and logits, named as in the policy."""
+    extractor = GridExtractor(space, channels)
+    return nn.ModuleDict({"features_extractor": extractor, "action_net": Logits(extractor)})

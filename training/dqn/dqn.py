@@ -32,7 +32,7 @@ from leafwise.training.dqn.player import GROUP, Decisions, How, Player, Playing,
 from leafwise.training.dqn.replay import Order, Replay
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games.kernels import GAMES, PLIES
+from leafwise.training.games.playing import GAMES, PLIES
 from leafwise.training.ntuple_q import ntuple_q as ntuples
 from leafwise.training.runs.folder import need_train_extra, run_main
 from leafwise.training.runs.learner import ActorOptions, GatedLearner

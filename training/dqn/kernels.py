@@ -1,99 +1,53 @@
-"""Many games at once, a row each, compiled: started, played on, turned by their symmetries; `rows` are [n, width]."""
+"""Q-learning's games, many at once, a row each, compiled: started, valued, played on; `rows` are [n, width]."""
 
 from __future__ import annotations
+
+import functools
+from typing import NamedTuple
 
 import numpy as np
 
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import for_player_zero
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
-from leafwise.training.games.playing import GAMES, PLIES, make_open_game, share_out
+from leafwise.training.games.kernels import make_choose_actions, make_transform_rows
+from leafwise.training.games.playing import GAMES, PLIES, Choosing, choosing, make_open_game, share_out
 from leafwise.training.games.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 
 
-def make_choose_actions(game: Game, best_action: Compiled) -> Compiled:
-    """Returns `choose_actions(table, rows, depth, actions, T)`.
+class Kernels(NamedTuple):
+    """The compiled entry points; what is not called is not compiled."""
 
-    It writes the action that a search chooses in each row, all of them decisions, to `actions` [n].
-    """
+    start_games: Compiled
+    """(table, rows, streams, plies, T)"""
+    advance: Compiled
+    """(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T)"""
+    mask_actions: Compiled
+    """(table, rows, legal, T)"""
+    root_values: Compiled
+    """(table, rows, depth, values, T)"""
+    choose_actions: Compiled
+    """(table, rows, depth, actions, T)"""
+    transform_rows: Compiled
+    """(rows, symmetries, actions, T)"""
 
-    @bind(game.room)
-    def choose_actions(table, rows, depth, actions, T):
-        for i in range(rows.shape[0]):
-            put_row(rows, i, table.S, HERE)
-            best_action(table, table.buffers, depth, T)
-            actions[i] = table.chosen[0]
 
-    return choose_actions
+def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
+    return _compiled(game.with_defaults, choosing(game, evaluator))
 
 
-def make_root_values(game: Game, search: Compiled, last_step: Compiled) -> Compiled:
-    """Returns `root_values(table, rows, depth, values, T)`; `search` and `last_step` are those of `make_best_action`.
-
-    It writes what a search says of each action in each row, all of them decisions, to `values` [n, A]: what comes from now on, for
-    who acts, with all outcomes of chance by their probabilities; -inf where an action is not considered.
-    """
-    rules = game.rules
-    current_player, apply_action, returns, action_cost = (
-        rules.current_player,
-        rules.apply_action,
-        rules.returns,
-        rules.action_cost,
+@functools.cache
+def _compiled(game: Game, by: Choosing) -> Kernels:
+    return Kernels(
+        start_games=make_start_games(game),
+        advance=make_advance(game, by.leaf_stage),
+        mask_actions=make_mask_actions(game),
+        root_values=make_root_values(game, by.search, by.last_step),
+        choose_actions=make_choose_actions(game, by.best_action),
+        transform_rows=make_transform_rows(game),
     )
-    considered = rules.candidates or rules.legal_actions
-
-    @bind(game.room)
-    def root_values(table, rows, depth, values, T):
-        S, A = table.S, table.A
-        for i in range(rows.shape[0]):
-            put_row(rows, i, S, HERE)
-            values[i, :] = -np.inf
-            player, so_far = current_player(S, HERE, T), returns(S, HERE, T)
-            n = considered(S, HERE, A, T)
-            shared = share_out(table.buffers, n)
-            for k in range(n):
-                a = A[k]
-                apply_action(S, HERE, a, AFTER, T)
-                left = depth - action_cost(S, HERE, a, T)
-                known, value = False, 0.0
-                if left == 0:
-                    known, value = last_step(S, shared, AFTER, FREE, -np.inf, np.inf, T)
-                if not known:
-                    value = search(S, shared, AFTER, FREE, left, -np.inf, np.inf, T)
-                values[i, a] = for_player_zero(value - so_far, player)
-
-    return root_values
-
-
-def make_mask_actions(game: Game) -> Compiled:
-    """Returns `mask_actions(table, rows, legal, T)`: sets those of `legal` [n, A] that are, in rows that are decisions."""
-    legal_actions = game.rules.legal_actions
-
-    @bind(game.room)
-    def mask_actions(table, rows, legal, T):
-        for i in range(rows.shape[0]):
-            for k in range(legal_actions(rows, np.uint64(i), table.A, T)):
-                legal[i, table.A[k]] = 1
-
-    return mask_actions
-
-
-def make_transform_rows(game: Game) -> Compiled:
-    """Returns `transform_rows(rows, symmetries, actions, T)`, with `rows` [2 n, width], `symmetries` and `actions` [n].
-
-    It writes each row of the first half under its symmetry to the second half, and its action over itself.
-    """
-    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
-
-    @bind(game.room)
-    def transform_rows(rows, symmetries, actions, T):
-        n = symmetries.shape[0]
-        for i in range(n):
-            transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
-            actions[i] = transform_action(actions[i], symmetries[i], T)
-
-    return transform_rows
 
 
 def make_start_games(game: Game) -> Compiled:
@@ -160,3 +114,54 @@ def make_advance(game: Game, leaf_stage: int) -> Compiled:
             streams[i, 0], streams[i, 1] = R[0], R[1]
 
     return advance
+
+
+def make_mask_actions(game: Game) -> Compiled:
+    """Returns `mask_actions(table, rows, legal, T)`: sets those of `legal` [n, A] that are, in rows that are decisions."""
+    legal_actions = game.rules.legal_actions
+
+    @bind(game.room)
+    def mask_actions(table, rows, legal, T):
+        for i in range(rows.shape[0]):
+            for k in range(legal_actions(rows, np.uint64(i), table.A, T)):
+                legal[i, table.A[k]] = 1
+
+    return mask_actions
+
+
+def make_root_values(game: Game, search: Compiled, last_step: Compiled) -> Compiled:
+    """Returns `root_values(table, rows, depth, values, T)`; `search` and `last_step` are those of `make_best_action`.
+
+    It writes what a search says of each action in each row, all of them decisions, to `values` [n, A]: what comes from now on, for
+    who acts, with all outcomes of chance by their probabilities; -inf where an action is not considered.
+    """
+    rules = game.rules
+    current_player, apply_action, returns, action_cost = (
+        rules.current_player,
+        rules.apply_action,
+        rules.returns,
+        rules.action_cost,
+    )
+    considered = rules.candidates or rules.legal_actions
+
+    @bind(game.room)
+    def root_values(table, rows, depth, values, T):
+        S, A = table.S, table.A
+        for i in range(rows.shape[0]):
+            put_row(rows, i, S, HERE)
+            values[i, :] = -np.inf
+            player, so_far = current_player(S, HERE, T), returns(S, HERE, T)
+            n = considered(S, HERE, A, T)
+            shared = share_out(table.buffers, n)
+            for k in range(n):
+                a = A[k]
+                apply_action(S, HERE, a, AFTER, T)
+                left = depth - action_cost(S, HERE, a, T)
+                known, value = False, 0.0
+                if left == 0:
+                    known, value = last_step(S, shared, AFTER, FREE, -np.inf, np.inf, T)
+                if not known:
+                    value = search(S, shared, AFTER, FREE, left, -np.inf, np.inf, T)
+                values[i, a] = for_player_zero(value - so_far, player)
+
+    return root_values

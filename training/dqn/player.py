@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
+from leafwise.training.dqn.kernels import kernels
 from leafwise.training.execution.executor import Shared
-from leafwise.training.games.kernels import forget, kernels, new_table
+from leafwise.training.games.playing import forget, new_table
 from leafwise.training.selfplay.actor import guide_of
 
 GROUP = 64

@@ -1,7 +1,7 @@
-"""The compiled part of self-play: games whose positions get the root value of a search, matches, choices.
+"""Games of one player or two in compiled code: matches, games alone, choices in rows; and rows under their symmetries.
 
-One set of factories, whose functions are compiled per game and leaf with the search of `leafwise.search.compiled`. A position
-is played at row HERE of a `Table`; the search uses the rows after it. `T` are the game's tables, with the leaf's weights.
+A position is played at row HERE of a `Table`; the search uses the rows after it. `T` are the game's tables, with the leaf's
+weights.
 """
 
 from __future__ import annotations
@@ -15,98 +15,32 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
-from leafwise.search.compiled import CompiledSearch, compiled_search
-from leafwise.training.dqn.kernels import (
-    make_advance,
-    make_choose_actions,
-    make_mask_actions,
-    make_root_values,
-    make_start_games,
-    make_transform_rows,
-)
-from leafwise.training.games.playing import (
-    GAMES,
-    PLIES,
-    WON_BY_FIRST,
-    Table,
-    forget,
-    make_best_action,
-    make_open_game,
-    new_table,
-    searches,
-)
-from leafwise.training.games.recording import (
-    Record,
-    make_open_even,
-    make_record_game,
-    make_record_games,
-    make_write_all_targets,
-    new_record,
-)
-from leafwise.training.games.steps import HERE, make_settle
-
-__all__ = [
-    "GAMES",
-    "PLIES",
-    "WON_BY_FIRST",
-    "Kernels",
-    "Record",
-    "Table",
-    "forget",
-    "kernels",
-    "new_record",
-    "new_table",
-]
+from leafwise.training.games.playing import Choosing, choosing, make_open_game
+from leafwise.training.games.steps import HERE, make_settle, put_row
 
 
 class Kernels(NamedTuple):
     """The compiled entry points; what is not called is not compiled."""
 
-    record_games: Compiled
-    """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier)
-    -> positions"""
-    write_all_targets: Compiled
-    """(record, n, exact, trace_decay, T)"""
     play_matches: Compiled
     """(table, keys, results, depth, plies, T, other)"""
     play_alone: Compiled
     """(table, keys, depth, scores, values, ends, T)"""
     choose_actions: Compiled
     """(table, rows, depth, actions, T)"""
-    mask_actions: Compiled
-    """(table, rows, legal, T)"""
-    root_values: Compiled
-    """(table, rows, depth, values, T)"""
-    transform_rows: Compiled
-    """(rows, symmetries, actions, T)"""
-    start_games: Compiled
-    """(table, rows, streams, plies, T)"""
-    advance: Compiled
-    """(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T)"""
 
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    found = compiled_search(game, evaluator)
-    return _compiled(game.with_defaults, found, game.stages.index(evaluator.stage))
+    return _compiled(game.with_defaults, choosing(game, evaluator))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
-    leaf_value, both = found.leaf_value, searches(game, found)
-    best_action = make_best_action(game, *both)
-    record_game = make_record_game(game, best_action, leaf_value, leaf_stage)
+def _compiled(game: Game, by: Choosing) -> Kernels:
     return Kernels(
-        record_games=make_record_games(game, record_game, make_open_even(game, best_action)),
-        write_all_targets=make_write_all_targets(game),
-        play_matches=make_play_matches(game, best_action),
-        play_alone=make_play_alone(game, best_action, leaf_value),
-        choose_actions=make_choose_actions(game, best_action),
-        mask_actions=make_mask_actions(game),
-        root_values=make_root_values(game, *both),
-        transform_rows=make_transform_rows(game),
-        start_games=make_start_games(game),
-        advance=make_advance(game, leaf_stage),
+        play_matches=make_play_matches(game, by.best_action),
+        play_alone=make_play_alone(game, by.best_action, by.leaf_value),
+        choose_actions=make_choose_actions(game, by.best_action),
     )
 
 
@@ -171,3 +105,36 @@ def make_play_alone(game: Game, best_action: Compiled, leaf_value: Compiled) -> 
             ends[g] = n
 
     return play_alone
+
+
+def make_choose_actions(game: Game, best_action: Compiled) -> Compiled:
+    """Returns `choose_actions(table, rows, depth, actions, T)`.
+
+    It writes the action that a search chooses in each row, all of them decisions, to `actions` [n].
+    """
+
+    @bind(game.room)
+    def choose_actions(table, rows, depth, actions, T):
+        for i in range(rows.shape[0]):
+            put_row(rows, i, table.S, HERE)
+            best_action(table, table.buffers, depth, T)
+            actions[i] = table.chosen[0]
+
+    return choose_actions
+
+
+def make_transform_rows(game: Game) -> Compiled:
+    """Returns `transform_rows(rows, symmetries, actions, T)`, with `rows` [2 n, width], `symmetries` and `actions` [n].
+
+    It writes each row of the first half under its symmetry to the second half, and its action over itself.
+    """
+    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
+
+    @bind(game.room)
+    def transform_rows(rows, symmetries, actions, T):
+        n = symmetries.shape[0]
+        for i in range(n):
+            transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
+            actions[i] = transform_action(actions[i], symmetries[i], T)
+
+    return transform_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, va
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.search.compiled import CompiledSearch
+from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
 from leafwise.training.games.steps import AFTER, FREE, HERE, make_settle
 
@@ -87,11 +88,30 @@ def forget(table: Table) -> None:
         buffers.killers[:] = -1
 
 
-def searches(game: Game, found: CompiledSearch) -> tuple[Compiled, Compiled]:
-    """Returns what `make_best_action` needs of the compiled searches of a game: those with pruning in a game for two."""
+class Choosing(NamedTuple):
+    """What compiled games call of a game's search and leaf."""
+
+    best_action: Compiled
+    """As `make_best_action` returns it."""
+    search: Compiled
+    last_step: Compiled
+    """Both as `make_best_action` takes them: those with pruning in a game for two."""
+    leaf_value: Compiled
+    leaf_stage: int
+    """Place of the leaf's stage among the game's."""
+
+
+def choosing(game: Game, evaluator: Evaluator) -> Choosing:
+    """Returns the functions for a game and a kind of leaf (its weights are in `T`)."""
+    return _choosing(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
+
+
+@functools.cache
+def _choosing(game: Game, found: CompiledSearch, leaf_stage: int) -> Choosing:
+    search, last_step = found.plain, bind(game.room, inline=True)(never_at_once)
     if game.players == 2:
-        return found.pruning, found.last_step
-    return found.plain, bind(game.room, inline=True)(never_at_once)
+        search, last_step = found.pruning, found.last_step
+    return Choosing(make_best_action(game, search, last_step), search, last_step, found.leaf_value, leaf_stage)
 
 
 def never_at_once(S, B, row, top, lower, upper, T):

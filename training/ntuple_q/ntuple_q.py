@@ -4,7 +4,7 @@ A table says what a position is worth after an action (an afterstate, or where t
 an action's value is the mean of what may follow it, by the probabilities of the rules. A position learns the value of the best
 action at the decision that comes after it, whatever was played (Watkins, "Learning from delayed rewards", 1989): Q-learning
 over afterstates, with traces that end at random actions (Watkins's Q(lambda)). All is compiled; networks, files, evaluations
-and the potential that is learned are those of `leafwise.training.ntuple_td.ntuple_td`, which learns the value of what was played instead.
+and the potential that is learned are those of `leafwise.training.ntuple_td`, which learns the value of what was played instead.
 
 Szubert and Jaskowski, "Temporal difference learning of n-tuple networks for the game 2048" (CIG 2014), compare both in 2048.
 """

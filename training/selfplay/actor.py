@@ -17,7 +17,9 @@ from leafwise.models.files import model_path
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.execution.executor import Shared
-from leafwise.training.games.kernels import Table, forget, kernels, new_record, new_table
+from leafwise.training.games.playing import Table, forget, new_table
+from leafwise.training.games.recording import new_record
+from leafwise.training.selfplay.kernels import kernels
 
 LABELS_MB = 16.0
 """Table of the search that exact targets come from: one that stays in the processor's cache is the fastest."""

@@ -38,7 +38,7 @@ from leafwise.models.sparse_files import load_sparse
 from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games.kernels import GAMES, PLIES, WON_BY_FIRST
+from leafwise.training.games.playing import GAMES, PLIES, WON_BY_FIRST
 from leafwise.training.runs.folder import need_train_extra, origin, run_main
 from leafwise.training.runs.gating import named, prefixed
 from leafwise.training.runs.learner import ActorOptions

@@ -19,11 +19,14 @@ NINE_TUPLES = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
 LEARNING_RATE, TRACE_DECAY, RESTART = 0.25, 0.5, 100
 WARM_UP, MOVES_AT_ONCE = 500_000, 50_000
 """Moves of learning before the clock starts, and in one call: games of beginners are short and touch other weights."""
-POSITIONS_AT_ONCE, PLIES, EPSILON = 1_000, 12, 0.1
-"""Self-play: positions recorded in one call, most random actions at the beginning of a game, share of those later."""
+POSITIONS_AT_ONCE, PLIES, EVEN, EPSILON = 1_000, 12, 1.0, 0.1
+"""Self-play: positions recorded in one call, most random actions at the beginning of a game, which openings are even enough (all),
+share of random actions later."""
 MOVED = {
-    "td": ("leafwise.training.ntuple_td.kernels", "leafwise.training.td_kernels"),
-    "selfplay": ("leafwise.training.games.kernels", "leafwise.training.selfplay_kernels"),
+    "td": ("leafwise.training.ntuple_td.kernels", "leafwise.training.kernels.td"),
+    "selfplay": ("leafwise.training.selfplay.kernels", "leafwise.training.kernels.selfplay"),
+    "player": ("leafwise.training.games.playing", "leafwise.training.kernels.selfplay"),
+    "record": ("leafwise.training.games.recording", "leafwise.training.kernels.selfplay"),
     "solver": ("leafwise.envs.{room}.solver",),
     "programs": ("leafwise.envs.{room}.baselines.{inner}", "leafwise.envs.{room}.baselines"),
 }
@@ -31,10 +34,10 @@ MOVED = {
 
 
 def module(name, room="", inner=""):
-    """Returns a module that may have moved, and whether it is where it is now."""
+    """Returns a module that may have moved."""
     for place in MOVED[name]:
         try:
-            return importlib.import_module(place.format(room=room, inner=inner)), place == MOVED[name][0]
+            return importlib.import_module(place.format(room=room, inner=inner))
         except ModuleNotFoundError:
             continue
     raise ImportError(f"no module among {', '.join(MOVED[name])}")
@@ -134,7 +137,7 @@ class Works:
         return lambda: sum(search(state).leaves for state in found)
 
     def program_moves(self, program):
-        there, _ = module("programs", self.name, program)
+        there = module("programs", self.name, program)
         player, found = getattr(there, program.capitalize())(self.game), self.states()
 
         def work():
@@ -148,7 +151,7 @@ class Works:
         import numpy
 
         # Positions near the end of the game, 30 to 39 actions from its start
-        there, _ = module("solver", self.name)
+        there = module("solver", self.name)
         solver, rng = there.Solver(self.game, 64), random.Random(3)
         ends: list = []
         while len(ends) < 300:
@@ -180,7 +183,7 @@ class Works:
     def learned_moves(self, rest):
         from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 
-        there, _ = module("td")
+        there = module("td")
         network = NTupleNetwork.create(self.game, Shape(parse_tuples(NINE_TUPLES)))
         trainer, T = there.new_trainer(self.game, 1), self.game.tables(network.evaluator("td"))
         run = there.kernels(network).td_games
@@ -194,18 +197,17 @@ class Works:
         return lambda: play(MOVES_AT_ONCE)
 
     def recorded_positions(self, rest):
-        there, now = module("selfplay")
+        there, player, recording = module("selfplay"), module("player"), module("record")
         depth = int(rest.partition("depth=")[2])
         leaf = random_network(self.game).evaluator("newest")
-        table = there.new_table(self.game, depth, 1, leaf)
-        record = there.new_record(self.game, POSITIONS_AT_ONCE + 2_000)
+        table = player.new_table(self.game, depth, 1, leaf)
+        record = recording.new_record(self.game, POSITIONS_AT_ONCE + 2_000)
         run, T = there.kernels(self.game, leaf).record_games, self.game.tables(leaf)
-        more = (1.0,) if now else ()  # openings need not be even
 
         def work():
-            there.forget(table)
+            player.forget(table)
             table.R[0], table.R[1] = 1, 0
-            return int(run(table, record, POSITIONS_AT_ONCE, depth, PLIES, *more, EPSILON, 0.0, 0.7, False, 0.0, T, T))
+            return int(run(table, record, POSITIONS_AT_ONCE, depth, PLIES, EVEN, EPSILON, 0.0, 0.7, False, 0.0, T, T))
 
         return work
 

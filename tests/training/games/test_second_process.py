@@ -12,8 +12,12 @@ import leafwise
 from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.models.ntuple import NTupleNetwork, Shape
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.games import kernels as selfplay
+from leafwise.training.dqn import kernels as dqn
+from leafwise.training.games import kernels as games
+from leafwise.training.games.playing import new_table
+from leafwise.training.games.recording import new_record
 from leafwise.training.ntuple_td import kernels as td
+from leafwise.training.selfplay import kernels as selfplay
 from leafwise.training.starship import grid_kernels as grid
 
 pytestmark = pytest.mark.long
@@ -38,25 +42,26 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     drawn = {k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()}
     evaluator = blank.with_tensors(drawn).evaluator("x")
     run, T = selfplay.kernels(game, evaluator), game.tables(evaluator)
-    table, record = selfplay.new_table(game, 1, 3, evaluator, nodes=5), selfplay.new_record(game, 2000)
+    table, record = new_table(game, 1, 3, evaluator, nodes=5), new_record(game, 2000)
+    meet, many = games.kernels(game, evaluator), dqn.kernels(game, evaluator)
     n = run.record_games(table, record, 60, 1, 2, 1.0, 0.1, 0.3 * (game.players == 2), 0.7, False, 0.5, T, T)
     found, keys = [record.rows[:n], record.targets[:n]], np.arange(2, dtype=np.uint64)
     if game.players == 2:
         results = np.zeros((2, 2))
-        run.play_matches(table, keys, results, 1, 3, T, T)
+        meet.play_matches(table, keys, results, 1, 3, T, T)
         found += [results]
     else:
         scores, values, ends = np.zeros(2), np.zeros(2000), np.zeros(2, dtype=np.int64)
-        run.play_alone(table, keys, 1, scores, values, ends, T)
+        meet.play_alone(table, keys, 1, scores, values, ends, T)
         found += [scores, values, ends]
     rows, streams = game.rows(4), np.array([(k, 0) for k in range(4)], dtype=np.uint64)
-    run.start_games(table, rows, streams, 0, T)
+    many.start_games(table, rows, streams, 0, T)
     actions, rewards, signs = np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4)
     asked, after = game.rows(4), game.rows(4)
-    run.choose_actions(table, rows, 1, actions, T)
-    run.advance(table, rows, asked, after, streams, actions, rewards, signs, 0, 0.5, T)
+    many.choose_actions(table, rows, 1, actions, T)
+    many.advance(table, rows, asked, after, streams, actions, rewards, signs, 0, 0.5, T)
     both = np.concatenate([rows, rows])
-    run.transform_rows(both, np.arange(4) % game.symmetry_count, actions, T)
+    many.transform_rows(both, np.arange(4) % game.symmetry_count, actions, T)
     return [*found, both, asked, after, rewards, signs, actions, table.counts, table.R]
 
 

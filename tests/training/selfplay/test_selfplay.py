@@ -19,12 +19,14 @@ from leafwise.training.evaluation import matches
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
 from leafwise.training.execution.executor import Own
-from leafwise.training.games.kernels import kernels, new_record, new_table
-from leafwise.training.games.recording import EXPLORED, make_write_targets
+from leafwise.training.games import kernels as games
+from leafwise.training.games.playing import new_table
+from leafwise.training.games.recording import EXPLORED, make_write_targets, new_record
 from leafwise.training.networks.sparse import SparseModule, fit
 from leafwise.training.runs.seeds import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.actor import Recorder, guide_of
+from leafwise.training.selfplay.kernels import kernels
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -167,7 +169,7 @@ def test_the_replay_of_another_variant_is_refused(run, tmp_path) -> None:
 
 def test_swapping_the_players_of_a_match_negates_it() -> None:
     one, other = (GAME.tables(random_network(seed).evaluator("x")) for seed in (1, 2))
-    play = kernels(GAME, random_network(1).evaluator("x")).play_matches
+    play = games.kernels(GAME, random_network(1).evaluator("x")).play_matches
     keys = np.arange(40, dtype=np.uint64)
     first, second = np.zeros((40, 2)), np.zeros((40, 2))
     play(new_table(GAME, 1, 0), keys, first, 1, 4, one, other)

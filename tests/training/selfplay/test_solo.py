@@ -15,14 +15,16 @@ from leafwise.models.files import load_tensors, model_path, save_network, save_t
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training import publish
 from leafwise.training.dqn import dqn
+from leafwise.training.dqn.kernels import kernels as q_kernels
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
-from leafwise.training.games.kernels import kernels, new_record, new_table
-from leafwise.training.games.recording import AFTERSTATE, CHOSEN
+from leafwise.training.games.playing import new_table
+from leafwise.training.games.recording import AFTERSTATE, CHOSEN, new_record
 from leafwise.training.games.solo import play_solo
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 from leafwise.training.selfplay import selfplay
+from leafwise.training.selfplay.kernels import kernels
 
 GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
@@ -268,7 +270,7 @@ def test_q_learning_of_states_of_chance_ends_alike_where_it_was_cut(tmp_path) ->
 
 def test_steps_of_q_learning_tell_what_a_leaf_is_asked_and_credit_of_lost_games() -> None:
     evaluator = SparseNetwork.create(GAME, (4, 4)).evaluator("x")
-    run, T, table = kernels(GAME, evaluator), GAME.tables(evaluator), new_table(GAME, 1, 0, evaluator)
+    run, T, table = q_kernels(GAME, evaluator), GAME.tables(evaluator), new_table(GAME, 1, 0, evaluator)
     rows, streams = GAME.rows(8), np.array([(k, 0) for k in range(8)], dtype=np.uint64)
     run.start_games(table, rows, streams, 0, T)
     rng, passed, lost = np.random.default_rng(1), 0, 0

@@ -27,7 +27,7 @@ from leafwise.experiments.study import PlacedStudy, Results, command, results_of
 from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.options import flag_of
-from leafwise.training.runs.recipes import class_of, recipe
+from leafwise.training.runs.recipes import method_of, recipe
 
 SEED = 2_000_000
 """First seed of the final games."""
@@ -147,7 +147,8 @@ def length(config: Config, name: str, word: str) -> float:
     plan, way = PLANS[name], PLANS[name].ways[word]
     if minutes := config.minutes_of(way):
         return minutes
-    steps: float = recipe(name, word, plan.variant).get("total_steps", class_of(name, word).total_steps)  # type: ignore[attr-defined]
+    usual: Any = method_of(name, word).options
+    steps: float = recipe(name, word, plan.variant).get("total_steps", usual.total_steps)
     return steps / way.steps
 
 

@@ -24,7 +24,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import Deferred, as_command
 from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import write_atomically
-from leafwise.training.runs.folder import commit, hardware, need_train_extra, training_command
+from leafwise.training.runs.folder import command_of, commit, hardware, need_train_extra
 from leafwise.training.runs.lock import FolderLock
 from leafwise.training.runs.loop import find_variant
 
@@ -121,7 +121,7 @@ def train(config: Config) -> Path:
         model.learn(10**12, callback=Clock(), reset_num_timesteps=False)
         save()
     if told["seconds"] >= 60 * config.minutes:
-        about = {"command": training_command(PROGRAM, config), "commit": commit(), "hardware": hardware()}
+        about = {"command": command_of(["python", "-m", PROGRAM], config), "commit": commit(), "hardware": hardware()}
         write_atomically(path / "results.json", json.dumps({**told, **about}).encode())
     lock.release()
     return path

@@ -57,8 +57,8 @@ PLANS: dict[str, Plan] = {
         "",
         "openness",
         {
-            "td": Way(35e6, {"tuples": MIXED, "interval": 2_000_000}),
-            "dqn": Way(35e6, {"interval": 2_000_000}),
+            "ntuple-td": Way(35e6, {"tuples": MIXED, "interval": 2_000_000}),
+            "ntuple-q": Way(35e6, {"interval": 2_000_000}),
             "ppo": Way(1.6e6, policy=LIKELIEST),
             **SB3,
         },
@@ -69,7 +69,7 @@ PLANS: dict[str, Plan] = {
         "board=7x6,k=4",
         "lines",
         {
-            "td": Way(40, {"positions": 40_000, "plies": 16}),
+            "value-td": Way(40, {"positions": 40_000, "plies": 16}),
             "selfplay": Way(40, {"positions": 40_000, "buffer_size": 800_000, "batch_size": 4096, "depth": 2, "plies": 16}),
             "alphazero": Way(7.5, policy=LIKELIEST),
             "dqn": Way(1.9e6),
@@ -85,7 +85,7 @@ PLANS: dict[str, Plan] = {
         "",
         "safe_edges",
         {
-            "td": Way(270, {"positions": 20_000, "plies": 10}),
+            "value-td": Way(270, {"positions": 20_000, "plies": 10}),
             "selfplay": Way(280, {"positions": 20_000, "plies": 10}),
             "alphazero": Way(25, {"plies": 6, "hidden": [128, 32]}, policy=LIKELIEST),
             "dqn": Way(3e6),
@@ -101,7 +101,7 @@ PLANS: dict[str, Plan] = {
         "",
         "reach_open",
         {
-            "td": Way(35, {"candidates": "near+traps", "rare": 0.25}),
+            "value-td": Way(35, {"candidates": "near+traps", "rare": 0.25}),
             "selfplay": Way(35, {"candidates": "near+traps", "rare": 0.25}),
             "dqn": Way(8e5),
             "ppo": Way(1e6, policy=LIKELIEST),
@@ -117,7 +117,7 @@ PLANS: dict[str, Plan] = {
         "level=1",
         "pirates",
         {
-            "td": Way(4, {"eased": 10, "credited": 30}),
+            "value-td": Way(4, {"eased": 10, "credited": 30}),
             "selfplay": Way(4.2, {"eased": 10, "credited": 30}),
             "dqn": Way(3.7e5),
             "ppo": Way(1.3e5, policy=LIKELIEST),
@@ -132,7 +132,7 @@ PLANS: dict[str, Plan] = {
         "preset=scout",
         "hopeful",
         {
-            "values": Way(900, leaf="build:{run},depth={depth}"),
+            "ship-values": Way(900, leaf="build:{run},depth={depth}"),
             "ppo": Way(2.2e4, leaf="", policy="policy:{run}"),
             **{name: replace(way, leaf="") for name, way in SB3.items()},
         },

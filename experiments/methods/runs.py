@@ -20,7 +20,6 @@ from leafwise.experiments.methods.plans import Plan, Way
 from leafwise.experiments.study import finished, logged
 from leafwise.models.files import write_atomically
 from leafwise.training.runs.options import config_file, flag_of
-from leafwise.training.runs.recipes import modules, with_recipe
 
 SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_rew_mean")
 """Tags of learning curves, the first that a run logged counts."""
@@ -68,7 +67,7 @@ def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: fl
         words += ["--total-steps", str(max(1, round(way.steps * minutes)))]
     for option, value in way.options.items() if minutes else ():
         words += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
-    return [modules(game)[name], *with_recipe(game, name, words)]
+    return ["leafwise", "train", game, "--method", name, *words[2:]]
 
 
 def trained(words: Sequence[str], path: Path) -> dict[str, Any]:

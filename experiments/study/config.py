@@ -12,7 +12,7 @@ from leafwise.envs.core.commandline import parse, quiet_when_unread
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, as_command
 from leafwise.training.execution.places import executor_for
-from leafwise.training.runs.folder import training_command
+from leafwise.training.runs.folder import command_of
 
 EXPERIMENTS = Path(__file__).resolve().parents[1]
 CHECKOUT = EXPERIMENTS if (EXPERIMENTS.parent / "pyproject.toml").exists() else None
@@ -48,7 +48,7 @@ class Study:
         """The command that repeats the study: all options but the folders, and where it is worked on."""
         where = {field.name: field.default for field in fields(self) if field.name in PLACES}
         plain: dict[str, Any] = {"out": None, "data": None, **where}
-        return training_command(self.program().split()[-1], replace(self, **plain))
+        return command_of(self.program().split(), replace(self, **plain))
 
     @property
     def home(self) -> Path | None:

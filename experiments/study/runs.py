@@ -11,7 +11,7 @@ from typing import Any
 from leafwise.envs.core.errors import UserError
 from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.options import config_file
-from leafwise.training.runs.recipes import METHODS
+from leafwise.training.runs.recipes import method_of
 
 
 def finished(path: Path) -> Path:
@@ -24,7 +24,7 @@ def finished(path: Path) -> Path:
 def trained(path: Path, method: str, options: Mapping[str, Any]) -> Path:
     """Returns the folder of a finished run, trained now, or gone on with, if it is not."""
     if not (path / "results.json").exists():
-        module = importlib.import_module(METHODS[method])
+        module = importlib.import_module(method_of(options["game"], method).module)
         config = module.Config(run=str(path), **options)
         module.train(replace(config, resume=config_file(path) is not None))
     return finished(path)

@@ -91,7 +91,7 @@ def played(model: str, depth: int, games: int) -> dict[str, Any]:
 def trained_arm(config: Config, name: str, seed: int) -> Path:
     """Returns the folder of an arm's finished run, which is evaluated at its end only: so the last network is kept."""
     folder = Path(config.runs) / f"{name.replace(' ', '-').replace(',', '')}-{seed}"
-    return trained(folder, "td", {
+    return trained(folder, "ntuple-td", {
         "game": "threes", "init_from": config.start, "total_steps": config.moves, "seed": seed, "tuples": MIXED,
         "learning_rate": 0.1, "final_learning_rate": 0.006, "hold": 0.5, "evaluate_games": 100,
         "interval": max(1, config.moves // 20), "evaluate_every": 10**6, "checkpoint_seconds": 600.0, **ARMS[name],

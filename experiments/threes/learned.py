@@ -210,7 +210,7 @@ class Parts:
         """Returns the folder of a finished run of `td`."""
         options = {"tuples": self.config.tuples, "interval": max(1, moves // 20), **options}
         path = Path(self.config.runs) / name.replace(" ", "-")
-        return trained(path, "td", {"game": "threes", "total_steps": moves, **options})
+        return trained(path, "ntuple-td", {"game": "threes", "total_steps": moves, **options})
 
     def judge(self, part: str, name: str, depth: int, games: int, train: Callable[[], Path]) -> None:
         """Finds what a run's model makes of a search of some depth, and what the run cost."""

@@ -17,7 +17,7 @@ SOURCES = {
     "alphazero": ("alphazero/alphazero.py", *GATED),
     "dqn": ("dqn/dqn.py", "ntuple_q/ntuple_q.py", "ntuple_td/ntuple_td.py", *GATED),
     "ppo": ("ppo/ppo.py", "networks/sb3.py", *GATED),
-    "values": ("starship/values.py", "starship/samples.py"),
+    "values": ("starship/ship_values.py", "starship/samples.py"),
 }
 TAG = re.compile(r"[\"'`]((?:rollout|train|time|eval)/[a-z_]+)")
 

@@ -36,7 +36,7 @@ from leafwise.training.alphazero.actor import Games, Pairs, Recorder
 from leafwise.training.alphazero.kernels import GAMES, PLIES, WON_BY_FIRST, How
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.runs.folder import need_train_extra, origin, run_main
+from leafwise.training.runs.folder import need_train_extra, origin
 from leafwise.training.runs.gating import named, prefixed
 from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
@@ -243,12 +243,3 @@ def train(config: Config) -> Path:
     """Trains a network with a value and a policy and returns its run folder; raises ValueError for options that do not fit."""
     need_train_extra()
     return run_learner(AlphaZero(config), f"alphazero {config.game}")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line."""
-    return run_main("alphazero", lambda game: Config, train, arguments)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -8,8 +8,6 @@ a share of random actions of its own for every game (Horgan et al., "Distributed
 states instead of actions, whose successors the rules enumerate (afterstates: Sutton and Barto, 2018, section 6.8); targets that a
 search finds (Veness et al., "Bootstrapping from game tree search", 2009). Differences: docs/methods/dqn.md.
 
-In games with cells the values are sums of n-tuple tables: `leafwise.training.ntuple_q.ntuple_q`.
-
 What is logged stands in docs/methods/dqn.md.
 """
 
@@ -25,16 +23,13 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
-from leafwise.envs.registry import game as find_game
-from leafwise.envs.registry import games
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.dqn.player import GROUP, Decisions, How, Player, Playing, Steps
 from leafwise.training.dqn.replay import Order, Replay
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.playing import GAMES, PLIES
-from leafwise.training.ntuple_q import ntuple_q as ntuples
-from leafwise.training.runs.folder import need_train_extra, run_main
+from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.options import accepts
@@ -46,7 +41,7 @@ from leafwise.training.runs.options import accepts
 )  # fmt: skip
 @dataclass(frozen=True)
 class Config(ActorOptions):
-    """Options of `leafwise train GAME --method dqn` in games without cells; --game GAME --help tells those of others."""
+    """Options of `leafwise train GAME --method dqn`."""
 
     total_steps: Annotated[int, Range(1, 1e13)] = 2_000_000
     """Length of the run, in decisions played."""
@@ -333,23 +328,7 @@ def mean(values: list[float]) -> float:
     return float(np.mean(numbers)) if numbers else float("nan")
 
 
-def train(config: Config | ntuples.Config) -> Path:
+def train(config: Config) -> Path:
     """Trains action values by self-play and returns the run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    learner = QLearner(config) if isinstance(config, Config) else ntuples.NTupleQ(config)
-    return run_learner(learner, f"dqn {config.game}")
-
-
-def class_of(name: str) -> type:
-    """Returns the class of a game's options: with cells n-tuples learn, else networks."""
-    found = find_game(name) if name in games() else None
-    return Config if found is None or "ntuple" not in found.features else ntuples.Config
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line."""
-    return run_main("dqn", class_of, train, arguments)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return run_learner(QLearner(config), f"dqn {config.game}")

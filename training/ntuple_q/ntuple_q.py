@@ -12,6 +12,7 @@ Szubert and Jaskowski, "Temporal difference learning of n-tuple networks for the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,11 +23,13 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.training.ntuple_q.kernels import q_games
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import LONGEST
+from leafwise.training.runs.folder import need_train_extra
+from leafwise.training.runs.loop import run_learner
 
 
 @dataclass(frozen=True)
 class Config(td.Config):
-    """Options of `leafwise train GAME --method dqn` in games with cells; --game GAME --help tells those of others."""
+    """Options of `leafwise train GAME --method ntuple-q`."""
 
     target_depth: Annotated[int, Range(1, 3)] = 1
     """Depth of the search that plays and gives the targets; 1: the mean over all outcomes of chance of the best value."""
@@ -41,12 +44,12 @@ class Config(td.Config):
 class NTupleQ(td.NTupleTd):
     """One run with n-tuples: network, games, files."""
 
-    method = "dqn"
+    method = "ntuple-q"
     config: Config
 
     def __init__(self, config: Config) -> None:
         if config.actors > 1:
-            raise UserError(f"dqn: expected --actors 1, got {config.actors}")
+            raise UserError(f"ntuple-q: expected --actors 1, got {config.actors}")
         self.explored = np.zeros(LONGEST + 1, dtype=np.bool_)
         self.values = np.zeros(2)
         super().__init__(config)
@@ -88,3 +91,9 @@ class NTupleQ(td.NTupleTd):
     def step(self) -> dict[str, float]:
         """Learns for one interval, and now and then evaluates; returns what is logged."""
         return super().step() | {"time/seconds": self.seconds}
+
+
+def train(config: Config) -> Path:
+    """Trains n-tuple tables by Q-learning and returns the run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    return run_learner(NTupleQ(config), f"ntuple-q {config.game}")

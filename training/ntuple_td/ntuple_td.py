@@ -16,12 +16,6 @@ Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` 
 `train/rate`, `time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with
 seeds from 900,000). Kept is the best network of these evaluations until the run ends; then the last one, which the falling
 rate has made better than few games can tell, unless the other beats it by three standard errors on ten times the games.
-
-In a game without cells a network with a sparse first layer learns instead what it says itself of the positions that
-follow in its own games (Tesauro, "Temporal difference learning and TD-Gammon", 1995): the lambda-return of its own values
-of the next positions and of the outcome; where an action was drawn at random, the value of the best one stands in for
-what follows. Games, buffer, evaluation, files and what is logged are those of `selfplay`, which learns the values of
-searches instead.
 """
 
 from __future__ import annotations
@@ -41,8 +35,6 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.ranges import Range, Share, check_fields
-from leafwise.envs.registry import game as find_game
-from leafwise.envs.registry import games
 from leafwise.models.files import model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.ntuple_files import load_ntuples
@@ -54,11 +46,10 @@ from leafwise.training.ntuple_td.games import play_games
 from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, Trainer, kernels, new_trainer
 from leafwise.training.ntuple_td.lookups import looked_up
 from leafwise.training.ntuple_td.trajectories import FRESH_GAMES, GAMES, MOVES
-from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin, run_main
+from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin
 from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
 from leafwise.training.runs.options import RunOptions, accepts, flag_of
 from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
-from leafwise.training.selfplay import selfplay
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""
@@ -70,7 +61,7 @@ AT_ONCE = 1 << 20
 )  # fmt: skip
 @dataclass(frozen=True)
 class Config(RunOptions):
-    """Options of `leafwise train GAME --method td` in games with cells; --game GAME --help tells those of others."""
+    """Options of `leafwise train GAME --method ntuple-td`."""
 
     total_steps: Annotated[int, Range(1, 1e13)] = 40_000_000
     """Length of the run, in moves."""
@@ -121,15 +112,6 @@ class Config(RunOptions):
     """Log entries between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 100000)] = 200
     """Games per evaluation."""
-
-
-@accepts()
-@dataclass(frozen=True)
-class NetworkConfig(selfplay.Config):
-    """Options of `leafwise train GAME --method td` in games without cells."""
-
-    td_lambda: Share = 0.9
-    """Lambda: 0 learns the network's value of the next position, 1 the outcome alone."""
 
 
 def check(config: Config) -> None:
@@ -202,12 +184,12 @@ def rate_at(config: Config, moves: int) -> float:
 class NTupleTd(Learner):
     """One run with n-tuples: network, games, files."""
 
-    method, unit = "td", "moves"
+    method, unit = "ntuple-td", "moves"
     breaks_whole = True
 
     def __init__(self, config: Config) -> None:
         check(config)
-        self.config, self.program = config, __name__
+        self.config = config
         self.game: Game = find_variant(config.game, config.variant)
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
         self.kept = self.network
@@ -374,30 +356,7 @@ class NTupleTd(Learner):
         return super().results() | own
 
 
-class NetworkTd(selfplay.SelfPlay):
-    """One run with a sparse network, which learns what it says itself instead of what a search says."""
-
-    method = "td"
-    own = True
-
-
-def train(config: Config | NetworkConfig) -> Path:
-    """Trains a network by TD(lambda) and returns its run folder; raises ValueError for options that do not fit."""
+def train(config: Config) -> Path:
+    """Trains n-tuple tables by TD(lambda) and returns the run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    learner = NetworkTd(config) if isinstance(config, NetworkConfig) else NTupleTd(config)
-    return run_learner(learner, f"td {config.game}")
-
-
-def class_of(name: str) -> type:
-    """Returns the class of a game's options: with cells n-tuples learn, else sparse networks."""
-    found = find_game(name) if name in games() else None
-    return NetworkConfig if found is not None and "ntuple" not in found.features else Config
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line."""
-    return run_main("td", class_of, train, arguments)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return run_learner(NTupleTd(config), f"ntuple-td {config.game}")

@@ -23,7 +23,7 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.runs.folder import need_train_extra, run_main
+from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.learner import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.options import accepts
@@ -152,12 +152,3 @@ def train(config: Config) -> Path:
     """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
     need_train_extra()
     return run_learner(MaskedPpo(config), f"ppo {config.game}")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line."""
-    return run_main("ppo", lambda game: Config, train, arguments)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -33,7 +33,7 @@ from leafwise.models.files import (
 from leafwise.models.units import UNITS
 from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.publish.card import card
-from leafwise.training.runs.folder import commit, hardware, training_command
+from leafwise.training.runs.folder import command_of, commit, hardware
 from leafwise.training.runs.options import accepts, flag_of, todays_words
 from leafwise.training.runs.recipes import PUBLISH, recipes
 from leafwise.training.runs.seeds import FINAL_SEED
@@ -116,7 +116,7 @@ def publish(config: Config) -> Path:
     network, more = kind.prepare(kind.load(source, game), source, told, config)
     kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")} | {"start": told.get("start", {})}
     kept |= {"hardware": hardware(), "selected": told["score"], "score": []}
-    kept |= {"publication": training_command(MODULE, config), "published_at": commit(), **more}
+    kept |= {"publication": command_of(["python", "-m", MODULE], config), "published_at": commit(), **more}
     target = Path(config.out) / f"{config.name or shipped_name(game)}.safetensors"
     draft = target.with_name(f".{target.name}.draft")
     try:

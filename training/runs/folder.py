@@ -15,19 +15,16 @@ import os
 import platform
 import shlex
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from leafwise.envs.core.commandline import cannot_use, quiet_when_unread, with_home
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.interrupts import INTERRUPTED, as_command
-from leafwise.envs.registry import source_of, take_modules
+from leafwise.envs.registry import source_of
 from leafwise.models.files import load_tensors, model_path, write_atomically
 from leafwise.training.runs.checkpoints import Checkpoints
 from leafwise.training.runs.lock import FolderLock
@@ -37,7 +34,6 @@ from leafwise.training.runs.options import (
     config_file,
     described,
     flag_of,
-    parse_options,
     read_options,
     to_toml,
 )
@@ -46,14 +42,19 @@ CHECKPOINT_SHARE = 0.1
 """Checkpoints may take this share of the time; where they take longer, they come more seldom."""
 
 
-def training_command(module: str, config: Any) -> str:
-    """Returns the command that repeats a run: the fields of a dataclass that differ from their defaults."""
-    words = ["python", "-m", module]
-    if hasattr(config, "game") and (source := source_of(config.game)):
-        words += ["--module", source]
+def training_command(method: str, config: Any) -> str:
+    """Returns the command that repeats a run of a method, whatever the game's recipe says by then."""
+    source = source_of(config.game)
+    words = ["leafwise", "train", config.game, "--method", method, "--no-recipe"]
+    return command_of([*words, *(["--module", source] if source else [])], config, left_out=("game", *NOT_OPTIONS))
+
+
+def command_of(words: Sequence[str], config: Any, left_out: Sequence[str] = NOT_OPTIONS) -> str:
+    """Returns a command line that begins with these words: the fields of a dataclass that differ from their defaults."""
+    words = [*words]
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        if value != field.default and field.name not in NOT_OPTIONS:
+        if value != field.default and field.name not in left_out:
             flag = flag_of(field.name)
             if isinstance(value, bool):
                 words.append(flag if value else flag.replace("--", "--no-", 1))
@@ -166,41 +167,3 @@ class RunFolder:
     def save_results(self, results: Mapping[str, Any]) -> None:
         """Writes results.json."""
         write_atomically(self.results, json.dumps(dict(results), indent=2).encode())
-
-
-def run_main(
-    method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], arguments: list[str] | None
-) -> int:
-    """Parses a method's command line, trains, and says where the run is; wrong input is one line and status 2.
-
-    Ctrl-C before the first step, or after the last, is one line and status 130.
-
-    `class_of` says which class the options of a game, by name, are of.
-    """
-
-    def run(words: list[str]) -> int:
-        with quiet_when_unread():
-            return _trained(method, class_of, train, with_home(words))
-
-    return as_command(run, arguments)
-
-
-def _trained(method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], words: list[str]) -> int:
-    """Trains as the words of a command line say; returns the exit status, or raises UserError."""
-    file = None
-    try:
-        config, file = parse_options(class_of, take_modules(words), f"leafwise train --method {method}")
-        path = train(config)
-    except UserError as problem:
-        where = f" (with the options in {str(file)!r})" if file is not None else ""
-        raise UserError(f"{problem}{where}") from None
-    except BrokenPipeError:
-        raise
-    except OSError as problem:  # whatever it tells of: a run writes many files
-        what = cannot_use(problem, "the run folder")
-        raise UserError(f"{what}; a run that had begun stands as it was saved last, go on with --resume") from None
-    except KeyboardInterrupt:
-        print("interrupted; a run that had begun goes on with --resume", file=sys.stderr)
-        return INTERRUPTED
-    print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
-    return 0

@@ -58,8 +58,6 @@ class GatedLearner(Learner):
     A method says how to `advance`, what its `state` is and how to `restore` it, and calls `begin` when it is ready.
     """
 
-    method: str
-    """Its module in `leafwise.training`, and its name."""
     game: Game
     newest: SparseNetwork
     gate: Gate
@@ -72,7 +70,7 @@ class GatedLearner(Learner):
         self.executor: Executor[Call, Any] = Here(call)
         self.owners: dict[int, Any] = {}
         one_thread()
-        self.config, self.program = config, type(self).__module__
+        self.config = config
         self.game = find_variant(config.game, config.variant)
 
     def open_folder(self) -> None:

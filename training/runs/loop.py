@@ -46,8 +46,8 @@ def run_path(config: Any, method: str) -> Path:
 class Learner(ABC):
     """A run that goes on step by step."""
 
-    program: str
-    """The module whose command line makes such runs."""
+    method: str
+    """Its name, as `leafwise train GAME --method` takes it."""
     unit: str
     """What steps count."""
     config: Any
@@ -90,7 +90,7 @@ class Learner(ABC):
     def checkpoint(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns all that a checkpoint holds."""
         tensors, metadata = self.state()
-        return tensors, {**metadata, "program": self.program, "seconds": self.seconds}
+        return tensors, {**metadata, "method": self.method, "seconds": self.seconds}
 
     def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes all that a checkpoint holds."""
@@ -126,7 +126,6 @@ class Learner(ABC):
         saved = self.folder.checkpoints.load() if self.config.resume else None
         if saved is None:
             return False
-        saved[1].setdefault("program", self.program)  # older runs do not say
         try:
             check_form(saved, self.checkpoint())
             self.take(*saved)
@@ -143,7 +142,7 @@ class Learner(ABC):
         told = {
             "steps": self.done,
             "seconds": round(self.seconds, 1),
-            "command": training_command(self.program, self.config),
+            "command": training_command(self.method, self.config),
         }
         return {**told, "commit": commit(), "score": self.score, "start": dict(self.start)}
 

@@ -226,17 +226,16 @@ def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
             )
 
 
-def parse_options(class_of: Callable[[str], type], words: Sequence[str], prog: str) -> tuple[Any, Path | None]:
+def parse_options(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, Path | None]:
     """Returns a method's options, and the file that some are from.
 
-    `class_of` says which class a game's options are of. What the command line gives wins over the file. Raises ValueError
-    for a file that does not fit, or that names what runs code, and ends as `parse` does for wrong words.
+    What the command line gives wins over the file. Raises ValueError for a file that does not fit, or that names what runs code,
+    and ends as `parse` does for wrong words.
     """
     import tyro
 
     path, words = file_of(words), take_option(words, "--config")[1]
     game = take_option(words, "--game")[0] or (str(read_table(path).get("game", "")) if path else "")
-    config_class = class_of(game)
     variant, words = take_option(words, "--variant")
     if variant is not None:
         words = [*words, "--variant", variant_with_files_read(find_game(game), variant) if game in games() else variant]

@@ -1,12 +1,12 @@
 """What a game's room says of learning it, in its `recipes.toml`: options that were seen to work, and methods of its own.
 
-    method = "values"              # the method unless another is named
+    method = "ship-values"         # the method unless another is named
     easier = "start_life=31"       # what makes a variant that is asked for an easier one, for `easy`
     [modules]                      # methods of the game's own, and its `publish`: modules like training/dqn/dqn.py
-    values = "leafwise.training.starship.values"
+    ship-values = "leafwise.training.starship.ship_values"
     [selfplay]                     # options of a method, by their names in a run's config.toml
     exploration = 0.01
-    [td]
+    [value-td]
     as = "selfplay"                # the same as another's
     [units]                        # how what a model's values mean to people is fitted (training.publish.units), their name
     name = "expected quality"
@@ -18,25 +18,63 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.options import code_in, file_of, flag_of, old_names, read_table, take_option, todays_words
+from leafwise.training.runs.options import code_in, file_of, flag_of, read_table, take_option
 
-METHODS = {
-    "td": "leafwise.training.ntuple_td.ntuple_td",
-    "selfplay": "leafwise.training.selfplay.selfplay",
-    "alphazero": "leafwise.training.alphazero.alphazero",
-    "dqn": "leafwise.training.dqn.dqn",
-    "ppo": "leafwise.training.ppo.ppo",
-}
-"""Methods for all games, and their modules."""
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+
+
+class Method(NamedTuple):
+    """A way to learn, in a module with `Config`, its options, and `train`, whose docstring begins with a line on it."""
+
+    name: str
+    module: str
+    fits: Callable[[Game], bool]
+    """Whether it learns a game."""
+
+    @property
+    def options(self) -> type:
+        """The class of its options."""
+        found: type = importlib.import_module(self.module).Config
+        return found
+
+    @property
+    def line(self) -> str:
+        """What it is, in a line."""
+        return (importlib.import_module(self.module).__doc__ or "").partition("\n")[0]
+
+
+def has_cells(game: Game) -> bool:
+    """Whether n-tuples of cells can be looked up."""
+    return "ntuple" in game.features
+
+
+def has_outcomes(game: Game) -> bool:
+    """Whether a game is for two, or won or lost: then a value is a chance, or a mean of outcomes."""
+    return game.players == 2 or game.return_range == (0.0, 1.0)
+
+
+METHODS = (
+    Method("ntuple-td", "leafwise.training.ntuple_td.ntuple_td", has_cells),
+    Method("value-td", "leafwise.training.value_td.value_td", has_outcomes),
+    Method("selfplay", "leafwise.training.selfplay.selfplay", has_outcomes),
+    Method("alphazero", "leafwise.training.alphazero.alphazero", lambda game: game.players == 2),
+    Method("dqn", "leafwise.training.dqn.dqn", lambda game: True),
+    Method("ppo", "leafwise.training.ppo.ppo", lambda game: True),
+    Method("ntuple-q", "leafwise.training.ntuple_q.ntuple_q", has_cells),
+)
+"""Methods for all games; the first that fits a game is the one to begin with, where its recipe names no other."""
+RENAMED = {"td": ("ntuple-td", "value-td"), "values": ("ship-values",)}
+"""Names that methods had, and what they are now: the first that fits the game."""
 PUBLISH = "publish"
 
 
@@ -47,25 +85,31 @@ def recipes(name: str) -> dict[str, Any]:
     return read_table(file) if file.exists() else {}
 
 
-def modules(name: str) -> dict[str, str]:
-    """Returns the methods of a game, with the module of each: its own where there is one."""
-    own = {method: module for method, module in recipes(name).get("modules", {}).items() if method != PUBLISH}
-    return METHODS | own
+def methods(name: str) -> dict[str, Method]:
+    """Returns the methods that fit a game, its own among them, the one to begin with first."""
+    game, said = find_game(name), recipes(name)
+    found = {method.name: method for method in METHODS if method.fits(game)}
+    for own, module in said.get("modules", {}).items():
+        if own != PUBLISH:
+            found[own] = Method(own, module, lambda game: True)
+    first = said.get("method", next(iter(found)))
+    return {first: found[first], **found}
 
 
-def default_method(name: str) -> str:
-    """Returns the method that learns a game unless another is named: its recipe's, else `td` where that fits, else `dqn`."""
-    game = find_game(name)
-    fits = "ntuple" in game.features or game.players == 2 or game.return_range == (0.0, 1.0)
-    method: str = recipes(name).get("method", "td" if fits else "dqn")
-    return method
+def method_of(name: str, method: str = "") -> Method:
+    """Returns a method of a game, without a name the one to begin with.
 
-
-def class_of(name: str, method: str) -> type:
-    """Returns the class of the options with which a method learns a game."""
-    module = importlib.import_module(modules(name)[method])
-    found: type = module.class_of(name) if hasattr(module, "class_of") else module.Config
-    return found
+    Raises ValueError for one that there is not, that does not fit the game, or that has another name now.
+    """
+    found = methods(name)
+    if not method:
+        return next(iter(found.values()))
+    if method not in found:
+        for now in RENAMED.get(method, ()):
+            if now in found:
+                raise UserError(f"{method}: in {find_game(name).title} now {now}")
+        raise UserError(f"expected a method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
+    return found[method]
 
 
 def recipe(name: str, method: str, variant: str | None) -> Mapping[str, Any]:
@@ -82,15 +126,14 @@ def recipe(name: str, method: str, variant: str | None) -> Mapping[str, Any]:
 
 
 def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
-    """Returns a command line, in today's names, with the options that a game's recipe adds: those that were not given.
+    """Returns a command line with the options that a game's recipe adds: those that were not given.
 
     Raises ValueError for a recipe that names what runs code.
     """
-    config_class = class_of(name, method)
-    added = todays_words(config_class, words)
+    added = list(words)
     given = {word.partition("=")[0] for word in added}
     if file := file_of(added):
-        given |= {flag_of(old_names(config_class).get(option, option)) for option in read_table(file)}
+        given |= {flag_of(option) for option in read_table(file)}
     for option, value in missing(name, method, take_option(added, "--variant")[0], given):
         if isinstance(value, bool):
             added.append(flag_of(option) if value else flag_of(option).replace("--", "--no-", 1))
@@ -116,20 +159,15 @@ def train(name: str, method: str, options: Mapping[str, Any]) -> Path:
 
     Raises ValueError for a method or an option that does not exist.
     """
-    found, method = modules(name), method or default_method(name)
-    if method not in found:
-        raise UserError(f"expected a method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
-    config_class = class_of(name, method)
-    types, todays = get_type_hints(config_class), old_names(config_class)
-    known = [field.name for field in dataclasses.fields(config_class) if field.name != "game"]
-    chosen = {todays.get(option, option): value for option, value in options.items()}
+    found = method_of(name, method)
+    types, chosen = get_type_hints(found.options), dict(options)
+    known = [field.name for field in dataclasses.fields(found.options) if field.name != "game"]
     for option in chosen:
         if option not in known:
             raise UserError(
-                f"expected an option of {method} ({', '.join(known)}), got {option!r}{perhaps(option, known)}"
+                f"expected an option of {found.name} ({', '.join(known)}), got {option!r}{perhaps(option, known)}"
             )
-    for option, value in missing(name, method, chosen.get("variant"), {flag_of(option) for option in chosen}):
-        option = todays.get(option, option)
+    for option, value in missing(name, found.name, chosen.get("variant"), {flag_of(option) for option in chosen}):
         chosen[option] = msgspec.convert(value, types[option])
-    folder: Path = importlib.import_module(found[method]).train(config_class(game=name, **chosen))
+    folder: Path = importlib.import_module(found.module).train(found.options(game=name, **chosen))
     return folder

@@ -39,7 +39,7 @@ from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.playing import GAMES, PLIES, WON_BY_FIRST
-from leafwise.training.runs.folder import need_train_extra, origin, run_main
+from leafwise.training.runs.folder import need_train_extra, origin
 from leafwise.training.runs.gating import named, prefixed
 from leafwise.training.runs.learner import ActorOptions
 from leafwise.training.runs.loop import find_variant, run_learner
@@ -381,12 +381,3 @@ def train(config: Config) -> Path:
     """Trains a sparse network by self-play and returns its run folder; raises ValueError for options that do not fit."""
     need_train_extra()
     return run_learner(SelfPlay(config), f"selfplay {config.game}")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line."""
-    return run_main("selfplay", lambda game: Config, train, arguments)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

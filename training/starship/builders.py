@@ -25,7 +25,7 @@ from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer
-from leafwise.training.starship.placing import policy_builder
+from leafwise.training.starship.ppo import policy_builder
 from leafwise.training.starship.samples import play
 
 NOISE = 0.005

@@ -1,21 +1,20 @@
-"""Trains a model by self-play: `leafwise train GAME --method td ...`."""
+"""Trains a model by self-play: `leafwise train GAME --method METHOD ...`."""
 
 from __future__ import annotations
-
-import importlib
 
 from leafwise.cli import flag_of, say, tell_rules, tell_untold
 from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import check_name, game, games, option_types
+from leafwise.training.runs.command import run_method
 from leafwise.training.runs.options import take_option
-from leafwise.training.runs.recipes import METHODS, default_method, modules, with_recipe
+from leafwise.training.runs.recipes import method_of, methods, with_recipe
 
-USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
+USAGE = """usage: leafwise train GAME [--method METHOD] [--no-recipe] [OPTIONS]
 
 Trains a model and saves it in a run folder. Ctrl-C saves and ends; --resume goes on; --config FILE repeats a run.
-`leafwise train GAME --method METHOD --help` shows a method's options, and before them those that the game's recipe adds.
+`leafwise train GAME --help` lists the methods that fit a game, `leafwise train GAME --method METHOD --help` a method's options, and
+before them those that the game's recipe adds; with --no-recipe it adds none.
 """
 
 
@@ -41,24 +40,24 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     method, rest = take_option(arguments, "--method")
-    if rest in (["-h"], ["--help"]) and method is None:
-        say(
-            f"{USAGE}\nmethods: {', '.join(METHODS)} (default: the one that fits the game)\ngames: {', '.join(games())}"
-        )
+    if rest in (["-h"], ["--help"]):
+        say(f"{USAGE}\ngames: {', '.join(games())}")
         return 0
-    if set(rest) & {"-h", "--help"} and rest[0].startswith("-") and method in METHODS:
-        return importlib.import_module(METHODS[method]).main(rest)
     check_name(rest[0] if rest else "nothing")
     named, rest = rest[0], rest[1:]
-    found, method = modules(named), method or default_method(named)
-    if method not in found:
-        raise UserError(f"expected --method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
-    if {"-h", "--help"} & set(rest):
-        added = " ".join(with_recipe(named, method, [])) or "none"
-        say(f"options of {named}'s recipe for {method}, where they are not given: {added}\n")
+    plain, rest = "--no-recipe" in rest, [word for word in rest if word != "--no-recipe"]
+    asked = {"-h", "--help"} & set(rest)
+    if asked and method is None:
+        say(f"{USAGE}\nmethods for {game(named).title}, the first where none is named:")
+        say("\n".join(f"  {one.name:10}  {one.line}" for one in methods(named).values()))
+        return 0
+    found = method_of(named, method or "")
+    if asked:
+        added = " ".join(with_recipe(named, found.name, [])) or "none"
+        say(f"options of {named}'s recipe for {found.name}, where they are not given: {added}\n")
         words = ["--game", named, "--help"]
     else:
-        words = with_recipe(named, method, ["--game", named, *with_variant(named, rest)])
+        words = ["--game", named, *with_variant(named, rest)]
+        words = words if plain else with_recipe(named, found.name, words)
     tell_untold()
-    status: int = importlib.import_module(found[method]).main(words)
-    return status
+    return run_method(found, words)

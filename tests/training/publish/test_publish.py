@@ -32,7 +32,7 @@ def test_todays_command() -> None:
         "--game trap --learning-starts 9"
     )
     assert todays_command("python -m leafwise.training.builds --updates 5", "starship") == (
-        "python -m leafwise.training.starship.values --game starship --total-steps 5"
+        "python -m leafwise.training.starship.ship_values --game starship --total-steps 5"
     )
     assert todays_command(new, "cassis") == new
 

@@ -15,7 +15,7 @@ from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.starship import GAME
 from leafwise.models.files import load_tensors
 from leafwise.training.starship.builders import builder
-from leafwise.training.starship.placing import Config, Placing, policy_builder, train
+from leafwise.training.starship.ppo import Config, Placing, policy_builder, train
 
 pytestmark = pytest.mark.long
 

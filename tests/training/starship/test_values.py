@@ -24,7 +24,7 @@ from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.training.starship.builders import builder, record
 from leafwise.training.starship.samples import Yard, joined, play
-from leafwise.training.starship.values import Builds, Config, train
+from leafwise.training.starship.ship_values import Builds, Config, train
 
 SMALL: dict[str, Any] = {
     "game": "starship",

@@ -6,7 +6,7 @@ masked to the legal places. `policy:RUN` names its builder, which takes the grea
 PPO's value head: it says what its own policy will earn from a decision on, and the search asks before the request is known.
 
 Logged: SB3's `rollout/ep_rew_mean`, `rollout/ep_len_mean`, `train/...`, `time/fps` (decisions a second), and as
-`leafwise.training.starship.values` does `eval/score_mean` with its interval, `eval/gain`, `eval/valid`, `eval/TERM` and `ships`.
+`leafwise.training.starship.ship_values` does `eval/score_mean` with its interval, `eval/gain`, `eval/valid`, `eval/TERM`, `ships`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from leafwise.envs.core.ranges import Range, Share, check_fields
 from leafwise.envs.starship.features import Observation
 from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import RunFolder, need_train_extra, run_main
+from leafwise.training.runs.folder import RunFolder, need_train_extra
 from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
 from leafwise.training.runs.options import RunOptions, accepts, flag_of
 from leafwise.training.starship.samples import compared, hand_made_bar, play
@@ -75,19 +75,19 @@ class Config(RunOptions):
 class Placing(Learner):
     """One run: model, environments, files."""
 
-    program, unit = "leafwise.training.starship.placing", "decisions"
+    method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
         from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.networks.sparse import one_thread
-        from leafwise.training.starship.placing_network import make_model
+        from leafwise.training.starship.ppo_network import make_model
 
         check_fields(config, shown=flag_of)
         one_thread()
         self.config = config
         self.game: Game = find_variant(config.game, config.variant)
         if "grid" not in self.game.features:
-            raise UserError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
+            raise UserError(f"ppo: expected a game that builds on a grid, got {self.game.name!r}")
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, autoreset_mode="SameStep")
         self.model, told = make_model(self.envs, config)
         self.ppo = PpoRun(self.model, told, self.envs, config)
@@ -148,7 +148,7 @@ class PolicyBuilder:
     def __init__(self, game: Game, tensors: dict[str, NDArray[np.float32]], channels: int) -> None:
         import torch
 
-        from leafwise.training.starship.placing_network import make_policy
+        from leafwise.training.starship.ppo_network import make_policy
 
         space: Any = game.observation_space()
         self.game, self.policy = game, make_policy(space, channels)
@@ -181,12 +181,3 @@ def train(config: Config) -> Path:
     """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
     need_train_extra()
     return run_learner(Placing(config), f"ppo {config.game}")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line."""
-    return run_main("placing", lambda game: Config, train, arguments)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -40,7 +40,7 @@ from leafwise.models.files import save_network
 from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import RunFolder, need_train_extra, run_main
+from leafwise.training.runs.folder import RunFolder, need_train_extra
 from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
 from leafwise.training.runs.options import RunOptions, accepts, flag_of
 from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
@@ -166,7 +166,7 @@ class Dock:
 class Builds(Learner):
     """One run: network, ships to learn from, files."""
 
-    program, unit = "leafwise.training.starship.values", "updates"
+    method, unit = "ship-values", "updates"
 
     def __init__(self, config: Config) -> None:
         import torch
@@ -187,7 +187,7 @@ class Builds(Learner):
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.module = GridModule(blank).reset(config.seed).to(self.device)
         self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate)
-        self.folder = RunFolder(run_path(config, "values"), config, resume=config.resume)
+        self.folder = RunFolder(run_path(config, "ship-values"), config, resume=config.resume)
         self.updates, self.seconds = 0, 0.0
         self.score = {}
         self.resume()
@@ -293,13 +293,4 @@ class Builds(Learner):
 def train(config: Config) -> Path:
     """Trains and returns the run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    return run_learner(Builds(config), f"values {config.game}")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line."""
-    return run_main("values", lambda game: Config, train, arguments)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return run_learner(Builds(config), f"ship-values {config.game}")

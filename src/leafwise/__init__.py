@@ -176,7 +176,8 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
 def train(game: str, method: str = "", **options: Any) -> Path:
     """Trains a model as `leafwise train GAME` does and returns its run folder, which `load` takes (extra `train`).
 
-    `method` is one that `leafwise train GAME --help` lists (default: the first of these). `options` are the method's, by the names that its page has. Those that are not given are the game's recipe, else the method's defaults.
+    `method` is one that `leafwise train GAME --help` lists (default: the first of these). `options` are the method's, by the
+    names that its page has. Those that are not given are the game's recipe, else the method's defaults.
     Raises ValueError for a method or an option that does not exist.
     """
     from leafwise.training.runs.recipes import train

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OLDER = re.compile(r"\bas of commit\b")
 """Marks a command that belongs to an older commit: in its line, in the line before its block, or in the head of its table."""
 COMMAND = re.compile(rf"(python -m leafwise\.|leafwise ({'|'.join(command_names())})\b)")
-VALUES = {"N": "3", "D": "2", "GAME": "threes", "METHOD": "td"}
+VALUES = {"N": "3", "D": "2", "GAME": "threes", "METHOD": "dqn"}
 """What stands for a page's placeholders where a parser reads them."""
 
 

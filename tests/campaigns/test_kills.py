@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,12 +14,12 @@ import numpy as np
 import pytest
 
 from leafwise.models.files import load_tensors
-from leafwise.training.runs.recipes import METHODS
 from running.campaign import Campaign
+from running.training import train_command
 from running.waiting import until
 
 COMMANDS = {
-    "td": "--game threes --total-steps 600000 --interval 25000 --evaluate-every 2 --evaluate-games 20",
+    "ntuple-td": "--game threes --total-steps 600000 --interval 25000 --evaluate-every 2 --evaluate-games 20",
     "selfplay": "--game trilobite --total-steps 4 --positions 2000 --buffer-size 8000 --passes 4 --plies 7 --batch-size 512 "
     "--hidden 16 8 --match-pairs 100 --judged 0",
     "alphazero": "--game trilobite --total-steps 6 --positions 2000 --buffer-size 8000 --plies 4 --batch-size 512 --hidden 16 8 "
@@ -32,8 +31,7 @@ COMMANDS = {
 
 def start(method: str, run: Path, *more: str) -> subprocess.Popen[bytes]:
     words = [*COMMANDS[method].split(), "--checkpoint-seconds", "0.0", "--run", str(run), *more]
-    command = [sys.executable, "-m", METHODS[method], *words]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(train_command(method, words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def saves(run: Path, process: subprocess.Popen[bytes], most: int | None = None) -> int:

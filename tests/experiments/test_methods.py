@@ -19,7 +19,7 @@ from leafwise.experiments.methods.plans import LIKELIEST, PLANS, Plan, Way
 from leafwise.experiments.methods.runs import trained, words_of
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.options import parse_options
-from leafwise.training.runs.recipes import class_of, with_recipe
+from leafwise.training.runs.recipes import method_of, with_recipe
 
 SMALL = [
     "--total-steps",
@@ -46,14 +46,20 @@ def test_every_way_of_a_plan_is_a_run_that_there_is(name: str, tmp_path: Path) -
         if way.algorithm:
             assert module == "leafwise.experiments.methods.newcomers"
             continue
-        config, _ = parse_options(lambda game, word=word: class_of(game, word), words, "x")  # type: ignore[misc]
-        assert module.startswith("leafwise.training.")
+        assert [module, *words[:4]] == ["leafwise", "train", name, "--method", word]
+        line = with_recipe(name, word, ["--game", name, *words[4:]])
+        config, _ = parse_options(method_of(name, word).options, line, "x")
         assert config.total_steps == round(30 * way.steps)
         assert (config.game, config.variant) == (name, plan.variant)
-        module, *words = words_of(name, plan, word, way, tmp_path / "run", 0)
-        assert words == with_recipe(
-            name, word, ["--game", name, "--variant", plan.variant, "--run", str(tmp_path / "run")]
-        )
+        own = ["--variant", plan.variant, "--run", str(tmp_path / "run")]
+        assert words_of(name, plan, word, way, tmp_path / "run", 0) == [
+            "leafwise",
+            "train",
+            name,
+            "--method",
+            word,
+            *own,
+        ]
 
 
 def test_the_dry_run_tells_the_hours_and_does_nothing(capsys, tmp_path: Path) -> None:
@@ -139,7 +145,7 @@ def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path:
 
 @pytest.mark.long
 def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
-    words = ["leafwise.training.dqn.dqn", "--game", "trilobite", "--run", str(tmp_path / "q"), *SMALL]
+    words = ["leafwise", "train", "trilobite", "--method", "dqn", "--no-recipe", "--run", str(tmp_path / "q"), *SMALL]
     told = trained([*words, "--match-pairs", "100", "--judged", "0", "--hidden", "8", "8"], tmp_path / "q")
     assert told["steps"] == 2000
     assert told["memory_mb"] > 50

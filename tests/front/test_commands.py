@@ -412,7 +412,7 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
         "--tuples",
         "0145",
     ]
-    answer = shell("train", "threes", "--method", "td", "--run", str(run), *options)
+    answer = shell("train", "threes", "--method", "ntuple-td", "--run", str(run), *options)
     assert (answer.status, (run / "model.safetensors").exists()) == (0, True)
     assert json.loads(shell("eval", "threes", f"greedy:{run}", "--games", "2", "--json").out)["games"] == 2
     assert "expected a new run folder" in shell("train", "threes", "--run", str(run), *options).error

@@ -77,7 +77,7 @@ def test_every_command_works_for_an_installed_game(tmp_path: Path) -> None:
         "eval pig greedy --games 10 --processes 2",
         "record pig --moves 2",
         "play pig",
-        "train pig --method td",
+        "train pig --method value-td",
         "arena pig greedy random",
         "solve pig",
     ]
@@ -86,7 +86,7 @@ def test_every_command_works_for_an_installed_game(tmp_path: Path) -> None:
     done = drive(words, tmp_path, [install("pig", tmp_path / "site")], typed="h\nroll\nu\nstop\n")
     assert statuses(done.stdout) == [0] * 5 + [2] * 3, done
     assert done.stderr.splitlines() == [
-        "error: selfplay: expected a game for two players, or one that is won or lost, got 'pig'",
+        "error: expected a method among dqn, ppo, got 'value-td'",
         "error: arena: expected a game for two players, got 'pig'",
         "error: expected a game with an exact solver, got 'pig'",
     ]
@@ -133,8 +133,8 @@ def test_every_command_works_for_a_package_named_by_module(tmp_path: Path) -> No
     assert statuses(done.stdout) == [0] * len(lines), done
     assert "stones, greedy against search:few,depth=2: 20 games" in done.stdout
     command = json.loads((tmp_path / "run" / "results.json").read_text())["command"]
-    assert command.startswith("python -m leafwise.training.ntuple_td.ntuple_td --module ")
-    again = [sys.executable, *command.split()[1:], "--run", "again", "--total-steps", "x"]
+    assert command.startswith("leafwise train stones --method value-td --no-recipe --module ")
+    again = [sys.executable, "-m", *command.split(), "--run", "again", "--total-steps", "x"]
     answer = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True)
     assert answer.stderr.startswith("error: expected INT for --total-steps, got 'x'")
 

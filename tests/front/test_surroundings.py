@@ -149,7 +149,7 @@ def test_every_file_of_text_is_read_by_the_reader_that_knows_byte_order_marks() 
         "-m leafwise ship gen --help",
         "-m leafwise games",
         "-m leafwise analyze cassis --depth 1",
-        "-m leafwise.training.ntuple_td.ntuple_td --help",
+        "-m leafwise train threes --method ntuple-td --help",
         "-m leafwise.experiments.levels --help",
     ],
 )

@@ -67,7 +67,7 @@ def test_the_run_folder(run) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     results = json.loads((run / "results.json").read_text())
-    assert results["command"].startswith("python -m leafwise.training.alphazero.alphazero ")
+    assert results["command"].startswith("leafwise train trilobite --method alphazero --no-recipe ")
     assert results["elo"] == results["score"]["elo"] > 0
     events = EventAccumulator(str(run))
     events.Reload()

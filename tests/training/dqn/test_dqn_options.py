@@ -14,6 +14,7 @@ from leafwise.models.files import load_tensors
 from leafwise.training.dqn import dqn
 from leafwise.training.dqn.player import How, Player
 from leafwise.training.networks.sparse import fresh_module
+from running.training import learn
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -86,7 +87,7 @@ def test_searches_say_what_comes_of_each_action() -> None:
 )
 def test_options_that_do_not_fit_get_one_line_and_status_2(words, message, capsys, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert dqn.main(["--game", "trilobite", *words]) == 2
+    assert learn("dqn", ["--game", "trilobite", *words]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1

@@ -18,6 +18,7 @@ from leafwise.training.dqn.kernels import kernels
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.games.playing import new_table
 from leafwise.training.ppo import ppo
+from running.training import learn
 
 GAME = leafwise.game("trilobite")
 DQN: dict[str, Any] = {
@@ -208,17 +209,17 @@ def test_q_learning_alone(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "words", "message"),
+    ("method", "words", "message"),
     [
-        (dqn, ["--gamma", "2"], "expected --gamma of 0 to 1, got 2.0"),
-        (dqn, ["--game", "chess"], "expected a game among"),
-        (ppo, ["--epochs", "0"], "expected --epochs of 1 to 1,000, got 0"),
-        (ppo, ["--opponent", "nobody"], "expected opponent among random, greedy"),
+        ("dqn", ["--gamma", "2"], "expected --gamma of 0 to 1, got 2.0"),
+        ("dqn", ["--game", "chess"], "expected a game among"),
+        ("ppo", ["--epochs", "0"], "expected --epochs of 1 to 1,000, got 0"),
+        ("ppo", ["--opponent", "nobody"], "expected opponent among random, greedy"),
     ],
 )
-def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, module: Any, words, message) -> None:
+def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, method, words, message) -> None:
     monkeypatch.chdir(tmp_path)
-    assert module.main(words if "--game" in words else ["--game", "trilobite", *words]) == 2
+    assert learn(method, words if "--game" in words else ["--game", "trilobite", *words]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1

@@ -18,6 +18,7 @@ from leafwise.training.runs.loop import run_learner
 from leafwise.training.selfplay.actor import Recorded
 from leafwise.training.selfplay.selfplay import Config, SelfPlay, train
 from running.killing import Killer, alive, workers
+from running.training import train_command
 from running.waiting import until
 
 pytestmark = [
@@ -90,12 +91,12 @@ def test_players_killed_at_random_change_nothing(where: dict[str, Any], whole: P
 
 def test_a_learner_killed_at_random_goes_on_as_if_it_had_not_been(whole: Path, tmp_path: Path) -> None:
     rng, run, kept = Random(1), tmp_path / "run", list[int]()
-    words = [sys.executable, "-m", "leafwise.training.selfplay.selfplay", "--run", str(run), *CLUSTER]
+    words = ["--run", str(run), *CLUSTER]
     for name, value in OPTIONS.items():
         words += [f"--{name.replace('_', '-')}", *map(str, value if isinstance(value, tuple) else (value,))]
     while len(kept) < 3:
         more = ["--resume"] if (run / "config.toml").exists() else []
-        driver = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL)
+        driver = subprocess.Popen(train_command("selfplay", [*words, *more]), stdout=subprocess.DEVNULL)
         goal = done(run) + rng.randint(1, 3)
         until(lambda: done(run) >= goal, driver)  # noqa: B023
         time.sleep(rng.uniform(0, 0.3))

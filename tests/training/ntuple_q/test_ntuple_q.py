@@ -13,11 +13,12 @@ import leafwise
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
-from leafwise.training.dqn import dqn
+from leafwise.training.ntuple_q import ntuple_q
 from leafwise.training.ntuple_q.kernels import q_games
 from leafwise.training.ntuple_q.ntuple_q import Config, NTupleQ
 from leafwise.training.ntuple_td.kernels import LONGEST, kernels, new_trainer
 from leafwise.training.ntuple_td.trajectories import MOVES
+from running.training import learn
 
 SMALL: dict[str, Any] = {
     "game": "threes", "total_steps": 30_000, "interval": 10_000, "evaluate_games": 20, "evaluate_every": 1, "tuples": "0145",
@@ -26,7 +27,7 @@ SMALL: dict[str, Any] = {
 
 
 def test_a_run_learns_and_one_that_was_cut_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    whole = dqn.train(Config(run=str(tmp_path / "whole"), **SMALL))
+    whole = ntuple_q.train(Config(run=str(tmp_path / "whole"), **SMALL))
     cut = Config(run=str(tmp_path / "cut"), **SMALL)
     learner = NTupleQ(cut)
     first = learner.step()
@@ -34,7 +35,7 @@ def test_a_run_learns_and_one_that_was_cut_ends_as_one_that_was_not(tmp_path: Pa
     learner.save()
     learner.step()  # what was done since the last checkpoint is lost
     learner.folder.lock.release()
-    dqn.train(replace(cut, resume=True))
+    ntuple_q.train(replace(cut, resume=True))
     one, other = (load_tensors(path / "state.safetensors")[0] for path in (whole, tmp_path / "cut"))
     assert all(np.array_equal(one[name], other[name]) for name in one)
     threes, leaf = leafwise.game("threes"), leafwise.load(whole)
@@ -76,14 +77,14 @@ def test_random_actions_are_a_share_and_end_traces() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--actors", "2"], "dqn: expected --actors 1, got 2"),
+        (["--actors", "2"], "ntuple-q: expected --actors 1, got 2"),
         (["--target-depth", "0"], "expected --target-depth of 1 to 3, got 0"),
         (["--exploration-fraction", "2"], "expected --exploration-fraction of 0 to 1, got 2.0"),
     ],
 )
 def test_options_that_do_not_fit_get_one_line_and_status_2(words, message, capsys, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert dqn.main(["--game", "threes", *words]) == 2
+    assert learn("ntuple-q", ["--game", "threes", *words]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.games import play_games
 from leafwise.training.ntuple_td.lookups import looked_up
 from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
+from running.training import learn, train_command
 from running.waiting import until
 
 SMALL: dict[str, Any] = {
@@ -91,7 +91,7 @@ def test_the_run_folder(run):
     _, results = weights(run)
     assert results["steps"] >= SMALL["total_steps"]
     assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]
-    assert results["command"].startswith("python -m leafwise.training.ntuple_td.ntuple_td --game threes ")
+    assert results["command"].startswith("leafwise train threes --method ntuple-td --no-recipe ")
     assert " --total-steps 400000 " in results["command"]
     events = EventAccumulator(str(run))
     events.Reload()
@@ -139,7 +139,7 @@ def test_a_run_is_published(run, tmp_path, capsys):
 
 
 def command(path, *more):
-    return [sys.executable, "-m", "leafwise.training.ntuple_td.ntuple_td", "--run", str(path), *WORDS, *more]
+    return train_command("ntuple-td", ["--run", str(path), *WORDS, *more])
 
 
 VARIANTS: dict[str, list[str]] = {
@@ -170,7 +170,7 @@ def test_every_way_of_learning_learns(name, tmp_path):
         "--evaluate-every",
         "1",
     ]
-    assert td.main([*words, "--evaluate-games", "50", *VARIANTS[name]]) == 0
+    assert learn("ntuple-td", [*words, "--evaluate-games", "50", *VARIANTS[name]]) == 0
     results = json.loads((path / "results.json").read_text())
     assert results["score"]["ci_low"] > 700, "random play makes some 150, unlearned play no more"
     load_ntuples(path / "model.safetensors", GAME)
@@ -186,7 +186,9 @@ def test_a_deep_target_learns_on_from_a_model(run, tmp_path):
     path = tmp_path / "deep"
     words = ["--game", "threes", "--run", str(path), "--init-from", str(run), "--target-depth", "2"]
     words += ["--total-steps", "3000", "--interval", "1500"]
-    assert td.main([*words, "--evaluate-every", "1", "--evaluate-games", "50", "--learning-rate", "0.01"]) == 0
+    assert (
+        learn("ntuple-td", [*words, "--evaluate-every", "1", "--evaluate-games", "50", "--learning-rate", "0.01"]) == 0
+    )
     assert weights(path)[1]["score"]["mean"] > weights(run)[1]["score"]["mean"] / 2
     assert not np.array_equal(weights(path)[0], weights(run)[0])
 
@@ -255,7 +257,7 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     status: Any
     try:
-        status = td.main(words if "--game" in words else ["--game", "threes", *words])
+        status = learn("ntuple-td", words if "--game" in words else ["--game", "threes", *words])
     except SystemExit as exit:
         status = exit.code
     said = capsys.readouterr().err
@@ -268,6 +270,6 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
 def test_the_train_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert td.main(["--game", "threes", "--total-steps", "1000"]) == 2
+    assert learn("ntuple-td", ["--game", "threes", "--total-steps", "1000"]) == 2
     assert "expected the train extra, pip install 'leafwise[train]'; torch and tensorboard" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

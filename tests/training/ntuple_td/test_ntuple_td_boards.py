@@ -10,8 +10,8 @@ from games import stacks
 from leafwise.envs.registry import register_game
 from leafwise.models import load_ntuples
 from leafwise.training.evaluation.arena import evaluate
-from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.games import play_games
+from running.training import learn
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "stacks"
     words = ["--game", "stacks", "--run", str(path), "--total-steps", "400000", "--interval", "100000"]
     words += ["--tuples", "01234 56789 abcde 3489 8d 9e", "--small", "empty pairs", "--coherence"]
-    assert td.main([*words, "--learning-rate", "1", "--evaluate-every", "2", "--evaluate-games", "50"]) == 0
+    assert learn("ntuple-td", [*words, "--learning-rate", "1", "--evaluate-every", "2", "--evaluate-games", "50"]) == 0
     return path
 
 
@@ -44,5 +44,5 @@ def test_the_files_of_the_run(run: Path) -> None:
 
 
 def test_a_power_needs_points(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert td.main(["--game", "stacks", "--run", str(run / "x"), "--target", "power"]) == 2
+    assert learn("ntuple-td", ["--game", "stacks", "--run", str(run / "x"), "--target", "power"]) == 2
     assert "expected a power of 0 or 1 in a game whose score is not a sum over cells" in capsys.readouterr().err

@@ -14,7 +14,9 @@ from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ppo import ppo
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.selfplay import selfplay
-from leafwise.training.starship import placing, values
+from leafwise.training.starship import ppo as ship_ppo
+from leafwise.training.starship import ship_values
+from leafwise.training.value_td import value_td
 
 TWO: dict[str, Any] = {"game": "trilobite", "match_pairs": 100, "judged": 0}
 BATCHES: dict[str, Any] = {**TWO, "hidden": (8, 8), "batch_size": 64}
@@ -63,13 +65,13 @@ PLACED: dict[str, Any] = {
     "channels": 2,
 }
 LEARNERS: dict[str, tuple[Callable[[Any], Learner], type, dict[str, Any]]] = {
-    "td": (td.NTupleTd, td.Config, NTUPLES),
-    "td, network": (td.NetworkTd, td.NetworkConfig, NETWORK),
+    "ntuple-td": (td.NTupleTd, td.Config, NTUPLES),
+    "value-td": (value_td.ValueTd, value_td.Config, NETWORK),
     "selfplay": (selfplay.SelfPlay, selfplay.Config, PLAYED),
     "dqn": (dqn.QLearner, dqn.Config, Q),
     "ppo": (ppo.MaskedPpo, ppo.Config, MASKED),
-    "values": (values.Builds, values.Config, BUILT),
-    "placing": (placing.Placing, placing.Config, PLACED),
+    "ship-values": (ship_values.Builds, ship_values.Config, BUILT),
+    "ppo, ships": (ship_ppo.Placing, ship_ppo.Config, PLACED),
 }
 
 
@@ -95,7 +97,8 @@ def killed_after(learner: Learner, steps: int, saved: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in ("values", "placing"))) for name in LEARNERS]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name in ("ship-values", "ppo, ships"))) for name in LEARNERS],
 )
 def test_no_step_stands_twice_after_a_kill(name: str, tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -24,6 +24,7 @@ from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.lock import LOCK
 from leafwise.training.runs.progress import run_progress
 from leafwise.training.selfplay import selfplay
+from running.training import learn, train_command
 from running.waiting import until
 
 CONFIG = selfplay.Config(game="trilobite")
@@ -77,20 +78,11 @@ def test_a_lock_names_its_process_and_dies_with_it(tmp_path: Path) -> None:
 
 def test_a_run_that_goes_on_is_not_resumed(run: Path, tmp_path: Path, capsys) -> None:
     path = tmp_path / "busy"
-    command = [
-        sys.executable,
-        "-m",
-        "leafwise.training.ntuple_td.ntuple_td",
-        "--run",
-        str(path),
-        *WORDS,
-        "--total-steps",
-        "1000000000",
-    ]
+    command = train_command("ntuple-td", ["--run", str(path), *WORDS, "--total-steps", "1000000000"])
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until((path / "state.safetensors").exists, process)
-        assert td.main(["--run", str(path), "--resume"]) == 2
+        assert learn("ntuple-td", ["--run", str(path), "--resume"]) == 2
         said = capsys.readouterr().err
         assert f"is written by process {process.pid} on " in said
         assert said.count("\n") == 1
@@ -165,8 +157,8 @@ def test_a_run_that_has_diverged_leaves_its_checkpoints_alone(tmp_path: Path) ->
         ({"counts": np.zeros(1)}, {}, "expected 'counts' as int64"),
         (
             {},
-            {"program": "leafwise.training.dqn.dqn"},
-            "expected 'program' to be 'leafwise.training.ntuple_td.ntuple_td', got",
+            {"method": "dqn"},
+            "expected 'method' to be 'ntuple-td', got",
         ),
         ({}, {"seconds": "many"}, "expected a number as 'seconds', got 'many'"),
         ({}, {"seconds": float("inf")}, "expected a number as 'seconds', got inf"),
@@ -185,7 +177,7 @@ def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys
     problem = problem.replace("SIZE", str(len(own["table"])))
     own = {name: tensor for name, tensor in {**own, **tensors}.items() if tensor is not None}
     save_tensors(path / "state.safetensors", own, {**told, **metadata})
-    assert td.main(["--run", str(path), "--resume"]) == 2
+    assert learn("ntuple-td", ["--run", str(path), "--resume"]) == 2
     said = capsys.readouterr().err
     assert f"{str(path / 'state.safetensors')!r}: expected the state of such a run: {problem}" in said
     assert said.count("\n") == 1
@@ -205,7 +197,7 @@ def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys
 )
 def test_a_broken_config_names_the_file(name: str, text: str, problem: str, tmp_path: Path, capsys) -> None:
     (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert td.main(["--run", str(tmp_path), "--resume"]) == 2
+    assert learn("ntuple-td", ["--run", str(tmp_path), "--resume"]) == 2
     said = capsys.readouterr().err
     assert problem in said
     assert repr(str(tmp_path / name)) in said
@@ -227,12 +219,12 @@ def test_a_run_writes_through_no_link_in_its_folder(run: Path, tmp_path: Path, c
     (path / LOCK).unlink()
     for target in (outside / LOCK, outside / "none"):
         (path / LOCK).symlink_to(target)
-        assert td.main(words) == 2
+        assert learn("ntuple-td", words) == 2
         said = capsys.readouterr().err
         assert f"cannot use {str(path / LOCK)!r}: expected a file of its own, got a link" in said
         assert said.count("\n") == 1
         (path / LOCK).unlink()
-    assert td.main(words) == 0
+    assert learn("ntuple-td", words) == 0
     assert {file.name: file.read_bytes() for file in outside.iterdir()} == before
     links = {file.name for file in path.iterdir() if file.is_symlink()}
     assert all(name.startswith("events.") or name == "state.previous.safetensors" for name in links)
@@ -240,9 +232,9 @@ def test_a_run_writes_through_no_link_in_its_folder(run: Path, tmp_path: Path, c
 
 FULL = """
 import resource, sys
-from leafwise.training.ntuple_td import ntuple_td as td
+from running.training import learn
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
-sys.exit(td.main(sys.argv[2:]))
+sys.exit(learn("ntuple-td", sys.argv[2:]))
 """
 
 
@@ -257,7 +249,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run: Path, tmp_path: 
     assert done.stderr.startswith("error: cannot use '")
     assert file in done.stderr
     assert "File too large" in done.stderr
-    assert td.main([*words, *(["--resume"] if (path / "config.toml").exists() else [])]) == 0
+    assert learn("ntuple-td", [*words, *(["--resume"] if (path / "config.toml").exists() else [])]) == 0
     one, other = (load_tensors(p / "state.safetensors")[0] for p in (run, path))
     assert np.array_equal(one["table"], other["table"])
     assert json.loads((path / "results.json").read_text())["steps"] >= 4000
@@ -265,7 +257,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run: Path, tmp_path: 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys) -> None:
     (tmp_path / "file").write_text("in the way")
-    assert td.main(["--run", str(tmp_path / "file" / "x"), *WORDS, "--total-steps", "4000"]) == 2
+    assert learn("ntuple-td", ["--run", str(tmp_path / "file" / "x"), *WORDS, "--total-steps", "4000"]) == 2
     said = capsys.readouterr().err
     assert f"error: cannot use {str(tmp_path / 'file' / 'x')!r}: Not a directory" in said
     assert said.count("\n") == 1

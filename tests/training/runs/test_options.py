@@ -20,8 +20,9 @@ from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ppo import ppo
 from leafwise.training.runs import recipes
 from leafwise.training.runs.options import described, flag_of, parse_options, read_options, to_toml
-from leafwise.training.runs.recipes import class_of, modules, recipe, with_recipe
+from leafwise.training.runs.recipes import method_of, methods, recipe, with_recipe
 from leafwise.training.selfplay import selfplay
+from running.training import learn
 
 TD: dict[str, Any] = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
 SELFPLAY: dict[str, Any] = {
@@ -55,7 +56,7 @@ def test_a_run_writes_its_options_and_they_repeat_it(run: Path, tmp_path: Path) 
     assert (told["total_steps"], told["tuples"], told["coherence"], told["td_lambda"]) == (4000, "0145", False, 0.5)
     assert not {"run", "resume"} & told.keys()
     words = ["--config", str(run / "config.toml"), "--run", str(tmp_path / "again"), "--evaluate-games", "5"]
-    assert td.main(words) == 0
+    assert learn("ntuple-td", words) == 0
     first, second = (load_tensors(path / "state.safetensors")[0] for path in (run, tmp_path / "again"))
     assert np.array_equal(first["table"], second["table"])
     assert tomllib.loads((tmp_path / "again" / "config.toml").read_text()) == {**told, "evaluate_games": 5}
@@ -82,7 +83,7 @@ def test_a_wrong_file_is_one_line_that_names_it(text, message, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     if text is not None:
         Path("x.toml").write_text(text)
-    assert td.main(["--game", "threes", "--config", "x.toml"]) == 2
+    assert learn("ntuple-td", ["--game", "threes", "--config", "x.toml"]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
@@ -110,17 +111,17 @@ def test_old_names_are_taken_and_named_anew(tmp_path: Path, capsys, monkeypatch)
 
 
 def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None:
-    for module, learner, options, longer in (
-        (td, td.NTupleTd, TD, 8000),
-        (selfplay, selfplay.SelfPlay, SELFPLAY, 2),
-        (dqn, dqn.QLearner, DQN, 4000),
+    for method, module, learner, options, longer in (
+        ("ntuple-td", td, td.NTupleTd, TD, 8000),
+        ("selfplay", selfplay, selfplay.SelfPlay, SELFPLAY, 2),
+        ("dqn", dqn, dqn.QLearner, DQN, 4000),
     ):
         path = tmp_path / module.__name__
         config = module.Config(run=str(path), **options)
         module.train(config)
         capsys.readouterr()
-        words = ["--run", str(path), "--resume", "--total-steps"]
-        assert module.main([*words, str(longer)]) == 0
+        words = ["--game", options["game"], "--run", str(path), "--resume", "--total-steps"]
+        assert learn(method, [*words, str(longer)]) == 0
         said = capsys.readouterr().out
         assert f"the run is lengthened from {options['total_steps']:,} to {longer:,} {learner.unit}" in said
         assert json.loads((path / "results.json").read_text())["steps"] > 0
@@ -128,7 +129,7 @@ def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None
         resumed = learner(replace(config, total_steps=longer, resume=True))
         assert resumed.done >= longer
         resumed.folder.lock.release()
-        assert module.main([*words, str(options["total_steps"])]) == 2
+        assert learn(method, [*words, str(options["total_steps"])]) == 2
         said = capsys.readouterr().err
         assert f"resume: expected --total-steps of at least {longer} as before" in said
         assert said.count("\n") == 1
@@ -143,7 +144,7 @@ def test_annealing_ends_where_a_lengthened_run_ends() -> None:
 def test_an_old_run_goes_on(tmp_path: Path, capsys) -> None:
     old = made_old(td.train(td.Config(run=str(tmp_path / "old"), **TD)))
     capsys.readouterr()
-    assert td.main(["--run", str(old), "--resume", "--total-steps", "6000"]) == 0
+    assert learn("ntuple-td", ["--run", str(old), "--resume", "--total-steps", "6000"]) == 0
     said = capsys.readouterr()
     assert "moves is now called total_steps, " in said.err
     assert said.err.count("\n") == 1
@@ -153,15 +154,14 @@ def test_an_old_run_goes_on(tmp_path: Path, capsys) -> None:
 
 
 def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch) -> None:
-    assert recipe("friday", "td", None) == recipe("friday", "selfplay", None)
+    assert recipe("friday", "value-td", None) == recipe("friday", "selfplay", None)
     assert recipe("friday", "selfplay", "level=2")["easy"] == ["level=2,start_life=31"]
     assert "easy" not in recipe("friday", "selfplay", "level=2,start_life=40")
-    assert not {"mix", "shares", "easy"} & set(recipe("starship", "values", "preset=scout"))
-    assert recipe("threes", "td", None) == {}
+    assert not {"mix", "shares", "easy"} & set(recipe("starship", "ship-values", "preset=scout"))
+    assert recipe("threes", "ntuple-td", None) == {}
     for name in leafwise.envs.registry.games():
-        for method in modules(name):
-            kind = class_of(name, method)
-            kind(game=name, **recipe(name, method, None))
+        for method in methods(name).values():
+            method.options(game=name, **recipe(name, method.name, None))
     monkeypatch.chdir(tmp_path)
     Path("x.toml").write_text("positions = 500\nbatch_size = 7\n")
     words = with_recipe("friday", "selfplay", ["--iterations", "3", "--config", "x.toml"])
@@ -171,8 +171,17 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
     assert words[words.index("--mix") + 1 : words.index("--easy")] == ["level=1", "level=2", "level=3", "level=4"]
     assert leafwise_train(["starship", "--batch-size", "0"]) == 2
     assert "expected --batch-size of 1 to 1,000,000, got 0" in capsys.readouterr().err
-    assert run_leafwise(["train", "threes", "--method", "values"]) == 2
-    assert "expected --method among td, selfplay, alphazero, dqn, ppo, got 'values'" in capsys.readouterr().err
+    for words, problem in (
+        (
+            ["train", "threes", "--method", "selfplay"],
+            "expected a method among ntuple-td, dqn, ppo, ntuple-q, got 'selfplay'",
+        ),
+        (["train", "threes", "--method", "td"], "error: td: in Threes now ntuple-td"),
+        (["train", "trap", "--method", "td"], "error: td: in Trap now value-td"),
+        (["train", "starship", "--method", "values"], "error: values: in Starship now ship-values"),
+    ):
+        assert run_leafwise(words) == 2
+        assert problem in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -184,13 +193,13 @@ def test_python_trains_with_the_options_of_the_command(game: str, given: dict[st
     taken = leafwise.train(game, "selfplay", **given)
     words = [word for name, value in given.items() for word in (flag_of(name), str(value))]
     words = with_recipe(game, "selfplay", ["--game", game, *words])
-    assert taken == parse_options(lambda game: selfplay.Config, words, "it")[0]
+    assert taken == parse_options(selfplay.Config, words, "it")[0]
 
 
 @pytest.mark.parametrize(
     ("method", "given", "message"),
     [
-        ("nothing", {}, "expected a method among td, selfplay, alphazero, dqn, ppo, got 'nothing'"),
+        ("nothing", {}, "expected a method among value-td, selfplay, alphazero, dqn, ppo, got 'nothing'"),
         ("selfplay", {"bord": 3}, r"expected an option of selfplay \(.*\), got 'bord'"),
         ("selfplay", {"positons": 3}, r"expected an option of selfplay \(.*\), got 'positons'; perhaps 'positions'"),
     ],
@@ -201,13 +210,13 @@ def test_python_is_told_what_there_is_not(method: str, given: dict[str, Any], me
 
 
 def test_a_game_in_a_single_file_has_its_recipe_beside_it(tmp_path: Path, monkeypatch) -> None:
-    (tmp_path / "mine.toml").write_text("[td]\nrestart = 5\n")
+    (tmp_path / "mine.toml").write_text("[ntuple-td]\nrestart = 5\n")
 
     class Found:
         room = tmp_path / "mine.py"
 
     monkeypatch.setattr(recipes, "find_game", lambda name: Found)
-    assert recipe("mine", "td", None) == {"restart": 5}
+    assert recipe("mine", "ntuple-td", None) == {"restart": 5}
 
 
 def test_no_recipe_names_what_runs_code(monkeypatch) -> None:
@@ -219,17 +228,16 @@ def test_no_recipe_names_what_runs_code(monkeypatch) -> None:
     assert with_recipe("trap", "ppo", own) == own
 
 
-def methods() -> list[tuple[str, str]]:
+def of_games() -> list[tuple[str, str]]:
     """Every method of the package with a game that it learns, those of a game's own too."""
-    return [("trap", method) for method in modules("trap")] + [
-        ("starship", method) for method in modules("starship").keys() - modules("trap").keys()
-    ]
+    known = {method: game for game in ("starship", "threes", "trap") for method in methods(game)}
+    return [("starship", "ppo"), *((game, method) for method, game in known.items())]
 
 
-@pytest.mark.parametrize(("game", "method"), methods())
+@pytest.mark.parametrize(("game", "method"), of_games())
 def test_no_option_from_a_file_names_what_runs_code(game: str, method: str, tmp_path: Path, capsys) -> None:
     """Whichever option it is; the same words on the command line are the user's own."""
-    types = get_type_hints(class_of(game, method))
+    types = get_type_hints(method_of(game, method).options)
     named = {name: kind for name, kind in types.items() if kind in (str, str | None, tuple[str, ...])}
     evil, own = 'search:s"b3":run/policy.zip,depth=1', ["--run", str(tmp_path), "--resume"]
     for name in named.keys() - {"game", "run", "variant", "cluster"}:
@@ -251,11 +259,11 @@ def test_what_runs_code_is_named_again_to_resume(tmp_path: Path, capsys, monkeyp
     Path("PlayerAI.py").write_text("import pathlib\npathlib.Path('ran').touch()\nclass PlayerAI: pass\n")
     for opponent in ("course:PlayerAI.py", "course:.", "mcts:reach,prior=sb3:policy.zip", "greedy:sb3:policy.zip"):
         Path("config.toml").write_text(to_toml({"game": "trap", "opponent": opponent}))
-        assert ppo.main(["--run", ".", "--resume"]) == 2
+        assert learn("ppo", ["--game", "trap", "--run", ".", "--resume"]) == 2
         assert f"if you trust it, add --opponent {opponent}\n" in capsys.readouterr().err
         assert not Path("ran").exists()
-        assert ppo.main(["--run", ".", "--resume", f"--opponent={opponent}", "--envs=0"]) == 2
+        assert learn("ppo", ["--game", "trap", "--run", ".", "--resume", f"--opponent={opponent}", "--envs=0"]) == 2
         assert "expected --envs of 1" in capsys.readouterr().err  # it came further
     Path("config.toml").write_text(to_toml({"game": "trap", "opponent": "course:is,depth=2", "envs": 0}))
-    assert ppo.main(["--run", ".", "--resume"]) == 2
+    assert learn("ppo", ["--game", "trap", "--run", ".", "--resume"]) == 2
     assert "expected --envs of 1" in capsys.readouterr().err  # a program of the game's own runs no other code

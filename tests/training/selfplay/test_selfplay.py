@@ -27,6 +27,7 @@ from leafwise.training.runs.seeds import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.actor import Recorder, guide_of
 from leafwise.training.selfplay.kernels import kernels
+from running.training import learn
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -59,7 +60,7 @@ def test_the_run_folder(run) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     results = json.loads((run / "results.json").read_text())
-    assert results["command"].startswith("python -m leafwise.training.selfplay.selfplay ")
+    assert results["command"].startswith("leafwise train trilobite --method selfplay --no-recipe ")
     assert " --total-steps 6 " in results["command"]
     assert results["elo"] == results["score"]["elo"] > 0
     events = EventAccumulator(str(run))
@@ -302,7 +303,7 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     status: Any
     try:
-        status = selfplay.main(["--game", "trilobite", *words])
+        status = learn("selfplay", ["--game", "trilobite", *words])
     except SystemExit as exit:
         status = exit.code
     said = capsys.readouterr().err

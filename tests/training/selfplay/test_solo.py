@@ -20,11 +20,12 @@ from leafwise.training.evaluation.calibration import calibration, rescaled, scal
 from leafwise.training.games.playing import new_table
 from leafwise.training.games.recording import AFTERSTATE, CHOSEN, new_record
 from leafwise.training.games.solo import play_solo
-from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.kernels import kernels
+from leafwise.training.value_td import value_td
+from running.training import learn
 
 GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
@@ -130,14 +131,14 @@ def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -
         "64",
     ]
     line = with_recipe(
-        "friday", "td", ["--game", "friday", "--variant", "level=4", "--run", str(tmp_path / "x"), *words]
+        "friday", "value-td", ["--game", "friday", "--variant", "level=4", "--run", str(tmp_path / "x"), *words]
     )
     assert line[line.index("--easy") + 1] == "level=4,start_life=31"
     assert "--mix" not in line
-    assert td.main(line) == 0
+    assert learn("value-td", line) == 0
     told = load_tensors(tmp_path / "x" / "model.safetensors")[1]
-    assert told["command"].startswith("python -m leafwise.training.ntuple_td.ntuple_td --game friday --variant level=4")
-    assert td.NetworkTd.own
+    assert told["command"].startswith("leafwise train friday --method value-td --no-recipe --variant level=4")
+    assert value_td.ValueTd.own
     assert leafwise.load(tmp_path / "x").high == 1.0
 
 

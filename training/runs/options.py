@@ -137,8 +137,12 @@ def variant_with_files_read(game: Game, variant: str) -> str:
     found = with_files_read(game.name, game.options, given)
     if found == given:
         return variant
-    texts = {k: str(v) if isinstance(v, str) else json.dumps(v) for k, v in game.variant(**found).given_options.items()}
-    return ",".join(f"{name}={'none' if text == 'null' else text}" for name, text in texts.items())
+    return ",".join(f"{name}={option_text(value)}" for name, value in game.variant(**found).given_options.items())
+
+
+def option_text(value: Any) -> str:
+    """Returns the value of a game's option as it is written on a command line."""
+    return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
 
 
 def described(config: Any) -> dict[str, Any]:

@@ -37,13 +37,8 @@ from leafwise.training.qlearning.replay import Order, Replay
 from leafwise.training.runs.folder import need_train_extra, run_main
 from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
-from leafwise.training.runs.options import accepts
 
 
-@accepts(
-    steps="total_steps", replay="buffer_size", batch="batch_size", every="train_every", start="learning_starts",
-    rate="learning_rate", final_rate="final_learning_rate",
-)  # fmt: skip
 @dataclass(frozen=True)
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn` in games without cells; --game GAME --help tells those of others."""

@@ -126,7 +126,6 @@ class Learner(ABC):
         saved = self.folder.checkpoints.load() if self.config.resume else None
         if saved is None:
             return False
-        saved[1].setdefault("program", self.program)  # older runs do not say
         try:
             check_form(saved, self.checkpoint())
             self.take(*saved)

@@ -27,7 +27,7 @@ import msgspec
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.options import code_in, file_of, flag_of, old_names, read_table, take_option, todays_words
+from leafwise.training.runs.options import code_in, file_of, flag_of, read_table, take_option
 
 METHODS = {name: f"leafwise.training.methods.{name}" for name in ("td", "selfplay", "alphazero", "dqn", "ppo")}
 """Methods for all games, and their modules."""
@@ -76,15 +76,14 @@ def recipe(name: str, method: str, variant: str | None) -> Mapping[str, Any]:
 
 
 def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
-    """Returns a command line, in today's names, with the options that a game's recipe adds: those that were not given.
+    """Returns a command line with the options that a game's recipe adds: those that were not given.
 
     Raises ValueError for a recipe that names what runs code.
     """
-    config_class = class_of(name, method)
-    added = todays_words(config_class, words)
+    added = list(words)
     given = {word.partition("=")[0] for word in added}
     if file := file_of(added):
-        given |= {flag_of(old_names(config_class).get(option, option)) for option in read_table(file)}
+        given |= set(map(flag_of, read_table(file)))
     for option, value in missing(name, method, take_option(added, "--variant")[0], given):
         if isinstance(value, bool):
             added.append(flag_of(option) if value else flag_of(option).replace("--", "--no-", 1))
@@ -114,16 +113,14 @@ def train(name: str, method: str, options: Mapping[str, Any]) -> Path:
     if method not in found:
         raise UserError(f"expected a method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
     config_class = class_of(name, method)
-    types, todays = get_type_hints(config_class), old_names(config_class)
+    types, chosen = get_type_hints(config_class), dict(options)
     known = [field.name for field in dataclasses.fields(config_class) if field.name != "game"]
-    chosen = {todays.get(option, option): value for option, value in options.items()}
     for option in chosen:
         if option not in known:
             raise UserError(
                 f"expected an option of {method} ({', '.join(known)}), got {option!r}{perhaps(option, known)}"
             )
     for option, value in missing(name, method, chosen.get("variant"), {flag_of(option) for option in chosen}):
-        option = todays.get(option, option)
         chosen[option] = msgspec.convert(value, types[option])
     folder: Path = importlib.import_module(found[method]).train(config_class(game=name, **chosen))
     return folder

@@ -32,13 +32,8 @@ from leafwise.training.games.playing import GAMES, PLIES
 from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
-from leafwise.training.runs.options import accepts
 
 
-@accepts(
-    steps="total_steps", replay="buffer_size", batch="batch_size", every="train_every", start="learning_starts",
-    rate="learning_rate", final_rate="final_learning_rate",
-)  # fmt: skip
 @dataclass(frozen=True)
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn`."""

@@ -48,17 +48,13 @@ from leafwise.training.ntuple_td.lookups import looked_up
 from leafwise.training.ntuple_td.trajectories import FRESH_GAMES, GAMES, MOVES
 from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin
 from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, accepts, flag_of
+from leafwise.training.runs.options import RunOptions, flag_of
 from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""
 
 
-@accepts(
-    moves="total_steps", rate="learning_rate", final_rate="final_learning_rate", decay="td_lambda", start="init_from",
-    stages="splits",
-)  # fmt: skip
 @dataclass(frozen=True)
 class Config(RunOptions):
     """Options of `leafwise train GAME --method ntuple-td`."""

@@ -26,10 +26,8 @@ from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.learner import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
-from leafwise.training.runs.options import accepts
 
 
-@accepts(steps="total_steps", rate="learning_rate", batch="batch_size")
 @dataclass(frozen=True)
 class Config(Options):
     """Options of `leafwise train GAME --method ppo`."""

@@ -34,7 +34,7 @@ from leafwise.models.units import UNITS
 from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.publish.card import card
 from leafwise.training.runs.folder import command_of, commit, hardware
-from leafwise.training.runs.options import accepts, flag_of, todays_words
+from leafwise.training.runs.options import flag_of
 from leafwise.training.runs.recipes import PUBLISH, recipes
 from leafwise.training.runs.seeds import FINAL_SEED
 
@@ -47,7 +47,6 @@ TOLD_BY_A_RUN = ("kind", "steps", "seconds", "command", "commit", "score")
 """What a run's model file says besides its game, and what is published says again."""
 
 
-@accepts(seeds="games", positions="judged", plies="judged_plies", ahead="judged_depth")
 @dataclass(frozen=True)
 class Config:
     """Options of the publication; those after `cluster` are for some kinds of models."""
@@ -151,6 +150,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     words = take_modules(words)
-    config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
+    config = parse(Config, words, prog=f"python -m {MODULE}")
     print(publish(config))
     return 0

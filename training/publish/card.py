@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.registry import source_of as source_of_game
 from leafwise.models.files import load_tensors
 from leafwise.training.evaluation.intervals import interval_text
-from leafwise.training.runs.options import flag_of, old_names
-from leafwise.training.runs.recipes import class_of, default_method, modules
-
-PUBLISHER = "leafwise.training.publish"
+from leafwise.training.runs.options import flag_of, option_text, take_option
+from leafwise.training.runs.recipes import RENAMED, methods
 
 
 def card(path: Path, kind: Any) -> str:
@@ -27,15 +26,15 @@ def card(path: Path, kind: Any) -> str:
         f"`leafwise.load({source_of(path)!r})` loads it.",
         "",
     ]
-    lines += commands("command", told["command"], told["commit"], told["game"])
+    lines.append(command_line("command", told["command"], told["commit"]))
     for start in starts(told):
         spent = f"{start['steps']:,} {kind.UNIT}, {start['seconds']:,.0f} s"
-        lines += commands(
-            f"which starts from a model ({spent}) of the command", start["command"], start["commit"], told["game"]
-        )
+        what = f"which starts from a model ({spent}) of the command"
+        lines.append(command_line(what, start["command"], start["commit"]))
+    lines.append(f"- today: `{train_command(told)}`; the game's recipe and the method's defaults say the rest")
     lines.append(f"- {told['steps']:,} {kind.UNIT} in {told['seconds']:,.0f} s of processor time on {told['hardware']}")
     lines += [*kind.made(told), "", *kind.figures(told), ""]
-    lines += commands("published with", f"{told['publication']} --run RUN", told["published_at"], told["game"])
+    lines.append(command_line("published with", f"{told['publication']} --run RUN", told["published_at"]))
     return "\n".join([*lines, ""])
 
 
@@ -44,29 +43,21 @@ def source_of(path: Path) -> str:
     return path.stem if path.parent.name == "weights" and path.parent.parent.name == "models" else path.as_posix()
 
 
-def commands(what: str, command: str, at: str, game: str) -> list[str]:
-    """Returns the lines of a card about a command of some commit, and what it is in today's names."""
+def command_line(what: str, command: str, at: str) -> str:
+    """Returns the line of a card about a command of some commit, told as it stood then."""
     at = re.sub("^([0-9a-f]{8})[0-9a-f]{32}$", r"\1", at)
-    return [f"- {what}, as of commit {at}: `{command}`", f"- today: `{todays_command(command, game)}`"]
+    return f"- {what}, as of commit {at}: `{command}`"
 
 
-def todays_command(command: str, game: str) -> str:
-    """Returns a command that learned a game, as a model file tells it, in today's names.
-
-    A learner named no game where it was the method's usual one, a publisher none at all, and what learns by a module that is
-    gone now learns by the game's own method.
-    """
-    python, flag, module, *words = shlex.split(command)
-    if module == PUBLISHER:
-        return command
-    method = module.rpartition(".")[2]
-    if method not in modules(game):
-        method = default_method(game)
-    names = old_names(class_of(game, method))
-    renamed = [flag_of(names.get(w[2:].replace("-", "_"), w[2:])) if w.startswith("--") else w for w in words]
-    if "--game" not in words:
-        renamed = ["--game", game, *renamed]
-    return shlex.join([python, flag, modules(game)[method], *renamed])
+def train_command(told: Mapping[str, Any]) -> str:
+    """Returns the command that trains such a model now, by the method in its file's command, else by the one to begin with."""
+    game, words = told["game"], shlex.split(told["command"])
+    named = take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
+    fitting = methods(game)
+    method = next((name for name in (named, *RENAMED.get(named, ())) if name in fitting), next(iter(fitting)))
+    options = (word for name, value in told["options"].items() for word in (flag_of(name), option_text(value)))
+    added = ("--module", source) if (source := source_of_game(game)) else ()
+    return shlex.join(["leafwise", "train", game, "--method", method, *options, *added])
 
 
 def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,20 +1,17 @@
-"""A learner's options: under today's and under old names, on the command line and in files."""
+"""A learner's options, on the command line and in files."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import json
 import re
 import shlex
-import sys
 import tomllib
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import msgspec
 
@@ -31,7 +28,6 @@ from leafwise.training.runs.seeds import SELECTION_SEED
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
-C = TypeVar("C")
 CONFIG, OLD_CONFIG = "config.toml", "config.json"
 """The options of a run in its folder; those of runs of version 0.1.0 are JSON."""
 NOT_OPTIONS = ("run", "resume", "processes", "cluster")
@@ -56,49 +52,9 @@ class RunOptions:
     """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
 
 
-def accepts(**old: str) -> Callable[[type[C]], type[C]]:
-    """Lets a dataclass of options take old names for one version, each with a warning that names today's."""
-
-    def wrap(config_class: type[C]) -> type[C]:
-        own: Any = config_class
-        own.OLD_NAMES = names = {**getattr(config_class, "OLD_NAMES", {}), **old}
-        create = own.__init__
-
-        @functools.wraps(create)
-        def init(self: Any, *args: Any, **given: Any) -> None:
-            for name in [name for name in given if name in names]:
-                warnings.warn(f"the option {name} is now called {names[name]}", FutureWarning, stacklevel=2)
-                given[names[name]] = given.pop(name)
-            create(self, *args, **given)
-
-        own.__init__ = init
-        return config_class
-
-    return wrap
-
-
-def old_names(config_class: type) -> Mapping[str, str]:
-    """Returns today's name of each old one that a class of options takes."""
-    found: Mapping[str, str] = getattr(config_class, "OLD_NAMES", {})
-    return found
-
-
 def flag_of(name: str) -> str:
     """Returns an option as it is written on a command line."""
     return "--" + name.replace("_", "-")
-
-
-def todays_words(config_class: type, words: Sequence[str]) -> list[str]:
-    """Returns a command line in today's names; each old one is one line on standard error."""
-    found, names = [], old_names(config_class)
-    for word in words:
-        flag, equals, value = word.partition("=")
-        name = flag.removeprefix("--").replace("-", "_")
-        if flag.startswith("--") and name in names:
-            print(f"warning: {flag} is now called {flag_of(names[name])}", file=sys.stderr)
-            word = flag_of(names[name]) + equals + value
-        found.append(word)
-    return found
 
 
 def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]:
@@ -137,8 +93,12 @@ def variant_with_files_read(game: Game, variant: str) -> str:
     found = with_files_read(game.name, game.options, given)
     if found == given:
         return variant
-    texts = {k: str(v) if isinstance(v, str) else json.dumps(v) for k, v in game.variant(**found).given_options.items()}
-    return ",".join(f"{name}={'none' if text == 'null' else text}" for name, text in texts.items())
+    return ",".join(f"{name}={option_text(value)}" for name, value in game.variant(**found).given_options.items())
+
+
+def option_text(value: Any) -> str:
+    """Returns the value of a game's option as it is written on a command line."""
+    return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
 
 
 def described(config: Any) -> dict[str, Any]:
@@ -168,26 +128,17 @@ def read_table(path: Path) -> dict[str, Any]:
     return table
 
 
-def read_options(path: Path, config_class: type, *, told: bool = False) -> dict[str, Any]:
-    """Returns the options in a file, under today's names; raises ValueError that names the file if it does not fit.
-
-    With `told` old names in it are one line on standard error.
-    """
-    names, found = old_names(config_class), {}
-    types = get_type_hints(config_class)
-    table = read_table(path)
-    for old, value in table.items():
-        name = names.get(old, old)
+def read_options(path: Path, config_class: type) -> dict[str, Any]:
+    """Returns the options in a file; raises ValueError that names the file if it does not fit."""
+    types, found = get_type_hints(config_class), {}
+    for name, value in read_table(path).items():
         if name not in types or name in NOT_OPTIONS:
-            raise UserError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(old))}")
+            raise UserError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(name))}")
         try:
             found[name] = msgspec.convert(value, types[name])
         except msgspec.ValidationError as problem:
             reason = short(str(problem).replace("`", ""))
-            raise UserError(f"{str(path)!r}, {old}: {reason[:1].lower()}{reason[1:]}") from None
-    renamed = [f"{old} is now called {names[old]}" for old in table if old in names]
-    if told and renamed:
-        print(f"warning: {str(path)!r}: {', '.join(renamed)}", file=sys.stderr)
+            raise UserError(f"{str(path)!r}, {name}: {reason[:1].lower()}{reason[1:]}") from None
     return found
 
 
@@ -241,9 +192,8 @@ def parse_options(config_class: type, words: Sequence[str], prog: str) -> tuple[
         words = [*words, "--variant", variant_with_files_read(find_game(game), variant) if game in games() else variant]
     default = None
     if path is not None:
-        default = config_class(**{"game": tyro.MISSING, **read_options(path, config_class, told=True)})
+        default = config_class(**{"game": tyro.MISSING, **read_options(path, config_class)})
     text = f"{inspect.getdoc(config_class)}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
-    words = todays_words(config_class, words)
     config = parse(config_class, words, prog, text, default)
     if path is not None:
         refuse_code(config, path, words)

@@ -133,7 +133,7 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
     added = list(words)
     given = {word.partition("=")[0] for word in added}
     if file := file_of(added):
-        given |= {flag_of(option) for option in read_table(file)}
+        given |= set(map(flag_of, read_table(file)))
     for option, value in missing(name, method, take_option(added, "--variant")[0], given):
         if isinstance(value, bool):
             added.append(flag_of(option) if value else flag_of(option).replace("--", "--no-", 1))

@@ -43,7 +43,6 @@ from leafwise.training.runs.folder import need_train_extra, origin
 from leafwise.training.runs.gating import named, prefixed
 from leafwise.training.runs.learner import ActorOptions
 from leafwise.training.runs.loop import find_variant, run_learner
-from leafwise.training.runs.options import accepts
 from leafwise.training.selfplay.actor import Games, Recorder, guide_of, taught_by
 from leafwise.training.selfplay.replay import ReplayLearner
 
@@ -51,11 +50,6 @@ if TYPE_CHECKING:
     from leafwise.training.networks.sparse import SparseModule
 
 
-@accepts(
-    iterations="total_steps", replay="buffer_size", recorded="learning_starts", batch="batch_size", rate="learning_rate",
-    final_rate="final_learning_rate", start="init_from", decay="td_lambda", epsilon="exploration",
-    match_every="evaluate_every", rungs="reference_players", rung_pairs="reference_pairs",
-)  # fmt: skip
 @dataclass(frozen=True)
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method selfplay`."""

@@ -29,13 +29,12 @@ from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import RunFolder, need_train_extra
 from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, accepts, flag_of
+from leafwise.training.runs.options import RunOptions, flag_of
 from leafwise.training.starship.samples import compared, hand_made_bar, play
 
 KIND = "placing"
 
 
-@accepts(steps="total_steps", rate="learning_rate", batch="batch_size", evaluated="evaluate_games")
 @dataclass(frozen=True)
 class Config(RunOptions):
     """Options of `leafwise train starship --method ppo`."""

@@ -42,17 +42,13 @@ from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import RunFolder, need_train_extra
 from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, accepts, flag_of
+from leafwise.training.runs.options import RunOptions, flag_of
 from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
 
 WARM_UP = 0.02
 """Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
 
 
-@accepts(
-    updates="total_steps", batch="batch_size", rate="learning_rate", epsilon="hand_exploration", step="build_every",
-    explore="exploration", trace="td_lambda", memory="buffer_size", evaluated="evaluate_games",
-)  # fmt: skip
 @dataclass(frozen=True)
 class Config(RunOptions):
     """Options of `leafwise train starship`."""

@@ -1,40 +1,50 @@
-"""One publisher for every kind of model: what fits a kind, what a card says, and commands of old cards in today's names."""
+"""One publisher for every kind of model: what fits a kind, what a card says, and the commands that it prints."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.models.units import units_of_file
 from leafwise.training import publish
-from leafwise.training.publish.card import starts, todays_command
+from leafwise.training.publish.card import starts, train_command
 
 CARDS = sorted(Path(model_path("threes")).parent.glob("*.md"))
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.stem)
-def test_cards_tell_the_commands_of_their_files_and_todays(card: Path) -> None:
+def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(card: Path) -> None:
     text, told = card.read_text(encoding="utf-8"), load_tensors(card.with_suffix(".safetensors"))[1]
-    assert f"- command, as of commit {told['commit'][:8]}: `{told['command']}`" in text
-    for start in [told, *starts(told)]:
-        if f"`{start['command']}`" in text:
-            assert f"- today: `{todays_command(start['command'], told['game'])}`" in text
+    for made in [told, *starts(told)]:
+        assert f"command, as of commit {made['commit'][:8]}: `{made['command']}`\n" in text
+    assert re.findall("^- today: `(.*)`;", text, re.MULTILINE) == [train_command(told)]
+    assert text.count("leafwise train ") == 1
 
 
-def test_todays_command() -> None:
-    old = "python -m leafwise.training.selfplay --iterations 5 --start a --rungs x y --run-length=3"
-    new = "python -m leafwise.training.selfplay.selfplay --game cassis --total-steps 5 --init-from a --reference-players x y"
-    assert todays_command(old, "cassis") == f"{new} --run-length=3"
-    assert todays_command("python -m leafwise.training.dqn --start 9", "trap").endswith(
-        "--game trap --learning-starts 9"
-    )
-    assert todays_command("python -m leafwise.training.builds --updates 5", "starship") == (
-        "python -m leafwise.training.starship.ship_values --game starship --total-steps 5"
-    )
-    assert todays_command(new, "cassis") == new
+@pytest.mark.parametrize(
+    ("told", "command"),
+    [
+        (
+            {"command": "python -m leafwise.training.selfplay --start td", "game": "cassis", "options": {"n": 7}},
+            "leafwise train cassis --method selfplay --n 7",
+        ),
+        (
+            {"command": "python -m leafwise.training.starship.values", "game": "starship", "options": {}},
+            "leafwise train starship --method ship-values",
+        ),
+        (
+            {"command": "of my own", "game": "trap", "options": {"max_turns": None}},
+            "leafwise train trap --method value-td --max-turns none",
+        ),
+    ],
+)
+def test_a_card_names_the_method_of_its_command_or_the_default(told: dict[str, Any], command: str) -> None:
+    assert train_command(told) == command
 
 
 @pytest.mark.parametrize(
@@ -68,9 +78,8 @@ def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     assert expected in card
     written, told = load_tensors(path)
-    assert (
-        f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- today: `python -m leafwise." in card
-    )
+    assert f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- " in card
+    assert f"\n- today: `{train_command(told)}`;" in card
     assert (
         f"- published with, as of commit {told['published_at'][:8]}: `python -m leafwise.training.publish --out" in card
     )

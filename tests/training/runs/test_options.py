@@ -1,4 +1,4 @@
-"""Options of learners: today's and old names, files of options, runs that are repeated, resumed and lengthened."""
+"""Options of learners: files of options, runs that are repeated, resumed and lengthened."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from leafwise.commands.train import main as leafwise_train
 from leafwise.models.files import load_tensors
 from leafwise.training.dqn import dqn
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.ppo import ppo
 from leafwise.training.runs import recipes
 from leafwise.training.runs.options import described, flag_of, parse_options, read_options, to_toml
 from leafwise.training.runs.recipes import method_of, methods, recipe, with_recipe
@@ -38,17 +37,6 @@ DQN: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return td.train(td.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **TD))
-
-
-def made_old(run: Path) -> Path:
-    """Makes of a run one as version 0.1.0 wrote it."""
-    options = tomllib.loads((run / "config.toml").read_text())
-    old = {new: name for name, new in td.Config.OLD_NAMES.items()}  # type: ignore[attr-defined]
-    told = {old.get(name, name): value for name, value in options.items()}
-    told |= {"valued": "entered", "small": "deck deck_empties large"}
-    (run / "config.toml").unlink()
-    (run / "config.json").write_text(json.dumps(told))
-    return run
 
 
 def test_a_run_writes_its_options_and_they_repeat_it(run: Path, tmp_path: Path) -> None:
@@ -89,27 +77,6 @@ def test_a_wrong_file_is_one_line_that_names_it(text, message, tmp_path, monkeyp
     assert said.count("\n") == 1
 
 
-def test_old_names_are_taken_and_named_anew(tmp_path: Path, capsys, monkeypatch) -> None:
-    with pytest.warns(FutureWarning, match="the option moves is now called total_steps"):
-        assert td.Config(game="threes", moves=7).total_steps == 7  # type: ignore[call-arg]
-    with pytest.warns(FutureWarning, match="the option iterations is now called total_steps"):
-        assert td.NetworkConfig(game="cassis", iterations=7).total_steps == 7  # type: ignore[call-arg]
-    monkeypatch.chdir(tmp_path)
-    for module, words, message in (
-        (td, ["--moves=0"], "expected --total-steps of 1 to 10,000,000,000,000, got 0"),
-        (selfplay, ["--start", "nowhere"], "expected a model file, found nothing"),
-        (dqn, ["--steps", "0"], "expected --total-steps"),
-        (ppo, ["--batch", "0"], "expected --batch-size"),
-    ):
-        assert module.main(["--game", "threes" if module is td else "trilobite", *words]) == 2
-        warning, error = capsys.readouterr().err.splitlines()
-        flag = words[0].partition("=")[0]
-        assert warning.startswith(f"warning: {flag} is now called --")
-        assert message in error
-    assert dqn.Config.OLD_NAMES["start"] == "learning_starts"  # type: ignore[attr-defined]
-    assert td.Config.OLD_NAMES["start"] == "init_from"  # type: ignore[attr-defined]
-
-
 def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None:
     for method, module, learner, options, longer in (
         ("ntuple-td", td, td.NTupleTd, TD, 8000),
@@ -141,18 +108,6 @@ def test_annealing_ends_where_a_lengthened_run_ends() -> None:
     assert td.rate_at(long, 1000) == long.learning_rate
 
 
-def test_an_old_run_goes_on(tmp_path: Path, capsys) -> None:
-    old = made_old(td.train(td.Config(run=str(tmp_path / "old"), **TD)))
-    capsys.readouterr()
-    assert learn("ntuple-td", ["--run", str(old), "--resume", "--total-steps", "6000"]) == 0
-    said = capsys.readouterr()
-    assert "moves is now called total_steps, " in said.err
-    assert said.err.count("\n") == 1
-    assert "lengthened from 4,000 to 6,000 moves" in said.out
-    assert tomllib.loads((old / "config.toml").read_text())["valued"] == "entered"
-    assert leafwise.load(old).name
-
-
 def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch) -> None:
     assert recipe("friday", "value-td", None) == recipe("friday", "selfplay", None)
     assert recipe("friday", "selfplay", "level=2")["easy"] == ["level=2,start_life=31"]
@@ -164,8 +119,7 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
             method.options(game=name, **recipe(name, method.name, None))
     monkeypatch.chdir(tmp_path)
     Path("x.toml").write_text("positions = 500\nbatch_size = 7\n")
-    words = with_recipe("friday", "selfplay", ["--iterations", "3", "--config", "x.toml"])
-    assert words[:2] == ["--total-steps", "3"]
+    words = with_recipe("friday", "selfplay", ["--total-steps", "3", "--config", "x.toml"])
     assert words.count("--total-steps") == 1
     assert not {"--positions", "--batch-size"} & set(words)
     assert words[words.index("--mix") + 1 : words.index("--easy")] == ["level=1", "level=2", "level=3", "level=4"]
@@ -186,7 +140,7 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
 
 @pytest.mark.parametrize(
     ("game", "given"),
-    [("friday", {}), ("friday", {"variant": "level=2", "total_steps": 3}), ("trilobite", {"iterations": 2})],
+    [("friday", {}), ("friday", {"variant": "level=2", "total_steps": 3}), ("trilobite", {"total_steps": 2})],
 )
 def test_python_trains_with_the_options_of_the_command(game: str, given: dict[str, Any], monkeypatch) -> None:
     monkeypatch.setattr(selfplay, "train", lambda config: config)

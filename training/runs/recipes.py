@@ -107,7 +107,7 @@ def method_of(name: str, method: str = "") -> Method:
     if method not in found:
         for now in RENAMED.get(method, ()):
             if now in found:
-                raise UserError(f"{method}: in {find_game(name).title} now {now}")
+                raise UserError(f"{method}: in {name.capitalize()} now {now}")
         raise UserError(f"expected a method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
     return found[method]
 

@@ -106,7 +106,7 @@ def test_a_minute_of_learning_beats_a_greedy_player_by_a_factor(tmp_path: Path) 
     leafwise.register_game(GAME)  # also where the package is not installed
     run = leafwise.train(
         "game2048",
-        "td",
+        "ntuple-td",
         run=str(tmp_path / "run"),
         total_steps=15_000_000,
         hold=0.7,

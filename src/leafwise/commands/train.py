@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     plain, rest = "--no-recipe" in rest, [word for word in rest if word != "--no-recipe"]
     asked = {"-h", "--help"} & set(rest)
     if asked and method is None:
-        say(f"{USAGE}\nmethods for {game(named).title}, the first where none is named:")
+        say(f"{USAGE}\nmethods for {game(named).title}, the first of them where none is named:")
         say("\n".join(f"  {one.name:10}  {one.line}" for one in methods(named).values()))
         return 0
     found = method_of(named, method or "")

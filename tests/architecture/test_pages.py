@@ -98,7 +98,11 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch, tmp_path:
     monkeypatch.setattr(sys, "argv", words[1:])
     status: Any
     try:
-        status = run(words) if program == "leafwise" else run_module(words[1])
+        if program == "leafwise":
+            status = run(words)
+        else:
+            run_module(words[1])
+            status = None
     except Parsed:
         return
     except SystemExit as ended:

@@ -40,6 +40,7 @@ from leafwise.training.runs.folder import need_train_extra, origin
 from leafwise.training.runs.gating import named, prefixed
 from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.replay import Replay
 
 if TYPE_CHECKING:
     from leafwise.training.networks.sparse import SparseModule
@@ -93,10 +94,6 @@ class Config(ActorOptions):
     """Iterations from one match against the best network to the next; the last iteration has one too."""
 
 
-KEPT = ("rows", "targets", "policies")
-"""What the replay holds of positions."""
-
-
 class AlphaZero(GatedLearner):
     """One run: networks, replay, files."""
 
@@ -112,10 +109,13 @@ class AlphaZero(GatedLearner):
         self.start = origin(config.init_from) if config.init_from else {}
         self.newest = self.module.export()
         self.open_folder()
-        size = config.buffer_size
-        self.rows, self.targets = self.game.rows(size), np.zeros(size)
-        self.policies = np.zeros((size, self.game.max_actions), dtype=np.float32)
-        self.filled, self.next = 0, 0
+        size, actions = config.buffer_size, self.game.max_actions
+        kept = {
+            "rows": self.game.rows(size),
+            "targets": np.zeros(size),
+            "policies": np.zeros((size, actions), np.float32),
+        }
+        self.replay = Replay(size, kept)
         how = How(config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda)
         recorder = Recorder(self.newest, how, config.plies, config.puct, min(config.piece, config.positions))
         self.kernels = recorder.kernels
@@ -147,9 +147,8 @@ class AlphaZero(GatedLearner):
         """Takes the state of a checkpoint."""
         from leafwise.training.networks.sparse import SparseModule
 
-        self.filled, self.next, self.done = metadata["filled"], metadata["next"], metadata["done"]
-        for name in KEPT:
-            getattr(self, name)[: self.filled] = tensors[name]
+        self.done = metadata["done"]
+        self.replay.restore(tensors, metadata["recorded"])
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
         self.module = SparseModule(self.newest)
         self.generations.restore(tensors, metadata["ahead"], self.newest)
@@ -157,9 +156,8 @@ class AlphaZero(GatedLearner):
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns what a checkpoint holds."""
         more, ahead = self.generations.state()
-        kept = {name: getattr(self, name)[: self.filled] for name in KEPT}
-        told = {"filled": self.filled, "next": self.next, "done": self.done, "ahead": ahead}
-        return prefixed("newest", self.newest.tensors) | kept | more, told
+        told = {"recorded": self.replay.recorded, "done": self.done, "ahead": ahead}
+        return prefixed("newest", self.newest.tensors) | self.replay.tensors() | more, told
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
@@ -178,14 +176,10 @@ class AlphaZero(GatedLearner):
         start = time.perf_counter()
         self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
         generation, found = self.generations.take()
-        total, counts, size = 0, np.zeros(3, dtype=np.int64), self.config.buffer_size
+        total, counts = 0, np.zeros(3, dtype=np.int64)
         for recorded in found:
-            n = min(len(recorded.rows), size)
-            places = (self.next + np.arange(n)) % size
-            for name in KEPT:
-                getattr(self, name)[places] = getattr(recorded, name)[:n]
-            self.next, self.filled = (self.next + n) % size, min(self.filled + n, size)
-            total, counts = total + n, counts + recorded.counts
+            self.replay.put(rows=recorded.rows, targets=recorded.targets, policies=recorded.policies)
+            total, counts = total + len(recorded.rows), counts + recorded.counts
         games = max(int(counts[GAMES]), 1)
         return {
             "rollout/ep_len_mean": counts[PLIES] / games,
@@ -211,13 +205,13 @@ class AlphaZero(GatedLearner):
 
         def sample() -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[Any]]:
             """Returns features, values, policies and legal actions of random positions under random symmetries."""
-            chosen = rng.integers(0, self.filled, n)
-            rows[:n], policies[:n] = self.rows[chosen], self.policies[chosen]
+            chosen = rng.integers(0, self.replay.filled, n)
+            rows[:n], policies[:n] = self.replay["rows"][chosen], self.replay["policies"][chosen]
             self.kernels.turn(rows, policies, rng.integers(0, self.game.symmetry_count, n), T)
             features, legal, signs = self.newest.describe(rows[n:], T)
             shares = policies[n:, :actions].copy()
             entropies.append(-float((shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()))
-            return features, (self.targets[chosen] * signs / BOUND).astype(np.float32), shares, legal
+            return features, (self.replay["targets"][chosen] * signs / BOUND).astype(np.float32), shares, legal
 
         def loss_by(outputs: Any, values: Any, shares: Any, legal: Any) -> Any:
             policy = policy_loss(outputs, shares, legal)
@@ -232,7 +226,7 @@ class AlphaZero(GatedLearner):
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays and learns: one iteration, and says whether a match is due."""
         logged = self.play()
-        if self.filled >= min(self.config.learning_starts, self.config.buffer_size):
+        if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):
             logged |= self.learn()
         self.done += 1
         due = self.done % self.config.evaluate_every == 0 or self.done == self.goal

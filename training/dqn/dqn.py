@@ -14,6 +14,7 @@ What is logged stands in docs/methods/dqn.md.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,7 +26,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.dqn.player import GROUP, Decisions, How, Player, Playing, Steps
-from leafwise.training.dqn.replay import Order, Replay
+from leafwise.training.dqn.replay import Decided, Order
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.playing import GAMES, PLIES
@@ -169,7 +170,7 @@ class QLearner(GatedLearner):
         order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
         cut = config.cut and config.n_step > 1
         chance = features_of(self.game, config.sees).stage != "decision"
-        self.replay = Replay(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
+        self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
         self.learning.open(self.player, self.replay)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
         self.rows, self.streams = self.player.begun(streams)
@@ -181,7 +182,7 @@ class QLearner(GatedLearner):
 
     @property
     def done(self) -> int:
-        return self.replay.done
+        return self.replay.recorded
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -224,11 +225,18 @@ class QLearner(GatedLearner):
         credit = config.credit * max(0.0, 1 - self.share_of_run(played) / config.credited)
         return Playing(self.explorations(played), credit, bool(config.guide) and played < config.guided)
 
-    def act(self) -> float:
-        """Plays one decision in every game and remembers it; returns the mean value of what was not random."""
+    def play(self) -> tuple[float, int]:
+        """Remembers one decision of every game, played here, or a generation's, played elsewhere.
+
+        Returns the mean value of what was not random, and how far the network that played was behind.
+        """
+        found, behind = self.from_elsewhere() if self.config.piece else (self.from_here(), 0)
+        return mean([self.keep(decisions) for decisions in found]), behind
+
+    def from_here(self) -> Iterator[Decisions]:
+        """Yields one decision of every game, of the newest network."""
         rng = np.random.default_rng((self.config.seed, 0, self.done))
-        found = self.player.step(self.newest, self.learning.online, self.rows, self.streams, self.playing(), rng)
-        return self.keep(found)
+        yield self.player.step(self.newest, self.learning.online, self.rows, self.streams, self.playing(), rng)
 
     def keep(self, found: Decisions) -> float:
         """Remembers decisions; returns their mean value."""
@@ -265,9 +273,8 @@ class QLearner(GatedLearner):
         if self.config.piece:
             self.generations.restore(tensors, metadata["ahead"], self.newest)
 
-    def act_elsewhere(self) -> tuple[int, float]:
-        """Remembers the decisions of a generation that others have played; returns how far their network was behind, and the mean
-        value of what was not random."""
+    def from_elsewhere(self) -> tuple[Iterator[Decisions], int]:
+        """Returns the decisions of a generation, played as pieces of work, and how far their network was behind."""
         n = self.config.envs
         size = n * self.steps
         self.generations.fill(
@@ -279,8 +286,8 @@ class QLearner(GatedLearner):
             self.rows[begin : begin + len(played.rows)] = played.rows
             self.streams[begin : begin + len(played.rows)] = played.streams
             self.player.table.counts[:] += played.counts
-        values = [self.keep(played.decisions[k]) for k in range(self.steps) for played in found]
-        return generation.number - generation.learned, mean(values)
+        in_order = (played.decisions[k] for k in range(self.steps) for played in found)
+        return in_order, generation.number - generation.learned
 
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays and learns for one interval, after which a match is due."""
@@ -291,12 +298,9 @@ class QLearner(GatedLearner):
         learned: list[tuple[float, float]] = []
         values: list[float] = []
         while self.done < min(before + config.interval, config.total_steps):
-            if config.piece:
-                stale, value = self.act_elsewhere()
-                behind = max(behind, stale)
-            else:
-                value = self.act()
+            value, stale = self.play()
             values.append(value)
+            behind = max(behind, stale)
             while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
                 learned.append(self.learning.step(self.share_of_run()))
         games = max(int(counts[GAMES]), 1)

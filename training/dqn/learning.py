@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.player import Player
-from leafwise.training.dqn.replay import Replay
+from leafwise.training.dqn.replay import Decided
 from leafwise.training.networks.sparse import (
     chance_losses,
     fresh_module,
@@ -43,7 +43,7 @@ class Learning:
         self.shape, self.batches = self.online.export(), 0
         self.both = np.zeros((2 * config.batch_size, game.width), dtype=game.dtype)
 
-    def open(self, player: Player, replay: Replay) -> None:
+    def open(self, player: Player, replay: Decided) -> None:
         """Gets who searches, and what is learned from."""
         self.player, self.kernels, self.replay = player, player.kernels, replay
         self.T = player.new_tables(self.shape)
@@ -109,11 +109,11 @@ class Learning:
     def losses(self, places: NDArray[np.int64], rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns losses and sizes of the errors of decisions at places [n]; these are seen under random symmetries."""
         symmetries = rng.integers(0, self.game.symmetry_count, len(places))
-        actions, rows = self.replay.actions[places], self.replay.before[places]
+        actions, rows = self.replay["actions"][places], self.replay["before"][places]
         asked = self.replay.asks(places)
         if asked.any():  # both are learned: where a line of play has no such stage, a leaf is asked at a decision
             asked &= rng.random(len(places)) < ASKED
-            rows[asked] = self.replay.asked[places[asked]]
+            rows[asked] = self.replay["asked"][places[asked]]
         rows = self.shown(rows, symmetries, actions)
         features, _, signs = self.shape.describe(rows, self.T)
         outputs = self.online(torch.from_numpy(features))

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.training.dqn.player import Decisions
-from leafwise.training.dqn.priorities import Priorities
+from leafwise.training.runs.replay import Replay
 
-KEPT = ("before", "after", "actions", "gains", "explored")
 LEAST = 0.01
 """Added to the size of an error, so that what was learned well is seen again."""
 
@@ -41,7 +40,49 @@ class Followed(NamedTuple):
     """What turns the value of that row to who acts there into what it is worth to who decided; 0 after an end, [n]."""
 
 
-class Replay:
+class Priorities:
+    """Priorities by place, as in Schaul et al., "Prioritized experience replay" (2016), appendix B.2.1.
+
+    Every sum is that of the two below it, so that the tree depends on the priorities alone and not on how they came about.
+    """
+
+    def __init__(self, size: int) -> None:
+        """`size` places, each of priority 0."""
+        self.levels = max(1, (size - 1).bit_length())
+        self.first = 1 << self.levels
+        self.sums = np.zeros(2 * self.first)
+
+    @property
+    def total(self) -> float:
+        """The sum of all priorities."""
+        return float(self.sums[1])
+
+    def __getitem__(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Returns the priorities of places, [n]."""
+        found: NDArray[np.float64] = self.sums[self.first + places]
+        return found
+
+    def put(self, places: NDArray[np.int64], priorities: NDArray[np.float64]) -> None:
+        """Gives places [n] priorities [n], at least 0; of a place named twice the last counts."""
+        nodes = self.first + places
+        self.sums[nodes] = priorities
+        for _ in range(self.levels):
+            nodes = np.unique(nodes >> 1)
+            self.sums[nodes] = self.sums[2 * nodes] + self.sums[2 * nodes + 1]
+
+    def draw(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Returns the places [n] at which shares [n], in [0, 1), of the total are reached."""
+        left, nodes = shares * self.total, np.ones(len(shares), dtype=np.int64)
+        for _ in range(self.levels):
+            nodes *= 2
+            below = self.sums[nodes]
+            right = (left >= below) & (self.sums[nodes + 1] > 0)  # rounding must not lead to a place of priority 0
+            left -= np.where(right, below, 0.0)
+            nodes += right
+        return nodes - self.first
+
+
+class Decided(Replay):
     """The last `size` decisions."""
 
     def __init__(self, game: Game, size: int, order: Order, *, cut: bool, alpha: float, chance: bool = False) -> None:
@@ -49,36 +90,30 @@ class Replay:
 
         `chance`: what a leaf is asked between two decisions is kept too.
         """
-        self.size, self.order, self.cut, self.alpha, self.done = size, order, cut, alpha, 0
-        self.before, self.after = game.rows(size), game.rows(size)
-        self.actions = np.zeros(size, dtype=np.int64)
-        self.gains = np.zeros((size, 2), dtype=np.float32)  # reward, and sign of what comes after it
-        self.explored = np.zeros(size, dtype=bool)
-        self.asked = game.rows(size if chance else 0)
-        self.kept = (*KEPT, "asked") if chance else KEPT
+        kept = {
+            "before": game.rows(size),
+            "after": game.rows(size),
+            "actions": np.zeros(size, dtype=np.int64),
+            "gains": np.zeros((size, 2), dtype=np.float32),  # reward, and sign of what comes after it
+        }
+        kept |= {"explored": np.zeros(size, dtype=np.bool_)} if cut else {}
+        kept |= {"asked": game.rows(size)} if chance else {}
+        super().__init__(size, kept)
+        self.order, self.cut, self.alpha = order, cut, alpha
         self.priorities = Priorities(size) if alpha else None
         self.highest = 1.0
 
-    @property
-    def filled(self) -> int:
-        """Decisions that there are."""
-        return min(self.done, self.size)
-
     def keep(self, found: Decisions) -> None:
-        """Takes decisions, the newest, in place of the oldest; what is new has the highest priority so far."""
-        n = len(found.actions)
-        places = (self.done + np.arange(n)) % self.size
-        for name in self.kept:
-            getattr(self, name)[places] = getattr(found, name)
+        """Takes decisions; what is new has the highest priority so far."""
+        places = self.put(**found._asdict())
         if self.priorities is not None:
-            self.priorities.put(places, np.full(n, self.highest))
-        self.done += n
+            self.priorities.put(places, np.full(len(places), self.highest))
 
     def asks(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Returns whether a leaf's stage of chance came after the decisions at places [n], [n]."""
-        if not len(self.asked):
+        if "asked" not in self.arrays:
             return np.zeros(len(places), dtype=bool)
-        found: NDArray[np.bool_] = (self.asked[places] != self.after[places]).any(axis=1)
+        found: NDArray[np.bool_] = (self["asked"][places] != self["after"][places]).any(axis=1)
         return found
 
     def draw(
@@ -104,34 +139,33 @@ class Replay:
         before what is not known yet, and as `cut` says.
         """
         n = len(places)
-        rows, gained = self.before[places], np.zeros(n, dtype=np.float32)
+        rows, gained = self["before"][places], np.zeros(n, dtype=np.float32)
         factor, going = np.ones(n, dtype=np.float32), np.ones(n, dtype=bool)
-        numbers = self.done - 1 - (self.done - 1 - places) % self.size
+        numbers = self.recorded - 1 - (self.recorded - 1 - places) % self.size
         for step in range(steps):
             at = numbers % self.size
-            going &= numbers < self.done
+            going &= numbers < self.recorded
             if self.cut and (step or not own):
-                going &= ~self.explored[at]
-            gained[going] += (factor * self.gains[at, 0])[going]
-            factor[going] *= np.float32(gamma) * self.gains[at, 1][going]
-            rows[going] = self.after[at][going]
+                going &= ~self["explored"][at]
+            gained[going] += (factor * self["gains"][at, 0])[going]
+            factor[going] *= np.float32(gamma) * self["gains"][at, 1][going]
+            rows[going] = self["after"][at][going]
             going &= factor != 0
             numbers = self.order.following(numbers)
         return Followed(rows, gained, factor)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Returns what a checkpoint holds, besides `highest`."""
-        found = {name: getattr(self, name)[: self.filled] for name in self.kept if self.cut or name != "explored"}
+        """Returns what a checkpoint holds, besides `recorded` and `highest`."""
+        found = super().tensors()
         if self.cut:
             found["explored"] = found["explored"].astype(np.uint8)
         if self.priorities is not None:
             found["priorities"] = self.priorities[np.arange(self.filled)]
         return found
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], done: int, highest: float) -> None:
+    def restore(self, tensors: Mapping[str, NDArray[Any]], recorded: int, highest: float = 1.0) -> None:
         """Takes the state of a checkpoint after so many decisions."""
-        self.done, self.highest = done, highest
-        for name in set(self.kept) & set(tensors):
-            getattr(self, name)[: self.filled] = tensors[name]
+        super().restore(tensors, recorded)
+        self.highest = highest
         if self.priorities is not None:
             self.priorities.put(np.arange(self.filled), tensors["priorities"])

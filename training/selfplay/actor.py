@@ -17,7 +17,7 @@ from leafwise.models.files import model_path
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.execution.executor import Shared
-from leafwise.training.games.playing import Table, forget, new_table
+from leafwise.training.games.playing import forget, new_table
 from leafwise.training.games.recording import new_record
 from leafwise.training.selfplay.kernels import kernels
 
@@ -87,15 +87,11 @@ class Recorder:
         """Returns `T` of a variant with a network's weights."""
         return game.tables(network.evaluator("selfplay"), self.options.candidates or None)
 
-    def table_of(self, guided: bool) -> Table:
-        """Returns the table that games are played at."""
-        return self.guide_table if guided else self.table
-
     def record(
         self, game: Game, count: int, newest: SparseNetwork, earlier: SparseNetwork, *, guided: bool, credit: float
     ) -> int:
         """Records `count` positions or some more to `room`; returns how many. `earlier` is the network of some seats."""
-        options, table = self.options, self.table_of(guided)
+        options, table = self.options, self.guide_table if guided else self.table
         forget(table)
         if guided:
             assert self.guide_kernels is not None
@@ -120,12 +116,13 @@ class Recorder:
         self.kernels.write_all_targets(self.room, n, exact, self.options.td_lambda, T)
 
     def piece(
-        self, game: Game, count: int, newest: SparseNetwork, earlier: SparseNetwork, key: int, *, guided: bool = False,
-        credit: float = 0.0,
+        self, game: Game, count: int, newest: SparseNetwork, earlier: SparseNetwork, key: int | None = None, *,
+        guided: bool = False, credit: float = 0.0,
     ) -> Recorded:  # fmt: skip
-        """Returns games whose chance and choices come from a stream of this key alone."""
-        table = self.table_of(guided)
-        table.R[0], table.R[1] = np.uint64(key), np.uint64(0)
+        """Returns games whose chance and choices come from a stream of this key alone, or from where the last games' ended."""
+        table = self.guide_table if guided else self.table
+        if key is not None:
+            table.R[0], table.R[1] = np.uint64(key), np.uint64(0)
         table.counts[:] = 0
         n = self.record(game, count, newest, earlier, guided=guided, credit=credit)
         return Recorded(self.room.rows[:n].copy(), self.room.targets[:n].copy(), table.counts.copy())

@@ -17,6 +17,7 @@ What is logged stands in docs/methods/selfplay.md.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,10 +42,11 @@ from leafwise.training.execution.generations import Call, Generation, Generation
 from leafwise.training.games.playing import GAMES, PLIES, WON_BY_FIRST
 from leafwise.training.runs.folder import need_train_extra, origin
 from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import ActorOptions
+from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import find_variant, run_learner
-from leafwise.training.selfplay.actor import Games, Recorder, guide_of, taught_by
-from leafwise.training.selfplay.replay import ReplayLearner
+from leafwise.training.runs.replay import Replay
+from leafwise.training.selfplay.actor import Games, Recorded, Recorder, guide_of, taught_by
+from leafwise.training.selfplay.replay import replay_of
 
 if TYPE_CHECKING:
     from leafwise.training.networks.sparse import SparseModule
@@ -139,7 +141,11 @@ class Config(ActorOptions):
     """Pairs of games against each of them."""
 
 
-class SelfPlay(ReplayLearner):
+SURPRISE = 0.5
+"""Positions are repeated whose target is further than this from what the network says: half of what a win is more than a draw."""
+
+
+class SelfPlay(GatedLearner):
     """One run: networks, replay, files."""
 
     method, unit = "selfplay", "iterations"
@@ -181,7 +187,12 @@ class SelfPlay(ReplayLearner):
         told = SimpleNamespace(**asdict(config))
         self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
         self.table, self.kernels = self.recorder.table, self.recorder.kernels
-        self.begin_replay()
+        size = config.buffer_size
+        kept = {"rows": self.game.rows(size), "targets": np.zeros(size), "places": np.zeros(size, np.int64)}
+        self.replay = Replay(size, kept)
+        if config.replay_from and not (config.resume and self.folder.checkpoints.last.exists()):
+            rows, targets = replay_of(config.replay_from, config, self.game)
+            self.put(0, rows[-size:], targets[-size:])
         if config.piece:
             actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
             self.work_by(actor)
@@ -213,9 +224,8 @@ class SelfPlay(ReplayLearner):
         """Takes the state of a checkpoint."""
         from leafwise.training.networks.sparse import SparseModule
 
-        self.filled, self.next, self.done = metadata["filled"], metadata["next"], metadata["done"]
-        for name in ("rows", "targets", "places"):
-            getattr(self, name)[: self.filled] = tensors[name]
+        self.done = metadata["done"]
+        self.replay.restore(tensors, metadata["recorded"])
         self.table.R[:] = tensors["stream"]
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
         if self.config.piece:
@@ -224,10 +234,8 @@ class SelfPlay(ReplayLearner):
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns what a checkpoint holds."""
-        tensors = prefixed("newest", self.newest.tensors)
-        tensors |= {name: getattr(self, name)[: self.filled] for name in ("rows", "targets", "places")}
-        tensors["stream"] = self.table.R
-        told = {"filled": self.filled, "next": self.next, "done": self.done}
+        tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors() | {"stream": self.table.R}
+        told = {"recorded": self.replay.recorded, "done": self.done}
         if not self.config.piece:
             return tensors, told
         more, ahead = self.generations.state()
@@ -253,42 +261,49 @@ class SelfPlay(ReplayLearner):
         return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
 
     def play(self) -> dict[str, float]:
-        """Records the games of an iteration; returns what is logged."""
-        start = time.perf_counter()
-        total, counts, more = self.play_pieces() if self.config.piece else self.play_here()
-        games = max(int(counts[GAMES]), 1)
-        shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
-        return {
-            **shares,
-            "time/fps": total / (time.perf_counter() - start),
-        } | more
-
-    def play_here(self) -> tuple[int, NDArray[np.int64], dict[str, float]]:
-        """Records games of the newest network, some against an earlier best; returns positions, counts, and nothing more."""
-        recorder, guided, total = self.recorder, bool(self.guide) and self.done < self.config.guided, 0
-        table = recorder.table_of(guided)
-        table.counts[:] = 0
-        earlier = self.newest
-        if not guided and not self.solo:
-            earlier = self.gate.pool[int(uniform(self.table.R) * len(self.gate.pool))]
-        which = self.played(self.done)
-        for place in which:
-            game, count = self.variants[place], -(-self.config.positions // len(which))
-            n = recorder.record(game, count, self.newest, earlier, guided=guided, credit=self.credit(self.done))
-            self.keep(place, recorder.room.rows[:n], recorder.room.targets[:n])
-            total += n
-        return total, table.counts, {}
-
-    def play_pieces(self) -> tuple[int, NDArray[np.int64], dict[str, float]]:
-        """Takes the games that others have played; returns positions, counts, and how far their network was behind."""
-        self.generations.fill(self.done, self.goal, self.networks)
-        generation, found = self.generations.take()
-        total, counts = 0, np.zeros(3, dtype=np.int64)
-        for (place, _), recorded in zip(self.pieces_of(generation.number), found, strict=True):
+        """Takes the games of an iteration into the replay, played here or elsewhere; returns what is logged."""
+        start, total, counts = time.perf_counter(), 0, np.zeros(3, dtype=np.int64)
+        found, more = self.from_elsewhere() if self.config.piece else (self.from_here(), {})
+        for place, recorded in found:
             self.keep(place, recorded.rows, recorded.targets)
             total, counts = total + len(recorded.rows), counts + recorded.counts
+        games = max(int(counts[GAMES]), 1)
+        shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
+        return shares | {"time/fps": total / (time.perf_counter() - start)} | more
+
+    def from_here(self) -> Iterator[tuple[int, Recorded]]:
+        """Yields variants and games of the newest network, some against an earlier best, all from one stream."""
+        guided, earlier, which = self.guided(self.done), self.newest, self.played(self.done)
+        if not guided and not self.solo:
+            earlier = self.gate.pool[int(uniform(self.table.R) * len(self.gate.pool))]
+        count, credit = -(-self.config.positions // len(which)), self.credit(self.done)
+        for place in which:
+            game = self.variants[place]
+            yield place, self.recorder.piece(game, count, self.newest, earlier, guided=guided, credit=credit)
+
+    def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], dict[str, float]]:
+        """Returns variants and games of the iteration, played as pieces of work, and how far their network was behind."""
+        self.generations.fill(self.done, self.goal, self.networks)
+        generation, found = self.generations.take()
         behind = generation.number - generation.learned
-        return total, counts, {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
+        told: dict[str, float] = {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
+        return zip((place for place, _ in self.pieces_of(generation.number)), found, strict=True), told
+
+    def guided(self, number: int) -> bool:
+        """Whether the guide plays an iteration."""
+        return bool(self.guide) and number < self.config.guided
+
+    def keep(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64]) -> None:
+        """Puts positions of a variant into the replay, those that surprise the newest network as often as `--repeats` says."""
+        if self.config.repeats > 1:
+            told = self.newest.batch(rows, self.tables(self.newest, self.variants[place]))
+            times = np.where(np.abs(told - targets) > SURPRISE, self.config.repeats, 1)
+            rows, targets = rows.repeat(times, axis=0), targets.repeat(times)
+        self.put(place, rows, targets)
+
+    def put(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64]) -> None:
+        """Puts positions of a variant into the replay."""
+        self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), place))
 
     def networks(self) -> dict[str, SparseNetwork]:
         """Returns the networks of a generation that begins now: the newest, and an earlier best."""
@@ -305,7 +320,7 @@ class SelfPlay(ReplayLearner):
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
         number = generation.number
-        guided, credit = bool(self.guide) and number < self.config.guided, self.credit(number)
+        guided, credit = self.guided(number), self.credit(number)
         return [
             Games(self.actor, networks, place, count, key_of(self.config.seed, number, k), guided, credit)
             for k, (place, count) in enumerate(self.pieces_of(number))
@@ -341,14 +356,14 @@ class SelfPlay(ReplayLearner):
 
         def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
             """Returns features and targets of random positions, under random symmetries where those matter."""
-            chosen = rng.integers(0, self.filled, config.batch_size)
-            rows = self.rows[chosen]
+            chosen = rng.integers(0, self.replay.filled, config.batch_size)
+            rows = self.replay["rows"][chosen]
             if symmetric:
                 both[: config.batch_size] = rows
                 self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, config.batch_size), none, T)
                 rows = both[config.batch_size :]
-            features, signs = self.described(rows, self.places[chosen])
-            return features, (self.targets[chosen] * signs / most).astype(np.float32)
+            features, signs = self.described(rows, self.replay["places"][chosen])
+            return features, (self.replay["targets"][chosen] * signs / most).astype(np.float32)
 
         loss = fit(self.module, sample, steps, rate)
         self.newest = self.module.export()
@@ -357,7 +372,7 @@ class SelfPlay(ReplayLearner):
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays and learns: one iteration, and says whether a match is due."""
         logged = self.play()
-        if self.filled >= min(self.config.learning_starts, self.config.buffer_size):
+        if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):
             logged |= self.learn()
         self.done += 1
         due = self.done % self.config.evaluate_every == 0 or self.done == self.goal

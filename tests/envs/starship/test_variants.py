@@ -207,9 +207,7 @@ def test_a_command_line_names_files_and_a_run_keeps_what_they_say(hull_file: Pat
     words = ["--game", "starship", "--variant", f"hull={hull_file}", "--run", "x"]
     config, _ = parse_options(ppo.Config, words, "train")
     assert find_variant("starship", config.variant) == leafwise.game("starship", hull=hull_file)
-    config, _ = parse_options(
-        lambda game: ppo.Config, ["--game", "trap", "--variant", "size=3,max_turns=none"], "train"
-    )
+    config, _ = parse_options(ppo.Config, ["--game", "trap", "--variant", "size=3,max_turns=none"], "train")
     assert config.variant == "size=3,max_turns=none"
 
 

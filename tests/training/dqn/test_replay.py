@@ -9,8 +9,7 @@ import pytest
 
 import leafwise
 from leafwise.training.dqn.player import Decisions
-from leafwise.training.dqn.priorities import Priorities
-from leafwise.training.dqn.replay import Order, Replay
+from leafwise.training.dqn.replay import Decided, Order, Priorities
 
 GAME = leafwise.game("trilobite")
 
@@ -22,8 +21,8 @@ def decisions(games: int, step: int, sign: float = 1.0, reward: float = 0.0, exp
     return Decisions(before, before + 1, before + 1, np.zeros(games, np.int64), gains, np.full(games, explored), 0.0)
 
 
-def replay(size: int = 100, **given: Any) -> Replay:
-    return Replay(GAME, size, given.pop("order", Order(2)), **{"cut": True, "alpha": 0.0, **given})
+def replay(size: int = 100, **given: Any) -> Decided:
+    return Decided(GAME, size, given.pop("order", Order(2)), **{"cut": True, "alpha": 0.0, **given})
 
 
 def test_rewards_of_the_steps_count_for_who_decided() -> None:
@@ -60,8 +59,8 @@ def test_what_is_old_gives_way_to_what_is_new() -> None:
     for step in range(5):
         memory.keep(decisions(2, step))
     assert memory.filled == 6
-    assert sorted(memory.before[:, 0].tolist()) == [2, 2, 3, 3, 4, 4]
-    oldest = int(np.flatnonzero(memory.before[:, 0] == 2)[0])
+    assert sorted(memory["before"][:, 0].tolist()) == [2, 2, 3, 3, 4, 4]
+    oldest = int(np.flatnonzero(memory["before"][:, 0] == 2)[0])
     assert memory.follow(np.array([oldest]), 9, 1.0, own=True).rows[0, 0] == 5
 
 
@@ -103,7 +102,7 @@ def test_errors_make_priorities_and_weights_make_up_for_them() -> None:
     assert weights is not None
     assert np.unique(np.round(weights, 6)).tolist() == pytest.approx([1 / 3, 1.0], abs=1e-5)
     again = replay(size=4, alpha=1.0)
-    again.restore(memory.tensors(), memory.done, memory.highest)
+    again.restore(memory.tensors(), memory.recorded, memory.highest)
     assert again.priorities is not None
     assert memory.priorities is not None
     assert np.array_equal(again.priorities.sums, memory.priorities.sums)
@@ -117,7 +116,7 @@ def test_what_a_leaf_is_asked_is_known_where_a_stage_of_chance_was_passed() -> N
     memory.keep(found._replace(asked=found.after + np.array([[0], [5]], GAME.dtype)))
     assert memory.asks(np.array([0, 1, 0])).tolist() == [False, True, False]
     again = replay(chance=True)
-    again.restore(memory.tensors(), memory.done, memory.highest)
+    again.restore(memory.tensors(), memory.recorded, memory.highest)
     assert again.asks(np.array([1, 0])).tolist() == [True, False]
     plain = replay()
     plain.keep(found)

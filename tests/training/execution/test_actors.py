@@ -91,8 +91,8 @@ def test_pieces_have_streams_of_their_own(tmp_path: Path) -> None:
     learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "run"), **{**SELFPLAY, "staleness": 0}))
     learner.play()
     learner.folder.lock.release()
-    rows = learner.rows[: learner.filled]
+    rows = learner.replay["rows"][: learner.replay.filled]
     pieces = learner.pieces_of(0)
     assert [count for _, count in pieces] == [500, 500, 200]
     assert not np.array_equal(rows[:100], rows[500:600])
-    assert learner.filled >= 1200
+    assert learner.replay.filled >= 1200

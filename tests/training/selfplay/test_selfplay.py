@@ -118,21 +118,21 @@ def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) 
         "head": "wdl", "hidden": (24, 8), "init_from": str(run), "replay_from": str(run), "repeats": 3, "buffer_size": 40_000,
     }  # fmt: skip
     learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "cut"), **options))
-    before = learner.filled
+    before = learner.replay.filled
     earlier = leafwise.models.files.load_tensors(run / "state.safetensors")[0]
     assert before == len(earlier["rows"])
-    assert np.sort(learner.targets[:before]).tolist() == np.sort(earlier["targets"]).tolist()
+    assert np.sort(learner.replay["targets"][:before]).tolist() == np.sort(earlier["targets"]).tolist()
     assert (learner.newest.head, learner.newest.hidden) == ("wdl", (24, 8))
     room = learner.recorder.room
     learner.play()
     rows, targets = room.rows[:200].copy(), room.targets[:200].copy()
     off = np.abs(learner.newest.batch(rows, learner.tables(learner.newest, GAME)) - targets) > 0.5
     assert 0 < off.sum() < 200
-    place = learner.next
+    place = learner.replay.next
     learner.keep(0, rows, targets)
     times = np.where(off, 3, 1)
-    assert np.array_equal(learner.rows[place : learner.next], rows.repeat(times, axis=0))
-    assert np.array_equal(learner.targets[place : learner.next], targets.repeat(times))
+    assert np.array_equal(learner.replay["rows"][place : learner.replay.next], rows.repeat(times, axis=0))
+    assert np.array_equal(learner.replay["targets"][place : learner.replay.next], targets.repeat(times))
     learner.folder.lock.release()
 
     learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "again"), **options))

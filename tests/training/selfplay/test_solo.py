@@ -237,11 +237,13 @@ def test_a_variant_that_is_named_twice_is_played_twice_as_much(tmp_path) -> None
     assert learner.played(9) == [0, 1, 1]
     assert learner.played(1) == [0, 1, 1, 2]
     learner.play()
-    assert (learner.places[: learner.filled] == 2).all()
+    assert (learner.replay["places"][: learner.replay.filled] == 2).all()
     learner.done = 9
-    before = learner.filled
+    before = learner.replay.filled
     learner.play()
-    first, second = (np.count_nonzero(learner.places[before : learner.filled] == place) for place in range(2))
+    first, second = (
+        np.count_nonzero(learner.replay["places"][before : learner.replay.filled] == place) for place in range(2)
+    )
     assert 1.5 < second / first < 2.5
     learner.folder.lock.release()
 

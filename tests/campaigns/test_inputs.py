@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -211,16 +210,14 @@ NUMBERS = [
 
 
 @pytest.mark.campaign(whole=20_000)
-@pytest.mark.parametrize("kind", ["ship", "parameters", "options", "old options"])
+@pytest.mark.parametrize("kind", ["ship", "parameters", "options"])
 def test_files_of_text(kind: str, campaign: Campaign, tmp_path: Path) -> None:
     """Ship files, their parameters, and the options of runs, with mistakes in them."""
-    path = tmp_path / ("config.json" if kind == "old options" else "config.toml")
-    config = described(td.Config(game="threes"))
+    path = tmp_path / "config.toml"
     whole, read = {
         "ship": (files.dump(generate(3)), lambda text: files.load(text)),
         "parameters": (settings.to_toml(CLASSIC), settings.from_toml),
-        "options": (to_toml(config), lambda text: read_options(path, td.Config)),
-        "old options": (json.dumps(config), lambda text: read_options(path, td.Config)),
+        "options": (to_toml(described(td.Config(game="threes"))), lambda text: read_options(path, td.Config)),
     }[kind]
     letters = [*sorted(set(whole)), *NUMBERS]
 

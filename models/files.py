@@ -90,10 +90,8 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
         version = kind.version(game, metadata)
         if metadata["feature_version"] != version:
             raise UserError(f"expected feature version {version!r}, got {metadata['feature_version']!r}")
-        told, now = metadata.get("tables"), kind.tables(game, metadata)
-        if told is None:
-            told = {name: table.told() for name, table in kind.shipped(game, metadata).items()}
-        return kind.create(game, metadata, tensors, check_tables(now, told))
+        tables = check_tables(kind.tables(game, metadata), metadata.get("tables"))
+        return kind.create(game, metadata, tensors, tables)
     except (ValueError, TypeError) as problem:
         raise UserError(f"model {str(path)!r}: {problem}") from None
 

@@ -344,12 +344,6 @@ def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     return features_of(game).tables
 
 
-def shipped_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Returns those of files that list none."""
-    shipped = features_of(game).shipped
-    return {name: FeatureTable(shipped.get(name, table.size)) for name, table in room_tables(game, told).items()}
-
-
 def version_of(game: Game, told: Told) -> int:
     """Returns the version of what a network sees."""
     return features_of(game).version
@@ -360,7 +354,6 @@ KIND = NetworkKind(
     create,
     needs={"hidden": list},
     tables=room_tables,
-    shipped=shipped_tables,
     version=version_of,
     module="leafwise.training.starship.grid:GridModule",
 )

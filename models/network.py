@@ -86,8 +86,6 @@ class NetworkKind:
     """Entries of the metadata that must be there, and their types."""
     tables: Callable[[Game, Told], Mapping[str, FeatureTable]] = no_tables
     """(game, metadata) -> all tables of features that the room has now for such networks."""
-    shipped: Callable[[Game, Told], Mapping[str, FeatureTable]] = no_tables
-    """(game, metadata) -> those that a file is of which lists none: one from before files did."""
     used: Callable[[Any], Mapping[str, FeatureTable]] | None = None
     """network -> the tables that it was trained with (None: all that the room has)."""
     version: Callable[[Game, Told], int] = first_version

@@ -20,6 +20,11 @@ from leafwise.models.ntuple_functions import features
 from leafwise.models.packed_tables import unpack
 from leafwise.models.packing import merged
 
+NEEDS: Mapping[str, type | tuple[type, ...]] = {
+    "tuples": list, "power": (int, float), "stage": str, "small": list, "splits": list, "base": (int, float),
+}  # fmt: skip
+"""Entries of a file's metadata, and their types: the fields of a shape."""
+
 
 def load_ntuples(path: Path, game: Game) -> NTupleNetwork:
     """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
@@ -28,10 +33,8 @@ def load_ntuples(path: Path, game: Game) -> NTupleNetwork:
 
 
 def shape_of(told: Told) -> Shape:
-    """Returns the shape that a file's metadata tells; old files do not tell all of it."""
-    return Shape(
-        told["tuples"], told["power"], **{k: told[k] for k in ("stage", "small", "splits", "base") if k in told}
-    )
+    """Returns the shape that a file's metadata tells."""
+    return Shape(**{name: told[name] for name in NEEDS})
 
 
 def create(
@@ -80,13 +83,6 @@ def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     return features(game).tables
 
 
-def shipped_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Returns those of files that list none."""
-    cells = features(game)
-    now = {name: cells.tables[name].size if name in cells.tables else 0 for name in cells.shipped}
-    return {name: FeatureTable(now[name], version) for name, version in cells.shipped.items()}
-
-
 def used_tables(network: NTupleNetwork) -> Mapping[str, FeatureTable]:
     """Returns the small tables that a network has."""
     return network.shape.tables(network.game)
@@ -102,9 +98,8 @@ def kind_of(name: str) -> NetworkKind:
     return NetworkKind(
         name,
         create,
-        needs={"tuples": list, "power": (int, float)},
+        needs=NEEDS,
         tables=room_tables,
-        shipped=shipped_tables,
         used=used_tables,
         version=cells_version,
         to_play=partial(merged, in_place=True),

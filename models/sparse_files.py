@@ -66,17 +66,6 @@ def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     return found.tables_of(game.options)
 
 
-def shipped_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Returns those of files that list none."""
-    now = room_tables(game, told)
-    if told["sees"] in (OBSERVATION, BOTH):
-        return now
-    return {
-        name: FeatureTable(now[name].size if name in now else 1, version)
-        for name, version in seen(game, told).shipped.items()
-    }
-
-
 def version_of(game: Game, told: Told) -> int:
     """Returns the version of what a network sees."""
     return seen(game, told).version
@@ -87,7 +76,6 @@ KIND = NetworkKind(
     create,
     needs={"hidden": list, "head": str, "sees": str, "scale": (int, float)},
     tables=room_tables,
-    shipped=shipped_tables,
     version=version_of,
     module="leafwise.training.networks.sparse:SparseModule",
 )

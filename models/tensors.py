@@ -1,7 +1,7 @@
 """Tensors and JSON metadata in one `.safetensors` file that tells when a bit of it has changed.
 
-Each file written holds the SHA-256 of its metadata and tensors. The files that shipped before that are not rewritten: what they
-must be stands in `weights/checksums.json`.
+Each file written holds the SHA-256 of its metadata and tensors. Three of those that ship do not: what their headers
+lack stands in `weights/headers.json`, by the SHA-256 of the whole file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import functools
 import hashlib
 import json
 import struct
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
@@ -40,19 +39,22 @@ def save_tensors(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapp
 
 
 def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Reads tensors and metadata; warns where a file has no checksum.
+    """Reads tensors and metadata.
 
-    Raises ValueError in one line for a file that is none of ours, or that has changed since it was written.
+    Raises ValueError in one line for a file that is none of ours, that has no checksum, or that has changed since it was written.
     """
     with _opened(path) as (file, header, told):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if CHECKSUM in header:
         _compare(path, header[CHECKSUM], checksum(header[KEY], tensors))
-    elif path.parent.resolve() == WEIGHTS.resolve() and path.name in shipped_checksums():
-        _compare(path, shipped_checksums()[path.name], hashlib.sha256(path.read_bytes()).hexdigest())
-    else:
-        warnings.warn(f"{str(path)!r} has no checksum (written by an older version): changes go unseen", stacklevel=2)
-    return tensors, told
+        return tensors, told
+    own = hashlib.sha256(path.read_bytes()).hexdigest()
+    if own not in shipped_headers():
+        raise UserError(
+            f"{str(path)!r}: expected a SHA-256 in the header, or one of the models that ship without, got a file of "
+            f"SHA-256 {own[:12]}..."
+        )
+    return tensors, {**told, **shipped_headers()[own]}
 
 
 def load_metadata(path: Path) -> dict[str, Any]:
@@ -95,10 +97,10 @@ def checksum(metadata: str, tensors: Mapping[str, NDArray[Any]]) -> str:
 
 
 @functools.cache
-def shipped_checksums() -> dict[str, str]:
-    """Returns the SHA-256 of each model file that shipped before files held their own: file name -> hexadecimal digits."""
-    told: dict[str, str] = json.loads(read_text(WEIGHTS / "checksums.json"))
-    return told
+def shipped_headers() -> dict[str, dict[str, Any]]:
+    """Returns what the headers lack of the model files that ship without a checksum: SHA-256 of a file -> entries by name."""
+    told = json.loads(read_text(WEIGHTS / "headers.json"))
+    return {one["sha256"]: {"tables": one["tables"]} for one in told.values()}
 
 
 def _compare(path: Path, expected: str, got: str) -> None:

@@ -2,7 +2,7 @@
 
 A network says what it was trained to say: in Threes a potential, in games for two a number from -1 to 1. `Units` turns the value of
 a search with that leaf into what then happened on average in games of selection seeds. A model file holds its map in its
-metadata; those of the models that shipped before stand in `weights/units.json`.
+metadata; those of the models that ship without stand in `weights/units.json`.
 """
 
 from __future__ import annotations

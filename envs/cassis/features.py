@@ -134,12 +134,8 @@ def feature_count(options: Options) -> int:
     return int(part_classes(min(n, PART)).max()) + 1 + COUNTS * (n * (n - 1) // 2 + 1)
 
 
-SHIPPED = {"features": 1}
-"""The tables of the day on which the first models shipped; never to be changed."""
-
 SPARSE = SparseFeatures(
     active=active,
-    shipped=SHIPPED,
     size=feature_count,
     most=lambda options: part_count(options.n) + COUNTS,
     invariant=True,

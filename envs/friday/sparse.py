@@ -237,9 +237,6 @@ def active(S, i, F, T):
     return see_sums(S, i, F, n, T)
 
 
-SHIPPED = {"features": 1}
-"""The tables of the day on which the first models shipped; never to be changed."""
-
 SPARSE = SparseFeatures(
-    active=active, shipped=SHIPPED, size=lambda options: SIZE, most=lambda options: MOST, invariant=True, stage="hazard"
+    active=active, size=lambda options: SIZE, most=lambda options: MOST, invariant=True, stage="hazard"
 )

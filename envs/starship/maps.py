@@ -189,16 +189,12 @@ def see(S, i, codes, maps, numbers, T):
     return see_ship(S, i, codes, maps, numbers, T.ship)
 
 
-SHIPPED = {"codes": 47, "maps": 12, "numbers": 72}
-"""How many there were on the day on which `starshipplace` shipped; never to be changed."""
-
 GRID = GridFeatures(
     see=see,
     side=lambda options: options.built.grid,
     codes=CODES,
     maps=MAPS,
     numbers=ALL_NUMBERS,
-    shipped=SHIPPED,
     stage="request",
     version=2,
 )

@@ -15,8 +15,8 @@ PART_NAMES = tuple(part.name for part in PARTS)
 NO_LIMIT = 1000
 LARGEST = 1000
 """No number in the parameters may be greater."""
-LATER = frozenset({"most_north", "most_east", "most_south", "most_west", "mirrored", "order"})
-"""Fields that came later: ship files leave them out where they say nothing, so that old ships keep their bytes."""
+OPTIONAL = frozenset({"most_north", "most_east", "most_south", "most_west", "mirrored", "order"})
+"""Fields that ship files leave out where they have their defaults."""
 STAGES: tuple[tuple[int, str, str], ...] = (
     (1, "shape", "Shape"),
     (2, "fill_gaps", "Fill Gaps"),

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta, inspect
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.starship.parameters import LARGEST, LATER
+from leafwise.envs.starship.parameters import LARGEST, OPTIONAL
 
 GREATEST = 1e300
 """Numbers of greater size are taken for infinite."""
@@ -24,11 +24,11 @@ GREATEST = 1e300
 
 @functools.cache
 def struct(kind: type, without: tuple[str, ...] = ()) -> Any:
-    """Returns a dataclass as a struct with the same fields and no others, all of them required but for those that came later."""
+    """Returns a dataclass as a struct with the same fields and no others, all of them required but those of `OPTIONAL`."""
     hints = typing.get_type_hints(kind, include_extras=True)
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
-    fields: list[Any] = [(name, _bounded(hint)) for name, hint in hints.items() if name not in (*without, *LATER)]
-    fields += [(name, _bounded(hints[name]), defaults[name]) for name in hints if name in LATER]
+    fields: list[Any] = [(name, _bounded(hint)) for name, hint in hints.items() if name not in (*without, *OPTIONAL)]
+    fields += [(name, _bounded(hints[name]), defaults[name]) for name in hints if name in OPTIONAL]
     return msgspec.defstruct(kind.__name__, fields, forbid_unknown_fields=True)
 
 

@@ -10,20 +10,20 @@ from typing import Any
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.order import stage_field
-from leafwise.envs.starship.parameters import LATER
+from leafwise.envs.starship.parameters import OPTIONAL
 from leafwise.envs.starship.presets import CLASSIC, PRESETS, Parameters
 
 
 def plain(stage: Any) -> dict[str, Any]:
     """Returns a stage's parameters as a dictionary of integers, texts and dictionaries, without `enabled`.
 
-    What came later is left out where it says nothing.
+    Those of `OPTIONAL` are left out where they have their defaults.
     """
     values = dataclasses.asdict(stage)
     values.pop("enabled", None)
-    for later in dataclasses.fields(stage):
-        if later.name in LATER and values[later.name] == later.default:
-            del values[later.name]
+    for field in dataclasses.fields(stage):
+        if field.name in OPTIONAL and values[field.name] == field.default:
+            del values[field.name]
     return values
 
 

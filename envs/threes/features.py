@@ -151,16 +151,12 @@ TABLES = {
     ),  # tile shown x 1s x 2s; once it has entered none is known
     "blank_merge": SmallTable(16 * 16, usual=False),  # empty cells x neighbours that can merge
 }
-SHIPPED = {"deck": 1, "deck_empties": 1, "large": 1, "hint": 1, "blank_merge": 1}
-"""The tables of the day on which `threes` and `threes-small` shipped; never to be changed."""
-
 CELLS = CellFeatures(
     views=square_views(4),
     boards=symmetric_boards,
     highest=highest_rank,
     tables=TABLES,
     index=table_index,
-    shipped=SHIPPED,
     points=tuple(float(p) for p in tile_points(np.arange(16))),
     names=tuple(str(tile_value(rank)) for rank in range(16)),
     stages=("draw", "enter"),

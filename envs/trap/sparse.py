@@ -102,12 +102,8 @@ def feature_count(options: Options) -> int:
     return 4 * size**2 + WINDOWS + (size << size) + (2 * size - 1) ** 2 + 2 * MOVES + 2 * SUMS
 
 
-SHIPPED = {"features": 1}
-"""The tables of the day on which the first models shipped; never to be changed."""
-
 SPARSE = SparseFeatures(
     active=active,
-    shipped=SHIPPED,
     size=feature_count,
     most=lambda options: 2 + 2 * WINDOW + options.size + 4,
 )

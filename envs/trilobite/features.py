@@ -119,12 +119,8 @@ def most_features(options: Options) -> int:
     return len(feature_tables(width, height, options.k)["line_features"]) - 1 + width + 2
 
 
-SHIPPED = {"features": 1}
-"""The tables of the day on which the first models shipped; never to be changed."""
-
 SPARSE = SparseFeatures(
     active=active,
-    shipped=SHIPPED,
     size=feature_count,
     most=most_features,
     view="first",  # who moves first owns the odd threats: the seats differ

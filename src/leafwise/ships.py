@@ -11,7 +11,6 @@ import contextlib
 import io
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -260,30 +259,15 @@ COMMANDS: dict[str, tuple[Any, Callable[[Any], int]]] = {
 
 def parse(kind: Any, command: str, arguments: list[str]) -> Any:
     """Returns the options of a command; ValueError in one line for wrong ones."""
-    arguments = renamed(arguments)
     extra = {"default": kind(parameters=base(arguments))} if issubclass(kind, Common) else {}
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            return tyro.cli(
-                kind, args=renamed(arguments), prog=f"{PROGRAM} {command}", description=kind.__doc__, **extra
-            )
+            return tyro.cli(kind, args=arguments, prog=f"{PROGRAM} {command}", description=kind.__doc__, **extra)
     except SystemExit as end:
         if not end.code:
             raise
         raise UserError(f"{one_line(said.getvalue())} (see {PROGRAM} {command} --help)") from None
-
-
-def renamed(arguments: list[str]) -> list[str]:
-    """Returns a command line with `--story FILE` for `--stages FILE`, as it was called before there were lists of stages."""
-    words = [piece for word in arguments for piece in (word.split("=", 1) if word.startswith("--stages=") else [word])]
-    if "--stages" not in words[:-1]:
-        return arguments
-    at = words.index("--stages")
-    if not Path(words[at + 1]).suffix:
-        return words
-    print("warning: --stages FILE is called --story FILE now", file=sys.stderr)
-    return [*words[:at], "--story", *words[at + 1 :]]
 
 
 def base(arguments: Sequence[str]) -> Parameters:

@@ -10,17 +10,17 @@ from leafwise.envs.starship import generate, read, write
 
 
 def test_gen_writes_what_is_asked_for(tmp_path, capsys):
-    names = {option: tmp_path / f"ship.{option}" for option in ("json", "png", "svg", "stages")}
+    names = {option: tmp_path / f"ship.{option}" for option in ("json", "png", "svg", "story")}
     options = [f"--{option}={path}" for option, path in names.items()]
     assert main(["gen", "--preset", "scout", "--seed", "7", *options]) == 0
     assert read(names["json"]) == generate(7, "scout")
-    for option in ("png", "stages"):
+    for option in ("png", "story"):
         with Image.open(names[option]) as picture:
             assert picture.size[0] > 190
     assert names["svg"].read_text().startswith("<svg")
     said = capsys.readouterr()
     assert "scout seed 7 attempt 0: valid, quality 0." in said.out
-    assert said.err == "warning: --stages FILE is called --story FILE now\n"
+    assert said.err == ""
 
 
 def test_gen_takes_targets_a_list_of_stages_and_a_scale(tmp_path, capsys):

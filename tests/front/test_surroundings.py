@@ -111,7 +111,6 @@ def test_a_byte_order_mark_is_no_part_of_a_text(shell: Shell, tmp_path: Path) ->
         assert said.status == 0, said
         assert "ufeff" not in said.out
     assert read_table(Path(marked(tmp_path / "config.toml", "seed = 3\n"))) == {"seed": 3}
-    assert read_table(Path(marked(tmp_path / "config.json", '{"seed": 3}'))) == {"seed": 3}
     toml = read_text(Path(marked(tmp_path / "parameters.toml", 'preset = "classic"\n')))
     assert from_toml(toml).preset == "classic"
     assert shell("ship", "gen", "--config", str(tmp_path / "parameters.toml")).status == 0

@@ -96,7 +96,7 @@ def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
     (folder / "no-model" / "model.safetensors").write_bytes(b"noise")
     found = {run["name"]: run for run in told(runs.tell_runs, RunsAsk())["runs"]}
     assert set(found) == {"begun", "broken", "no-model", "no-run"}
-    assert found["broken"]["wrong"].startswith("expected options in TOML or JSON, got")
+    assert found["broken"]["wrong"].startswith("expected options in TOML, got")
     assert found["no-model"]["wrong"].startswith("expected a model in 'model.safetensors' of 'no-model'")
     assert found["no-run"]["wrong"].startswith("expected a model in 'model.safetensors' of 'no-run'")
     assert (found["begun"]["state"], found["begun"]["has_model"]) == ("running", False)

@@ -258,16 +258,18 @@ def test_numbers_added_to_a_grid_leave_its_models_as_they_are() -> None:
     assert np.array_equal(second, old.tensors["embedding"][own.codes :][: own.codes])
 
 
-def test_shipped_files_load_whether_or_not_they_list_their_tables() -> None:
-    """The files of before are not rewritten: the rooms know what they are of."""
-    listed = set()
+def test_shipped_files_load_with_their_tables() -> None:
     for path in sorted(WEIGHTS.glob("*.safetensors")):
         metadata = load_tensors(path)[1]
-        if "tables" in metadata:
-            listed.add(path.stem)
         own = load_network(path, find_game(metadata["game"], **metadata["options"]))
-        assert files.described(own)["tables"]
-    assert {"starshipplace"} <= listed < {path.stem for path in WEIGHTS.glob("*.safetensors")}
+        assert files.described(own)["tables"] == metadata["tables"]
+
+
+def test_a_file_without_its_tables_is_refused(tmp_path: Path) -> None:
+    tensors, metadata = load_tensors(model_path("cassis"))
+    save_tensors(tmp_path / "m.safetensors", tensors, {name: metadata[name] for name in metadata.keys() - {"tables"}})
+    with pytest.raises(ValueError, match=r"m.safetensors': expected tables by name, got None"):
+        load_network(tmp_path / "m.safetensors", find_game("cassis"))
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from leafwise.training.runs.options import (
     described,
     flag_of,
     read_options,
+    resumed_file,
     to_toml,
 )
 
@@ -117,14 +118,16 @@ class RunFolder:
 
     def _find(self, resume: bool) -> Path | None:
         """Returns the file of options of the run to resume, None for a new one; raises ValueError for the other kind."""
-        before = config_file(self.path)
-        if resume and before is None:
-            raise UserError(f"expected a run to resume in {str(self.path)!r}, found no {CONFIG}")
-        if not resume and before is not None:
+        if resume:
+            return resumed_file(self.path)
+        if config_file(self.path) is not None:
             raise UserError(
                 f"expected a new run folder, got {str(self.path)!r} with a run in it; use --resume to go on"
             )
-        return before
+        for file in (self.model, self.checkpoints.last):  # of something that this version does not write
+            if file.exists():
+                raise UserError(f"expected a new run folder, got {str(self.path)!r} with {file.name} in it")
+        return None
 
     def _open(self, before: Path | None, config: Any) -> None:
         """Makes the folder ready for a run with these options."""
@@ -142,7 +145,7 @@ class RunFolder:
         """Raises ValueError for options other than those in a file, but for a greater length, which it takes note of."""
         kind = type(config)
         defaults = {field.name: field.default for field in dataclasses.fields(config)}
-        before = {**defaults, **read_options(file, kind)}  # options may be newer than a run
+        before = {**defaults, **read_options(file, kind)}  # what is left open is not in the file
         for name in sorted(described(config)):
             now, then, flag = getattr(config, name), before[name], flag_of(name)
             if name == "total_steps" and now < then:

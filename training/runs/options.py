@@ -28,8 +28,8 @@ from leafwise.training.runs.seeds import SELECTION_SEED
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
-CONFIG, OLD_CONFIG = "config.toml", "config.json"
-"""The options of a run in its folder; those of runs of version 0.1.0 are JSON."""
+CONFIG = "config.toml"
+"""The options of a run in its folder."""
 NOT_OPTIONS = ("run", "resume", "processes", "cluster")
 """What says where a run is, and where it is worked on, not what it does."""
 
@@ -113,19 +113,15 @@ def to_toml(options: Mapping[str, Any]) -> str:
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """Returns what a TOML file says, or a JSON file of an old run; raises ValueError that names a file that is broken."""
+    """Returns what a TOML file says; raises ValueError that names a file that is broken."""
     try:
-        text = read_text(path)
-        table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        return tomllib.loads(read_text(path))
     except OSError as problem:
         raise UserError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
     except RecursionError:
-        raise UserError(f"expected options in TOML or JSON, got {str(path)!r}: nested too deep") from None
+        raise UserError(f"expected options in TOML, got {str(path)!r}: nested too deep") from None
     except ValueError as problem:
-        raise UserError(f"expected options in TOML or JSON, got {str(path)!r}: {short(problem)}") from None
-    if not isinstance(table, dict):
-        raise UserError(f"expected options by name in {str(path)!r}, got {short(repr(table))}")
-    return table
+        raise UserError(f"expected options in TOML, got {str(path)!r}: {short(problem)}") from None
 
 
 def read_options(path: Path, config_class: type) -> dict[str, Any]:
@@ -144,15 +140,25 @@ def read_options(path: Path, config_class: type) -> dict[str, Any]:
 
 def config_file(folder: Path) -> Path | None:
     """Returns the file with the options of the run in a folder, None where there is no run."""
-    return next((folder / name for name in (CONFIG, OLD_CONFIG) if (folder / name).exists()), None)
+    return folder / CONFIG if (folder / CONFIG).exists() else None
+
+
+def resumed_file(folder: Path) -> Path:
+    """Returns the file with the options of the run to resume in a folder; raises ValueError where there is no run."""
+    if (file := config_file(folder)) is None:
+        raise UserError(f"expected a run to resume in {str(folder)!r}, found no {CONFIG}")
+    return file
 
 
 def file_of(words: Sequence[str]) -> Path | None:
-    """Returns the file that a command line takes options from: that of `--config`, or with `--resume` of the run's folder."""
+    """Returns the file that a command line takes options from: that of `--config`, or with `--resume` of the run's folder.
+
+    Raises ValueError where there is no run to resume.
+    """
     given, folder = (take_option(words, flag)[0] for flag in ("--config", "--run"))
     if given is not None:
         return Path(given)
-    return config_file(Path(folder)) if folder and "--resume" in words else None
+    return resumed_file(Path(folder)) if folder and "--resume" in words else None
 
 
 def code_in(value: Any, game: str) -> list[str]:

@@ -91,8 +91,6 @@ class CellFeatures:
     """Small tables by name."""
     index: Callable[..., Any] | None = None
     """Compiled `(S, i, k, T)` -> uint64 index into the small table that is k-th in `tables`."""
-    shipped: Mapping[str, int] = field(default_factory=dict)
-    """Names and versions of the small tables on the day the first models shipped, in their order: those files list none."""
     points: tuple[float, ...] = ()
     """What a cell of each value is worth in the game's score, 0 for value 0; (): the score is not a sum over cells."""
     names: tuple[str, ...] = ()
@@ -200,8 +198,6 @@ class SparseFeatures:
     tables: Callable[[Any], Mapping[str, FeatureTable]] | None = None
     """options -> tables of features by name, in the order of their numbers, of `size` features in all; models of fewer tables
     go on loading. None: one table, "features"."""
-    shipped: Mapping[str, int] = field(default_factory=lambda: {FEATURES: 1})
-    """Names and versions of the tables on the day the first models shipped, in their order: those files list none."""
 
     def tables_of(self, options: Any) -> Mapping[str, FeatureTable]:
         """Returns the tables of a variant; raises ValueError if they are not of all features."""
@@ -239,8 +235,6 @@ class GridFeatures:
     """The stage at which a learned value is asked."""
     version: int = 1
     """Raised whenever a feature changes its meaning; model files name it."""
-    shipped: Mapping[str, int] = field(default_factory=dict)
-    """How many codes, maps and numbers there were on the day the first models shipped: those files list none ({}: as now)."""
 
     @property
     def tables(self) -> Mapping[str, FeatureTable]:

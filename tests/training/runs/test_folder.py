@@ -184,24 +184,41 @@ def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "problem"),
+    ("text", "problem"),
     [
-        ("config.json", "[1, 2]", "expected options by name in"),
-        ("config.json", "[" * 100_000, "expected options in TOML or JSON, got"),
-        ("config.json", '{"game": "threes"', "expected options in TOML or JSON, got"),
-        ("config.toml", "game = ", "expected options in TOML or JSON, got"),
-        ("config.toml", "x = " + "[" * 100_000, "expected options in TOML or JSON, got"),
-        ("config.toml", "game = 5", "game: expected str, got int"),
-        ("config.toml", "\udcff", "expected options in TOML or JSON, got"),
+        ("game = ", "expected options in TOML, got"),
+        ("x = " + "[" * 100_000, "expected options in TOML, got"),
+        ("game = 5", "game: expected str, got int"),
+        ("\udcff", "expected options in TOML, got"),
     ],
 )
-def test_a_broken_config_names_the_file(name: str, text: str, problem: str, tmp_path: Path, capsys) -> None:
-    (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+def test_a_broken_config_names_the_file(text: str, problem: str, tmp_path: Path, capsys) -> None:
+    (tmp_path / "config.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     assert learn("ntuple-td", ["--run", str(tmp_path), "--resume"]) == 2
     said = capsys.readouterr().err
     assert problem in said
-    assert repr(str(tmp_path / name)) in said
+    assert repr(str(tmp_path / "config.toml")) in said
     assert said.count("\n") == 1
+
+
+def test_a_folder_without_options_is_no_run(run: Path, tmp_path: Path, capsys) -> None:
+    """Neither one to resume, nor a place for a new one: its model would be written over."""
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "config.json").write_text('{"game": "threes", "moves": 4000}')
+    for name in ("state.safetensors", "model.safetensors"):
+        (other / name).write_bytes((run / name).read_bytes())
+        for words, expected in (
+            (["--run", str(other), "--resume"], f"expected a run to resume in {str(other)!r}, found no config.toml"),
+            (
+                ["--run", str(other), "--game", "threes"],
+                f"expected a new run folder, got {str(other)!r} with {name} in it",
+            ),
+        ):
+            assert td.main(words) == 2
+            said = capsys.readouterr().err
+            assert said == f"error: {expected}\n"
+    assert sorted(path.name for path in other.iterdir()) == ["config.json", "model.safetensors", "state.safetensors"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="makes links")

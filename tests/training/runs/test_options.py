@@ -59,7 +59,7 @@ def test_files_of_options_hold_every_kind_of_value(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("total_steps = = 5", "expected options in TOML or JSON, got 'x.toml'"),
+        ("total_steps = = 5", "expected options in TOML, got 'x.toml'"),
         ("total_stpes = 5", "expected in 'x.toml' options of leafwise.training.ntuple_td.ntuple_td, got 'total_stpes'"),
         ('total_steps = "many"', "'x.toml', total_steps: expected int, got str"),
         ("run = 'runs/a'", "expected in 'x.toml' options of leafwise.training.ntuple_td.ntuple_td, got 'run'"),

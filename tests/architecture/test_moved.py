@@ -1,0 +1,89 @@
+"""The page of what moved: every name of today that it gives is there, and no name of before."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leafwise.models import named_leaf
+from leafwise.training import publish
+from leafwise.training.runs.recipes import class_of, modules
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/moved.md").read_text(encoding="utf-8")
+OPTIONS: dict[str, Callable[[], list[type]]] = {
+    "`td` in games with cells": lambda: [class_of("threes", "td")],
+    "`selfplay`, and `td` in other games": lambda: [class_of("cassis", "selfplay"), class_of("cassis", "td")],
+    "`dqn`": lambda: [class_of("trap", "dqn")],
+    "`ppo`": lambda: [class_of("trap", "ppo"), class_of("starship", "ppo")],
+    "`ppo` in Starship": lambda: [class_of("starship", "ppo")],
+    "`values` in Starship": lambda: [class_of("starship", "values")],
+    "`leafwise.training.publish`": lambda: [publish.Config],
+    "`leafwise ship gen`": lambda: [importlib.import_module("leafwise.ships").Gen],
+}
+"""The classes of options that the page tells of."""
+
+
+def rows(title: str) -> Iterator[list[str]]:
+    """Yields the cells of a section's table, without its head."""
+    section = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    lines = [line for line in section[1].splitlines() if line.startswith("|")]
+    assert len(lines) > 2
+    for line in lines[2:]:
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def names(cell: str) -> list[str]:
+    """Returns the modules in a cell: those after the first leave out the package that they share with it."""
+    first, *more = re.findall("`([^`]+)`", cell)
+    return [first, *(f"{first.rpartition('.')[0]}.{name}" for name in more)]
+
+
+def exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its package is gone too
+        return False
+
+
+def test_methods() -> None:
+    known = modules("trap") | modules("starship")
+    for before, now in rows("Methods"):
+        assert now.strip("`") in known
+        assert before.strip("`") not in known
+
+
+def test_options() -> None:
+    told: list[type[Any]] = []
+    for of, before, now in rows("Options"):
+        told = OPTIONS[of]() if of else told
+        for kind in told:
+            known = {"--" + field.name.replace("_", "-") for field in dataclasses.fields(kind)}
+            flag, new = (cell.strip("`").partition(" ")[0] for cell in (before, now))
+            assert new in known, (kind, new)
+            assert flag not in known, (kind, flag)
+
+
+@pytest.mark.parametrize(("before", "now"), [*rows("Modules")])
+def test_modules(before: str, now: str) -> None:
+    (module,) = names(now)
+    assert exists(module)
+    for old in names(before):
+        assert not exists(old), old
+
+
+def test_names_in_python() -> None:
+    from leafwise import authoring
+    from leafwise.envs.core.contract.rules import Chance
+
+    assert {"prefetch", "sibling_values", "cache_values"} <= {f.name for f in dataclasses.fields(authoring.Speed)}
+    assert {"speed", "python_only"} <= {f.name for f in dataclasses.fields(authoring.Evaluator)}
+    assert "apply_outcome" in {f.name for f in dataclasses.fields(Chance)}
+    assert named_leaf.__module__.startswith("leafwise.models")

@@ -37,8 +37,7 @@ from leafwise.training.alphazero.kernels import GAMES, PLIES, WON_BY_FIRST, How
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.runs.folder import need_train_extra, origin
-from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import ActorOptions, GatedLearner
+from leafwise.training.runs.gating import ActorOptions, GatedLearner, named, prefixed
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.replay import Replay
 

@@ -31,7 +31,7 @@ from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.playing import GAMES, PLIES
 from leafwise.training.runs.folder import need_train_extra
-from leafwise.training.runs.learner import ActorOptions, GatedLearner
+from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
 
 

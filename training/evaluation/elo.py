@@ -6,18 +6,53 @@ evenly. Its mean is what the ratings are fitted to (Bradley and Terry's model, a
 method); the errors are the spread of the fits to shares drawn from it. So games of one pair need not be independent, and
 a player who won everything has a finite rating with an error that says how little is known.
 
+A sequential test says which of two is better after as few games as need be.
+
 Sources: Bradley and Terry, "Rank analysis of incomplete block designs", Biometrika 39, 1952; the five results are the
-pentanomial model of chess engine testing.
+pentanomial model of chess engine testing; Wald, "Sequential tests of statistical hypotheses", 1945; Van den Bergh,
+"A practical introduction to the GSPRT", 2015, for the normal approximation for pairs of games.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+LEAST_PAIRS = 50
+"""Pairs before which no decision is made: the approximation needs a spread that is known."""
+
+
+def expected_share(elo: float) -> float:
+    """Returns the share of the points, 0 to 1, that an Elo difference stands for."""
+    return 1 / (1 + 10.0 ** min(-elo / 400, 300.0))
+
+
+@dataclass(frozen=True)
+class SequentialTest:
+    """Tests "worse than `elo0`" against "better than `elo1`"; either error has probability `error`."""
+
+    elo0: float = 0.0
+    elo1: float = 10.0
+    error: float = 0.05
+
+    def log_likelihood_ratio(self, pairs: NDArray[np.float64]) -> float:
+        """Returns the logarithm of how much likelier `elo1` makes the results; shares of the points in pairs of games, 0 to 1."""
+        if len(pairs) < LEAST_PAIRS:
+            return 0.0
+        variance = max(float(pairs.var()), 1 / len(pairs))  # all pairs alike is luck too
+        low, high = expected_share(self.elo0), expected_share(self.elo1)
+        return len(pairs) * (high - low) * (2 * float(pairs.mean()) - low - high) / (2 * variance)
+
+    def decision(self, pairs: NDArray[np.float64]) -> bool | None:
+        """Returns True for better, False for not better, None as long as it is open."""
+        ratio, bound = self.log_likelihood_ratio(pairs), math.log((1 - self.error) / self.error)
+        return None if abs(ratio) < bound else ratio > 0
+
 
 SHARES = np.linspace(0, 1, 5)
 """What a player can get of the points of a pair of games."""

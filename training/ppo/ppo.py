@@ -24,7 +24,7 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra
-from leafwise.training.runs.learner import GatedLearner, Options
+from leafwise.training.runs.gating import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
 
 

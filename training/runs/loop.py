@@ -19,11 +19,9 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.core.interrupts import Deferred
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.checkpoints import check_form
-from leafwise.training.runs.events import Events
-from leafwise.training.runs.folder import RunFolder, commit, hardware, training_command
+from leafwise.training.runs.folder import RunFolder, check_form, commit, hardware, training_command
+from leafwise.training.runs.logs import Events, run_progress
 from leafwise.training.runs.options import variant_options
-from leafwise.training.runs.progress import run_progress
 
 
 def find_variant(name: str, variant: str) -> Game:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.training.runs.checkpoints import Checkpoints
+from leafwise.training.runs.folder import Checkpoints
 from leafwise.training.runs.options import config_file, read_options
 
 

@@ -41,8 +41,7 @@ from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.playing import GAMES, PLIES, WON_BY_FIRST
 from leafwise.training.runs.folder import need_train_extra, origin
-from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import ActorOptions, GatedLearner
+from leafwise.training.runs.gating import ActorOptions, GatedLearner, named, prefixed
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.replay import Replay
 from leafwise.training.selfplay.actor import Games, Recorded, Recorder, guide_of, taught_by

@@ -73,7 +73,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
     from rich.console import Console
 
-    from leafwise.training.runs.progress import run_progress
+    from leafwise.training.runs.logs import run_progress
 
     tell_untold()
     with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from pathlib import Path
+
 from leafwise.cli import flag_of, say, tell_rules, tell_untold
+from leafwise.envs.core.commandline import cannot_use
 from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.registry import check_name, game, games, option_types
-from leafwise.training.runs.command import run_method
-from leafwise.training.runs.options import take_option
-from leafwise.training.runs.recipes import method_of, methods, with_recipe
+from leafwise.training.runs.options import parse_options, take_option
+from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
 
 USAGE = """usage: leafwise train GAME [--method METHOD] [--no-recipe] [OPTIONS]
 
@@ -37,6 +42,27 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
     return [*rest, "--variant", ",".join(words)] if words else rest
 
 
+def learn(method: Method, words: list[str]) -> int:
+    """Trains as the words of a command line say, and tells where the run is; Ctrl-C before the first step is one line."""
+    file = None
+    try:
+        config, file = parse_options(method.options, words, f"leafwise train --method {method.name}")
+        path: Path = importlib.import_module(method.module).train(config)
+    except UserError as problem:
+        where = f" (with the options in {str(file)!r})" if file is not None else ""
+        raise UserError(f"{problem}{where}") from None
+    except BrokenPipeError:
+        raise
+    except OSError as problem:  # whatever it tells of: a run writes many files
+        what = cannot_use(problem, "the run folder")
+        raise UserError(f"{what}; a run that had begun stands as it was saved last, go on with --resume") from None
+    except KeyboardInterrupt:
+        print("interrupted; a run that had begun goes on with --resume", file=sys.stderr)
+        return INTERRUPTED
+    print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
+    return 0
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     method, rest = take_option(arguments, "--method")
@@ -60,4 +86,4 @@ def main(arguments: list[str]) -> int:
         words = ["--game", named, *with_variant(named, rest)]
         words = words if plain else with_recipe(named, found.name, words)
     tell_untold()
-    return run_method(found, words)
+    return learn(found, words)

@@ -10,7 +10,7 @@ import pytest
 
 from leafwise.training.runs import curves
 from leafwise.training.runs.curves import Curves, options_of, run_folders, thinned
-from leafwise.training.runs.events import Events
+from leafwise.training.runs.logs import Events
 
 
 def new_run(root: Path, name: str) -> Path:

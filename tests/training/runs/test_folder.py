@@ -18,11 +18,9 @@ from rich.console import Console
 
 from leafwise.models.tensors import load_tensors, save_tensors
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.runs.checkpoints import Checkpoints
-from leafwise.training.runs.events import Events
-from leafwise.training.runs.folder import RunFolder
+from leafwise.training.runs.folder import Checkpoints, RunFolder
 from leafwise.training.runs.lock import LOCK
-from leafwise.training.runs.progress import run_progress
+from leafwise.training.runs.logs import Events, run_progress
 from leafwise.training.selfplay import selfplay
 from running.training import learn, train_command
 from running.waiting import until
@@ -215,7 +213,7 @@ def test_a_folder_without_options_is_no_run(run: Path, tmp_path: Path, capsys) -
                 f"expected a new run folder, got {str(other)!r} with {name} in it",
             ),
         ):
-            assert td.main(words) == 2
+            assert learn("ntuple-td", words) == 2
             said = capsys.readouterr().err
             assert said == f"error: {expected}\n"
     assert sorted(path.name for path in other.iterdir()) == ["config.json", "model.safetensors", "state.safetensors"]

@@ -17,7 +17,7 @@ from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.evaluation import matches
 from leafwise.training.evaluation.agreement import critical_positions
-from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
+from leafwise.training.evaluation.elo import SequentialTest, expected_share
 from leafwise.training.execution.executor import Own
 from leafwise.training.games import kernels as games
 from leafwise.training.games.playing import new_table

@@ -1,7 +1,8 @@
-"""What a run logs, as TensorBoard reads it.
+"""What a run says while it goes: TensorBoard's events, and a progress bar.
 
 The writers of torch and TensorBoard write in a thread of their own, which dies with a traceback where the disk is full, and what
-follows is lost. This one writes at once, and whoever logs hears of it.
+follows is lost. `Events` writes at once, and whoever logs hears of it. Percentage and time left of the bar stay whole, however
+narrow the terminal.
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ import contextlib
 import os
 import socket
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich import get_console
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
+from rich.text import Text
 
 VERSION = "brain.Event:2"
 
@@ -70,3 +77,35 @@ class Events:
 
     def _named(self, problem: OSError) -> OSError:
         return OSError(problem.errno, problem.strerror, str(self.path))
+
+
+BAR = 20
+"""Width of the bar."""
+
+
+class Shortened(ProgressColumn):
+    """A text of the task that gives way where the line is too long."""
+
+    def __init__(self, field: str) -> None:
+        """`field` is a field of the task, or its description."""
+        super().__init__(Column(overflow="ellipsis"))
+        self.field = field
+
+    def render(self, task: Task) -> Text:
+        """Returns the text, on one line."""
+        text = task.description if self.field == "description" else str(task.fields.get(self.field, ""))
+        return Text(text, no_wrap=True, overflow="ellipsis")
+
+
+def run_progress(console: Console | None = None, *, shown: bool = True, transient: bool = False) -> Progress:
+    """Returns the bar of a task: what it is, percentage, time left, and what its field `told` says.
+
+    In a notebook it is shown if ipywidgets is installed; without it rich would write a warning at every change instead.
+    """
+    if (console or get_console()).is_jupyter and find_spec("ipywidgets") is None:
+        shown = False
+    columns = (
+        Shortened("description"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
+        Shortened("told"),
+    )  # fmt: skip
+    return Progress(*columns, console=console, transient=transient, disable=not shown)

@@ -7,12 +7,13 @@ entry-point group `leafwise.networks` (the kind's name -> `module:KIND`), or giv
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
@@ -53,6 +54,55 @@ class Network(Protocol):
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
+
+
+class Learned(Network, Protocol):
+    """A network of values as methods of learning take it: as searches ask it, its weights never change."""
+
+    @property
+    def head(self) -> str:
+        """What it says: "value", "max" (of every action), "chance" (to win), "policy" (with a value) or "wdl"."""
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Outputs of its layers but the last."""
+
+    @property
+    def sees(self) -> str:
+        """What it sees, as `leafwise.models.seen` names it."""
+
+    @property
+    def unit(self) -> float:
+        """What an output of 1 is worth in a game for one."""
+
+    def with_tensors(self, tensors: dict[str, NDArray[Any]]) -> Self:
+        """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
+
+    def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.float32]]:
+        """Returns what it sees of rows [n, width]: inputs of its module [n, ...], legal actions [n, A] (A = 0 for one value), and
+        the signs [n] that turn its output into a value for the player who acts. T is as of `evaluator`."""
+
+    def batch(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+        """Returns the values of rows [n, width] for the players who act, [n]."""
+
+
+class Module(Protocol):
+    """A torch module with trainable weights, as `NetworkKind.torch_module` makes it of a network."""
+
+    network: Any
+    """A network of its shape."""
+
+    def __call__(self, inputs: Any) -> Any:
+        """Returns the outputs [n, outputs] for what `Learned.describe` says of rows."""
+
+    def parameters(self) -> Iterator[Any]:
+        """Yields the tensors that are learned."""
+
+    def export(self) -> Any:
+        """Returns the network as it is now, for searches and files."""
+
+    def write_to(self, weights: Any) -> None:
+        """Writes the network as it is now over the weights in some `T.leaf`."""
 
 
 def no_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:

@@ -292,6 +292,11 @@ class SparseNetwork:
         """Outputs of every layer but the last."""
         return tuple(int(n) for n in self.weights.sizes[:-1])
 
+    @property
+    def unit(self) -> float:
+        """What an output of 1 is worth in a game for one."""
+        return self.weights.scale
+
     def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float32]]:
         """Returns features [n, most], legal actions [n, A] (A = 0 for one value), signs [n] of rows; T as of `evaluator`."""
         n, actions = len(rows), len(self.game.actions) if self.head in WITH_ACTIONS else 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.models.sparse import SparseNetwork
+from leafwise.models.network import Learned
 from leafwise.training.alphazero.kernels import How, kernels, new_records, new_table, puct
 from leafwise.training.execution.executor import Shared
 from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
@@ -34,7 +34,7 @@ class Recorded(NamedTuple):
 class Recorder:
     """Records games that a network plays by tree search, and has two networks play such games."""
 
-    def __init__(self, first: SparseNetwork, how: How, plies: int, exploration: float, positions: int) -> None:
+    def __init__(self, first: Learned, how: How, plies: int, exploration: float, positions: int) -> None:
         """`first` is a network of the shape of all, `positions` how many are recorded at once."""
         self.first, self.how, self.plies, self.exploration, self.positions = first, how, plies, exploration, positions
         self.game: Game = first.game
@@ -51,11 +51,11 @@ class Recorder:
         self.piece(self.first, 1, 0)
         self.match(self.first, self.first, np.zeros(1, dtype=np.uint64), 1)
 
-    def tables(self, network: SparseNetwork) -> Any:
+    def tables(self, network: Learned) -> Any:
         """Returns `T` with a network's weights."""
         return self.game.tables(network.evaluator("newest"))
 
-    def piece(self, network: SparseNetwork, count: int, key: int) -> Recorded:
+    def piece(self, network: Learned, count: int, key: int) -> Recorded:
         """Returns whole games of at least `count` positions, whose chance and choices come from a stream of this key alone."""
         table, T = self.table, self.tables(network)
         table.R[0], table.R[1], table.counts[:] = np.uint64(key), np.uint64(0), 0
@@ -64,9 +64,7 @@ class Recorder:
         kept = self.record.rows[:n].copy(), self.policies[:n].copy(), self.record.targets[:n].copy()
         return Recorded(*kept, table.counts.copy())
 
-    def match(
-        self, newest: SparseNetwork, best: SparseNetwork, keys: NDArray[np.uint64], simulations: int
-    ) -> NDArray[np.float64]:
+    def match(self, newest: Learned, best: Learned, keys: NDArray[np.uint64], simulations: int) -> NDArray[np.float64]:
         """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""
         results = np.zeros((len(keys), 2))
         new, old = self.tables(newest), self.tables(best)
@@ -81,7 +79,7 @@ class Games:
     """A piece of work: games of the newest network."""
 
     recorder: Shared[Recorder]
-    networks: Shared[Mapping[str, SparseNetwork]]
+    networks: Shared[Mapping[str, Learned]]
     count: int
     """Positions to record, at least."""
     key: int
@@ -96,7 +94,7 @@ class Pairs:
     """A piece of work: games of two networks from openings, each from both seats."""
 
     recorder: Shared[Recorder]
-    networks: Shared[tuple[SparseNetwork, SparseNetwork]]
+    networks: Shared[tuple[Learned, Learned]]
     places: range
     """Which of the selection seeds the openings have."""
     simulations: int

@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
+from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
-from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.models.sparse import BOUND
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.alphazero.actor import Games, Pairs, Recorder
 from leafwise.training.alphazero.kernels import GAMES, PLIES, WON_BY_FIRST, How
@@ -42,7 +43,7 @@ from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.replay import Replay
 
 if TYPE_CHECKING:
-    from leafwise.training.networks.sparse import SparseModule
+    from leafwise.models.network import Module
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,9 @@ class AlphaZero(GatedLearner):
         self.generations = Generations(self.line(), self.pieces, config.staleness)
         self.begin(pool=1, plies=config.plies, pairs_of=self.pairs_of)
 
-    def fresh(self) -> SparseModule:
+    def fresh(self) -> Module:
         """Returns the module that training starts from."""
-        from leafwise.training.networks.sparse import SparseModule, fresh_module
+        from leafwise.training.networks.sparse import fresh_module
 
         config = self.config
         if not config.init_from:
@@ -134,7 +135,7 @@ class AlphaZero(GatedLearner):
         if network.head != "policy" or network.hidden != config.hidden:
             told = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
             raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
-        return SparseModule(network)
+        return network.kind.torch_module(network)
 
     def seen(self) -> str:
         """Returns what networks see: the room's features, which do not tell actions apart where symmetric positions share them."""
@@ -144,12 +145,10 @@ class AlphaZero(GatedLearner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        from leafwise.training.networks.sparse import SparseModule
-
         self.done = metadata["done"]
         self.replay.restore(tensors, metadata["recorded"])
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
-        self.module = SparseModule(self.newest)
+        self.module = self.newest.kind.torch_module(self.newest)
         self.generations.restore(tensors, metadata["ahead"], self.newest)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -166,7 +165,7 @@ class AlphaZero(GatedLearner):
             for k, first in enumerate(range(0, positions, piece))
         ]
 
-    def pairs_of(self, networks: Shared[tuple[SparseNetwork, SparseNetwork]], places: range) -> Call:
+    def pairs_of(self, networks: Shared[tuple[Learned, Learned]], places: range) -> Call:
         """Returns a match of two networks as a piece of work."""
         return Pairs(self.actor, networks, places, self.config.match_simulations or self.config.simulations)
 

@@ -1,4 +1,6 @@
-"""Masked double Q-learning by self-play: one network values every action for the player who acts.
+"""Masked double Q-learning by self-play: a network learns what actions are worth, or the states that they lead to.
+
+`target_of` says which of three targets that is.
 
 Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep
 reinforcement learning with double Q-learning" (2016). By options: targets some steps ahead (Sutton, "Learning to predict by the
@@ -26,7 +28,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.dqn.player import GROUP, Decisions, How, Player, Playing, Steps
-from leafwise.training.dqn.replay import Decided, Order
+from leafwise.training.dqn.replay import Decided, Order, Target
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.playing import GAMES, PLIES
@@ -143,6 +145,18 @@ def head_of(config: Config, game: Any) -> str:
     return "chance" if chance else config.head
 
 
+def target_of(config: Config) -> Target:
+    """Returns what is learned of a decision: here alone that is decided.
+
+    sampled: the value of the action that was played, by the rewards of `n_step` decisions and the best action's value there.
+    expected: the values of all actions (`target_depth` above 0), each by a search over all outcomes of chance.
+    afterstate: the value of the state (head `value`), by the best that a search finds some decisions on.
+    """
+    if config.head == "value":
+        return "afterstate"
+    return "expected" if config.target_depth else "sampled"
+
+
 class QLearner(GatedLearner):
     """One run: networks, games, replay, files."""
 
@@ -154,7 +168,7 @@ class QLearner(GatedLearner):
         super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         check(config, self.game)
-        self.learning = Learning(self.game, config, head_of(config, self.game))
+        self.learning = Learning(self.game, config, head_of(config, self.game), target_of(config))
         self.newest = self.learning.shape
         how = How(
             config.plies, config.candidates, max(1, config.target_depth), config.rare, config.nodes, config.guide,

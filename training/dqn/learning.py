@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.player import Player
-from leafwise.training.dqn.replay import Decided
+from leafwise.training.dqn.replay import Decided, Target
 from leafwise.training.networks.sparse import (
     chance_losses,
     fresh_module,
@@ -34,9 +34,9 @@ Tensors = dict[str, NDArray[Any]]
 class Learning:
     """The newest network, the target network, the optimiser."""
 
-    def __init__(self, game: Game, config: Any, head: str) -> None:
-        """`config` are the method's options."""
-        self.game, self.config, self.head, self.solo = game, config, head, game.players == 1
+    def __init__(self, game: Game, config: Any, head: str, wanted: Target) -> None:
+        """`config` are the method's options; `wanted` says which target is learned."""
+        self.game, self.config, self.head, self.wanted, self.solo = game, config, head, wanted, game.players == 1
         told = {"head": head, "sees": config.sees, "scale": config.scale, "dueling": config.dueling}
         self.online, self.target = (fresh_module(game, config.hidden, config.seed, **told) for _ in range(2))
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
@@ -117,11 +117,11 @@ class Learning:
         rows = self.shown(rows, symmetries, actions)
         features, _, signs = self.shape.describe(rows, self.T)
         outputs = self.online(torch.from_numpy(features))
-        if self.head == "max" and self.config.target_depth:
+        if self.wanted == "expected":
             targets, shares = self.all_actions(rows)
             errors = ((value_of(outputs, self.solo) - targets).abs() * shares).sum(dim=1)
             return (losses_of(outputs, targets, self.solo) * shares).sum(dim=1), errors.detach()
-        if self.head == "max":
+        if self.wanted == "sampled":
             outputs = outputs.gather(1, torch.from_numpy(actions)[:, None])[:, 0]
             targets = torch.from_numpy(self.sampled(places, symmetries))
         else:

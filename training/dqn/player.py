@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
+from leafwise.models.network import Learned
+from leafwise.models.sparse import WITH_ACTIONS
 from leafwise.training.dqn.kernels import kernels
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games.playing import forget, new_table
@@ -69,7 +70,7 @@ class Playing(NamedTuple):
 class Player:
     """Plays games side by side: at random, the action that a network values most, or a guide's."""
 
-    def __init__(self, network: SparseNetwork, how: How) -> None:
+    def __init__(self, network: Learned, how: How) -> None:
         """The network is only known by its shape.
 
         One that says something of each action is asked for that; else a search of one decision values the actions, by what
@@ -89,21 +90,23 @@ class Player:
     def __reduce__(self) -> Any:
         return Player, (self._first, self.how)
 
-    def new_tables(self, network: SparseNetwork) -> Any:
+    def new_tables(self, network: Learned) -> Any:
         """Returns `T` with weights of its own."""
-        T = self.game.tables(network.with_tensors(network.tensors).evaluator("own"), self.how.candidates or None)
+        T = self.game.tables(network.with_tensors(dict(network.tensors)).evaluator("own"), self.how.candidates or None)
         own = {name: getattr(T.leaf, name).copy() for name in ("embedding", "bias", "dense")}
         return T._replace(leaf=T.leaf._replace(**own))
 
     def warm(self) -> None:
         """Loads the code."""
-        from leafwise.training.networks.sparse import SparseModule, one_thread
+        from leafwise.training.networks.sparse import one_thread
 
         one_thread()
         rows, streams = self.begun(np.zeros((1, 2), dtype=np.uint64))
         for guided in (False, *([True] if self.how.guide else [])):
             how = Playing(np.array([0.5]), 0.0, guided)
-            self.step(self._first, SparseModule(self._first), rows, streams, how, np.random.default_rng(0))
+            self.step(
+                self._first, self._first.kind.torch_module(self._first), rows, streams, how, np.random.default_rng(0)
+            )
 
     def begun(self, streams: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Returns new games, [n, width], and their random streams, [n, 2]."""
@@ -119,7 +122,7 @@ class Player:
         return values
 
     def step(
-        self, network: SparseNetwork, module: Any, rows: NDArray[Any], streams: NDArray[np.uint64],
+        self, network: Learned, module: Any, rows: NDArray[Any], streams: NDArray[np.uint64],
         how: Playing, rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
         """Plays one decision in every game, in place; `module` is the network's."""
@@ -165,7 +168,7 @@ class Player:
         """Returns values as who acts would count them: outputs for actions before, what searches say as it is."""
         if not self.by_actions:
             return values
-        return np.tanh(values) if self.game.players == 2 else values * self._first.weights.scale
+        return np.tanh(values) if self.game.players == 2 else values * self._first.unit
 
     def legal(self, rows: NDArray[Any]) -> NDArray[np.int8]:
         """Returns the mask of legal actions of rows, [n, A]."""
@@ -188,7 +191,7 @@ class Steps:
     """A piece of work: decisions of some games, `steps` in each."""
 
     player: Shared[Player]
-    networks: Shared[Mapping[str, SparseNetwork]]
+    networks: Shared[Mapping[str, Learned]]
     rows: NDArray[Any]
     streams: NDArray[np.uint64]
     steps: int
@@ -197,10 +200,8 @@ class Steps:
 
     def __call__(self) -> Played:
         """Returns what came of it."""
-        from leafwise.training.networks.sparse import SparseModule
-
         player, network = self.player.get(), self.networks.get()["newest"]
-        module, rng = SparseModule(network), np.random.default_rng(self.key)
+        module, rng = network.kind.torch_module(network), np.random.default_rng(self.key)
         rows, streams = self.rows.copy(), self.streams.copy()
         player.table.counts[:] = 0
         steps = range(self.steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,10 @@ from leafwise.training.runs.replay import Replay
 
 LEAST = 0.01
 """Added to the size of an error, so that what was learned well is seen again."""
+
+
+Target = Literal["sampled", "expected", "afterstate"]
+"""What is learned of a decision; see `leafwise.training.dqn.dqn.target_of`."""
 
 
 class Order(NamedTuple):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
+from leafwise.models.network import Learned
 from leafwise.models.players import player
-from leafwise.models.sparse import SparseNetwork
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer
 from leafwise.training.evaluation.arena import Start, play_game
@@ -29,7 +29,7 @@ from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
 class Pairs:
     """Games of two networks from openings, each from both seats."""
 
-    networks: Shared[tuple[SparseNetwork, SparseNetwork]]
+    networks: Shared[tuple[Learned, Learned]]
     places: range
     """Which of the selection seeds the openings have."""
     depth: int
@@ -58,7 +58,7 @@ class Pairs:
 class Alone:
     """Games of one network in a variant of a game for one."""
 
-    network: Shared[SparseNetwork]
+    network: Shared[Learned]
     game: Game
     first_seed: int
     games: int
@@ -73,7 +73,7 @@ class Alone:
 
 def play_alone(
     line: Executor[Any, Any],
-    network: SparseNetwork,
+    network: Learned,
     wanted: Sequence[tuple[Game, int, int]],
     first_seed: int,
     nodes: int,
@@ -93,7 +93,7 @@ def play_alone(
 class NetworkPlayer:
     """Makes a search with a network."""
 
-    network: Shared[SparseNetwork]
+    network: Shared[Learned]
     depth: int
     options: dict[str, Any]
 

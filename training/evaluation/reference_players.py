@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.models.network import Learned
 from leafwise.models.players import player
-from leafwise.models.sparse import SparseNetwork
 from leafwise.search.players import draws
 from leafwise.training.evaluation.arena import starts_of
 from leafwise.training.evaluation.elo import Unit, rate
@@ -53,7 +53,7 @@ class ReferencePlayers:
             units[pair] += [Unit(*pair, point, 2) for point in points]
         return list(units.values())
 
-    def rating_of(self, newest: SparseNetwork, depth: int, options: dict[str, Any], number: int) -> dict[str, float]:
+    def rating_of(self, newest: Learned, depth: int, options: dict[str, Any], number: int) -> dict[str, float]:
         """Returns what is logged: Elo over the first of a search with a network, half its 95 % interval, points against each."""
         n = len(self.names)
         if self.units is None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
-from leafwise.models.sparse import SparseNetwork
+from leafwise.models.network import Learned
 from leafwise.training.execution.executor import Executor, Shared
 from leafwise.training.execution.places import check_places
 
@@ -65,7 +65,7 @@ class Generation:
     number: int
     learned: int
     """Generations that its network had learned from."""
-    networks: Mapping[str, SparseNetwork]
+    networks: Mapping[str, Learned]
 
 
 class Generations:
@@ -79,7 +79,7 @@ class Generations:
         self.flying: list[tuple[Generation, int]] = []
         self._results: dict[int, Any] = {}
 
-    def fill(self, done: int, goal: int, networks: Callable[[], Mapping[str, SparseNetwork]]) -> None:
+    def fill(self, done: int, goal: int, networks: Callable[[], Mapping[str, Learned]]) -> None:
         """Begins generations up to the last that the newest network may play; `done` are learned from."""
         first = self.flying[-1][0].number + 1 if self.flying else done
         for number in range(first, min(done + self.staleness + 1, goal)):
@@ -112,7 +112,7 @@ class Generations:
             told[str(k)] = {"number": one.number, "learned": one.learned, "networks": dict.fromkeys(one.networks, 0)}
         return tensors, told
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], told: Mapping[str, Any], like: SparseNetwork) -> None:
+    def restore(self, tensors: Mapping[str, NDArray[Any]], told: Mapping[str, Any], like: Learned) -> None:
         """Begins what a checkpoint says was under way; its networks have the shape of another."""
         for k, one in sorted(told.items(), key=lambda item: int(item[0])):
             networks = {}

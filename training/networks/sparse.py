@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.models.network import Module
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
 
@@ -181,7 +182,7 @@ def one_thread() -> None:
 
 
 def fit(
-    module: SparseModule,
+    module: Module,
     sample: Callable[[], tuple[NDArray[np.int64], *tuple[NDArray[Any], ...]]],
     steps: int,
     rate: float,

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
+from leafwise.models.network import Learned
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.gating import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
@@ -108,7 +108,7 @@ class MaskedPpo(GatedLearner):
         first, last = self.config.learning_rate, self.config.final_learning_rate
         return float(first + (last - first) * min(self.done / self.goal, 1.0))
 
-    def exported(self) -> SparseNetwork:
+    def exported(self) -> Learned:
         """Returns the model as it is now, for search and files."""
         from leafwise.training.ppo.network import exported
 
@@ -117,7 +117,7 @@ class MaskedPpo(GatedLearner):
     def seat_opponent(self) -> None:
         """Chooses the network that the next rollout is played against, and writes it where the environments find it."""
         rng = np.random.default_rng((self.config.seed, self.ppo.updates))
-        chosen = self.exported() if rng.random() < self.config.newest else None
+        chosen: Any = self.exported() if rng.random() < self.config.newest else None
         chosen = chosen or self.gate.pool[int(rng.integers(len(self.gate.pool)))]
         for name in ("embedding", "bias", "dense"):
             getattr(self.seated.weights, name)[:] = getattr(chosen.weights, name)

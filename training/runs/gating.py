@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.models.files import save_network
-from leafwise.models.sparse import SparseNetwork
+from leafwise.models.network import Learned
 from leafwise.training.evaluation.agreement import Judged, judge_of
 from leafwise.training.evaluation.calibration import calibration
 from leafwise.training.evaluation.elo import SequentialTest, elo_difference
@@ -49,7 +49,7 @@ class Gate:
 
     def __init__(
         self,
-        first: SparseNetwork,
+        first: Learned,
         *,
         pool: int,
         pairs: int,
@@ -61,7 +61,7 @@ class Gate:
         candidates: str | None = None,
         variants: Mapping[str, Game] | None = None,
         line: Executor[Any, Any] | None = None,
-        pairs_of: Callable[[Shared[tuple[SparseNetwork, SparseNetwork]], range], Call] | None = None,
+        pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] | None = None,
     ) -> None:
         """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
 
@@ -81,11 +81,11 @@ class Gate:
         self.score: dict[str, Any] = {}
         self.pairs_of = pairs_of or self.by_searches
 
-    def by_searches(self, networks: Shared[tuple[SparseNetwork, SparseNetwork]], places: range) -> Call:
+    def by_searches(self, networks: Shared[tuple[Learned, Learned]], places: range) -> Call:
         """Returns games of depth-limited searches."""
         return Pairs(networks, places, self.depth, self.plies, self.rare, self.candidates, self.from_start)
 
-    def challenge(self, newest: SparseNetwork, number: int) -> tuple[dict[str, float], bool]:
+    def challenge(self, newest: Learned, number: int) -> tuple[dict[str, float], bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.
 
         Match `number` has openings of its own. How good a new best network is, other games tell, as many as it took to choose it.
@@ -105,7 +105,7 @@ class Gate:
         told = {"eval/score_mean": share, **logged_bounds(points_interval(points))}
         return {**told, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
-    def meet(self, newest: SparseNetwork, number: int) -> tuple[bool, NDArray[np.float64]]:
+    def meet(self, newest: Learned, number: int) -> tuple[bool, NDArray[np.float64]]:
         """Returns whether the newest network is better than the best, and its mean points of each pair of games, [pairs]."""
         test, networks = SequentialTest(), self.line.share((newest, self.best))
         starts = range(number * self.pairs, (number + 1) * self.pairs, LOOK)
@@ -119,7 +119,7 @@ class Gate:
         self.line.cancel()
         return bool(better), pairs
 
-    def meet_again(self, newest: SparseNetwork, number: int, pairs: int) -> NDArray[np.float64]:
+    def meet_again(self, newest: Learned, number: int, pairs: int) -> NDArray[np.float64]:
         """Returns the newest network's mean points of each pair of games from openings of no match, counted from the last one."""
         networks = self.line.share((newest, self.best))
         last = -number * self.pairs
@@ -129,7 +129,7 @@ class Gate:
         found = [(results.mean(axis=1) + 1) / 2 for results in self.line.in_order(blocks)]
         return np.concatenate(found)
 
-    def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
+    def compare_alone(self, newest: Learned) -> tuple[dict[str, float], bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean.
 
         Of equally good ones it is the newest, which has learned longer.
@@ -209,7 +209,7 @@ class GatedLearner(Learner):
     """
 
     game: Game
-    newest: SparseNetwork
+    newest: Learned
     gate: Gate
     judged: Judged | None
 

@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import exact_labels
 from leafwise.models.files import model_path
-from leafwise.models.sparse import SparseNetwork
+from leafwise.models.network import Learned
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games.playing import forget, new_table
@@ -59,7 +59,7 @@ class Recorder:
     """Records games in the variants of a run, by its options: by a network's searches, or by a guide's."""
 
     def __init__(
-        self, variants: Sequence[Game], newest: SparseNetwork, options: Any, *, own: bool = False, positions: int = 0
+        self, variants: Sequence[Game], newest: Learned, options: Any, *, own: bool = False, positions: int = 0
     ) -> None:
         """`options` has the fields of the method's `Config` that say how games are played; `own` is the learner's."""
         self.variants, self.options, self.own = variants, options, own
@@ -83,13 +83,11 @@ class Recorder:
         for guided in (False, *([True] if self.guide else [])):
             self.piece(self.variants[0], 1, self._first, self._first, 0, guided=guided)
 
-    def tables(self, network: SparseNetwork, game: Game) -> Any:
+    def tables(self, network: Learned, game: Game) -> Any:
         """Returns `T` of a variant with a network's weights."""
         return game.tables(network.evaluator("selfplay"), self.options.candidates or None)
 
-    def record(
-        self, game: Game, count: int, newest: SparseNetwork, earlier: SparseNetwork, *, guided: bool, credit: float
-    ) -> int:
+    def record(self, game: Game, count: int, newest: Learned, earlier: Learned, *, guided: bool, credit: float) -> int:
         """Records `count` positions or some more to `room`; returns how many. `earlier` is the network of some seats."""
         options, table = self.options, self.guide_table if guided else self.table
         forget(table)
@@ -116,7 +114,7 @@ class Recorder:
         self.kernels.write_all_targets(self.room, n, exact, self.options.td_lambda, T)
 
     def piece(
-        self, game: Game, count: int, newest: SparseNetwork, earlier: SparseNetwork, key: int | None = None, *,
+        self, game: Game, count: int, newest: Learned, earlier: Learned, key: int | None = None, *,
         guided: bool = False, credit: float = 0.0,
     ) -> Recorded:  # fmt: skip
         """Returns games whose chance and choices come from a stream of this key alone, or from where the last games' ended."""
@@ -128,7 +126,7 @@ class Recorder:
         return Recorded(self.room.rows[:n].copy(), self.room.targets[:n].copy(), table.counts.copy())
 
 
-def _rebuilt(variants: Sequence[Game], newest: SparseNetwork, options: Any, own: bool, positions: int) -> Recorder:
+def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool, positions: int) -> Recorder:
     return Recorder(variants, newest, options, own=own, positions=positions)
 
 
@@ -137,7 +135,7 @@ class Games:
     """A piece of work: games of one variant."""
 
     recorder: Shared[Recorder]
-    networks: Shared[Mapping[str, SparseNetwork]]
+    networks: Shared[Mapping[str, Learned]]
     place: int
     """Which of the recorder's variants."""
     count: int

@@ -32,9 +32,10 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import labels_of
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
+from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.models.seen import FEATURES, OBSERVATION, features_of
-from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.models.sparse import BOUND
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.execution.executor import Shared
@@ -48,7 +49,7 @@ from leafwise.training.selfplay.actor import Games, Recorded, Recorder, guide_of
 from leafwise.training.selfplay.replay import replay_of
 
 if TYPE_CHECKING:
-    from leafwise.training.networks.sparse import SparseModule
+    from leafwise.models.network import Module
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ class SelfPlay(GatedLearner):
         """Returns the variants of the mix under names for tags: level=1,start_life=22 is level1_start_life22."""
         return {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
 
-    def fresh(self) -> SparseModule:
+    def fresh(self) -> Module:
         """Returns the module that training starts from."""
         from leafwise.training.networks.sparse import fresh_module, widened
 
@@ -221,15 +222,13 @@ class SelfPlay(GatedLearner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        from leafwise.training.networks.sparse import SparseModule
-
         self.done = metadata["done"]
         self.replay.restore(tensors, metadata["recorded"])
         self.table.R[:] = tensors["stream"]
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
         if self.config.piece:
             self.generations.restore(tensors, metadata["ahead"], self.newest)
-        self.module = SparseModule(self.newest)
+        self.module = self.newest.kind.torch_module(self.newest)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns what a checkpoint holds."""
@@ -240,7 +239,7 @@ class SelfPlay(GatedLearner):
         more, ahead = self.generations.state()
         return tensors | more, told | {"ahead": ahead}
 
-    def tables(self, network: SparseNetwork, game: Game) -> Any:
+    def tables(self, network: Learned, game: Game) -> Any:
         """Returns `T` of a variant with a network's weights."""
         return game.tables(network.evaluator("selfplay"), self.config.candidates or None)
 
@@ -304,7 +303,7 @@ class SelfPlay(GatedLearner):
         """Puts positions of a variant into the replay."""
         self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), place))
 
-    def networks(self) -> dict[str, SparseNetwork]:
+    def networks(self) -> dict[str, Learned]:
         """Returns the networks of a generation that begins now: the newest, and an earlier best."""
         pool = self.gate.pool
         rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying)))

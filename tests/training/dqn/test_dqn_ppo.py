@@ -103,7 +103,7 @@ def test_what_is_exported_says_ppos_values_and_policy(tmp_path, sees: str) -> No
 
     learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), sees=sees, **PPO))
     learner.step()
-    network = learner.exported()
+    network: Any = learner.exported()
     obs = learner.model.env.observations()
     assert obs[:, -1].any() == (sees != "observation")  # the room's features take the side of who moves first
     rows = learner.envs.get_state()["rows"]

@@ -3,8 +3,8 @@
 `python -m leafwise.experiments.threes.arms --start runs/former.safetensors` trains each arm of `ARMS` from that file (or from
 nothing) for equally many moves where it says nothing else, the rate held for half of them and then annealed. It plays the last
 network, not a best one of few games, at depths 1 and 2 with the same selection seeds (from 900,000 on: what is chosen here is
-judged elsewhere). The file that was started from stands in the history, `git show f67799f:models/weights/threes.safetensors`. It has no
-checksum: commit e55f070 reads it, later ones take another `--start`.
+judged elsewhere). The file stands in the history: `git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`.
+It has no checksum: commit e55f070 reads it, later ones take another `--start`.
 `arms.json` and `arms.md` are written after each arm; what stands there for the same file is not worked out again, and a stopped
 run goes on.
 """

@@ -4,6 +4,7 @@
 nothing) for equally many moves where it says nothing else, the rate held for half of them and then annealed. It plays the last
 network, not a best one of few games, at depths 1 and 2 with the same selection seeds (from 900,000 on: what is chosen here is
 judged elsewhere). The file stands in the history: `git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`.
+It has no checksum: commit e55f070 reads it, later ones take another `--start`.
 `arms.json` and `arms.md` are written after each arm; what stands there for the same file is not worked out again, and a stopped
 run goes on.
 """
@@ -112,7 +113,8 @@ def report(config: Config, results: Results) -> None:
         "compared with each other. The widest with coherent rates from 1, run for longer, became the network that ships.",
         "Targets of depth 2 harm, probably because games played two deep do not reach the states that play one deep falls into:",
         "what is told too high there is never put right.",
-        "The file to start from: `git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`.",
+        "The file to start from, as of commit e55f070, the last that reads it:",
+        "`git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`.",
         "",
         *table(f"arm | million moves: | s:{depths}", rows),
         "",

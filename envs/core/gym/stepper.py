@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -23,7 +22,9 @@ from leafwise.envs.core.gym.opponents import check_picklable, seated
 from leafwise.envs.core.gym.options import NO_LIMIT, SEAT_NAMES, SEATS, EnvOptions
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.play.greedy import rows_needed
+from leafwise.envs.core.ranges import Range, need_in
 
+SEEDS = Range(0, 2**64 - 1)
 STEP_ROWS = 2
 """Scratch rows of a step: right after the action, and the next decision."""
 
@@ -54,7 +55,7 @@ def key_of(seed: int, game: Game) -> np.uint64:
 
     Raises ValueError for a seed that is not of 64 bits.
     """
-    return np.uint64(whole(seed, 0, 2**64 - 1, f"{game.name}: expected a seed in 0..2**64-1"))
+    return np.uint64(need_in(seed, SEEDS, "a seed", game.name, int))
 
 
 def action_id(action: Any, game: Game) -> int:

@@ -13,7 +13,6 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym import batch
@@ -23,6 +22,7 @@ from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, as_game, explained, names_of
 from leafwise.envs.core.gym.stepper import Stepper, key_of, new_key, reset_options
 from leafwise.envs.core.gym.window import Display
+from leafwise.envs.core.ranges import Range, need_in
 
 
 @explained
@@ -50,9 +50,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
     ) -> None:
         given = locals()
         self.game = as_game(game, options, ("num_envs", *names_of("batch")))
-        self.num_envs = whole(
-            num_envs, 1, sys.maxsize, f"{self.game.name}: expected num_envs as a number of at least 1"
-        )
+        self.num_envs: int = need_in(num_envs, Range(1, sys.maxsize), "num_envs", self.game.name, int)
         chosen = EnvOptions.among(given, self.game, "batch")
         self._stepper = Stepper(self.game, self.num_envs, chosen)
         self.render_mode, self.reward_name = chosen.render_mode, chosen.reward

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import leafwise
 from games import dice
-from leafwise.envs.core.contract.options import docs_of
+from leafwise.envs.core.contract.options import docs_of, types_of
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.options import EnvOptions, Kind, fields_of
 from leafwise.envs.core.gym.page import every_keyword
@@ -41,7 +41,8 @@ SIGNATURES: dict[str, tuple[Any, Kind]] = {
 def test_signatures_and_options_are_the_same(which: str) -> None:
     call, kind = SIGNATURES[which]
     keywords = [p for p in inspect.signature(call).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    told = [(one.name, one.type, one.default) for one in fields_of(kind)]
+    types = types_of(EnvOptions)
+    told = [(one.name, types[one.name], one.default) for one in fields_of(kind)]
     assert [(p.name, p.annotation, p.default) for p in keywords] == told
 
 

@@ -20,8 +20,8 @@ from typing import Annotated, Any
 import tyro
 
 from leafwise.envs.core.commandline import one_line
-from leafwise.envs.core.contract.options import read_text
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.textfile import read_small_text
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,
@@ -142,7 +142,9 @@ def run(command: str, arguments: list[str]) -> int:
 def gen(options: Gen) -> int:
     """Makes one ship."""
     parameters = options.chosen()
-    generator = Generator(parameters, hull=lines_of(read_text(options.hull), parameters.grid) if options.hull else None)
+    generator = Generator(
+        parameters, hull=lines_of(read_small_text(options.hull), parameters.grid) if options.hull else None
+    )
     if options.builder == "hand":
         ship = generator.ship(options.seed, strict=options.strict)
     else:
@@ -299,7 +301,7 @@ def base(arguments: Sequence[str]) -> Parameters:
         return preset(known.preset or "classic")
     if known.preset is not None:
         raise UserError("expected --preset or --config, got both: the file names its preset")
-    return from_toml(read_text(known.config))
+    return from_toml(read_small_text(known.config))
 
 
 def seed_range(text: str) -> range:

@@ -11,21 +11,19 @@ import functools
 import inspect
 import itertools
 import os
-import stat
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.errors import UserError, asked_of_plugin
+from leafwise.envs.core.textfile import read_small_text, read_text
 
 RULE_ONLY = {"rule_only": True}
 """Metadata of a field that no network sees: a model of one variant serves another that differs in such options alone."""
 SHOWN_ONLY = RULE_ONLY | {"shown_only": True}
 """Metadata of such a field that changes what environments show, and no rule."""
 FROM_FILE = "from_file"
-MAX_FILE = 1 << 18
-"""Bytes of a file that is read for an option, at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +106,7 @@ def with_files_read(game: str, options: Any, given: Mapping[str, Any]) -> dict[s
         is_text = isinstance(value, str) and (not value or asked_of_plugin(functools.partial(kinds[name], value)))
         if isinstance(value, os.PathLike) or (isinstance(value, str) and not is_text):
             try:
-                found[name] = read_text(Path(value))
+                found[name] = read_small_text(Path(value))
             except OSError:
                 raise UserError(
                     f"{game}: expected {name} as the path of a file, got {os.fspath(value)!r:.300}"
@@ -116,32 +114,6 @@ def with_files_read(game: str, options: Any, given: Mapping[str, Any]) -> dict[s
             except ValueError as problem:
                 raise UserError(f"{game}: {problem}") from None
     return found
-
-
-def read_text(path: Path) -> str:
-    """Returns a small UTF-8 file.
-
-    Raises ValueError for another text or too much of it, OSError for what cannot be read or is no file: devices and pipes can
-    make a reader wait for ever.
-    """
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except ValueError as problem:  # a zero byte
-        raise OSError(str(problem)) from None
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"expected a file, got another thing: {str(path)!r}")
-        data = file.read(MAX_FILE + 1)
-    if data is None:
-        raise OSError(f"expected a file that can be read at once, got {str(path)!r}")
-    if len(data) > MAX_FILE:
-        raise UserError(f"{path}: expected at most {MAX_FILE} bytes, got more")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise UserError(
-            f"{path}: expected UTF-8 text, got a byte {data[problem.start]:#04x} at {problem.start}"
-        ) from None
 
 
 def options_from_text(

@@ -8,15 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.texts import need
+from leafwise.envs.core.ranges import Range
 
 Row = NDArray[Any]
+MAX_DEPTH = 64
+"""How far searches look ahead at most."""
 
 
 def of_options(given: Any, options: Any) -> Any:
@@ -30,7 +33,7 @@ class Sizes:
 
     width: int | Callable[[Any], int]
     """Words in a row, a number or a function of the options."""
-    max_actions: int
+    max_actions: Annotated[int, Range(1)]
     """Action ids are below it, and so many can be legal at once."""
     dtype: Any = np.uint64
     """Of the words of a row: an unsigned or signed integer type of NumPy."""
@@ -157,13 +160,13 @@ class Picture(Protocol):
 class SearchDefaults:
     """What a search takes unless it is told."""
 
-    depth: int = 3
+    depth: Annotated[int, Range(1, MAX_DEPTH)] = 3
     """Decisions that a search without a clock looks ahead."""
-    nodes: int = 0
+    nodes: Annotated[int, Range(0)] = 0
     """Decisions that a search without a clock searches at most; 0: no limit."""
-    simulations: int = 1000
+    simulations: Annotated[int, Range(1)] = 1000
     """Simulations of a tree search without a clock."""
-    decisions_per_depth: int = 1
+    decisions_per_depth: Annotated[int, Range(1)] = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import is_stream

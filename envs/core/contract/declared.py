@@ -92,8 +92,7 @@ def _words(what: str, names: Iterable[Any]) -> Needs:
 
 def _options(game: Game) -> Needs:
     options = game.options
-    frozen = dataclasses.is_dataclass(options) and not isinstance(options, type)
-    frozen = frozen and type(options).__dataclass_params__.frozen
+    frozen = getattr(getattr(type(options), "__dataclass_params__", None), "frozen", False)
     yield frozen, "options as an instance of a frozen dataclass", options
     for field in dataclasses.fields(options):
         yield field.default is not dataclasses.MISSING, f"a default of the option {field.name}", field.name

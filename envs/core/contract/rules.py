@@ -173,10 +173,6 @@ class Symmetries:
     """`(a, k, T)` -> the action that matches `a` after symmetry k."""
 
 
-NO_SYMMETRIES = Symmetries()
-"""The identity alone."""
-
-
 PARAMETERS = {
     "initial_state": "S, i, T", "current_player": "S, i, T", "legal_actions": "S, i, A, T",
     "apply_action": "S, i, a, j, T", "returns": "S, i, T", "observe": "S, i, O, e, T",

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import docs_of, with_files_read
+from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import docs_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
 
 if TYPE_CHECKING:

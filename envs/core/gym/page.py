@@ -11,9 +11,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import docs_of, values_of
+from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import docs_of
 from leafwise.envs.core.gym.options import EnvOptions, default_of
 from leafwise.envs.core.gym.stepper import patience
 from leafwise.envs.reference import Reference, reference

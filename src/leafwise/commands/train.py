@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 
 from leafwise.cli import flag_of, say, tell_rules, tell_untold
-from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.options import take_option

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import leafwise
 from games import dice
-from leafwise.envs.core.contract.options import docs_of, types_of
+from leafwise.envs.core.fields import docs_of, types_of
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.options import EnvOptions, Kind, fields_of
 from leafwise.envs.core.gym.page import every_keyword

@@ -19,8 +19,10 @@ from typing import Annotated, Any
 
 import tyro
 
+from leafwise.cli import flag_of
 from leafwise.envs.core.commandline import one_line
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
 from leafwise.envs.core.textfile import read_small_text
 from leafwise.envs.starship import (
     CLASSIC,
@@ -42,7 +44,6 @@ from leafwise.envs.starship.targets import read_targets, with_targets
 
 PROGRAM = "leafwise ship"
 MOST_PICTURED = 400
-MOST_SCALE = 8
 AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
 
 
@@ -80,7 +81,7 @@ class Gen(Common):
     """File for the picture as SVG."""
     story: Path | None = None
     """File for the picture of the ship after each stage, as PNG."""
-    scale: float = 1.0
+    scale: Annotated[float, Range(0.05, 8)] = 1.0
     """Size of the pictures; 1 means 12 pixels a cell."""
     lanes: bool = False
     """Show the lanes that thrusters and weapons need clear."""
@@ -127,16 +128,16 @@ class Gallery(Common):
     """Seeds FIRST:END, END not included."""
     png: Path = Path("gallery.png")
     """File for the picture."""
-    columns: int = 4
+    columns: Annotated[int, Range(1, MOST_PICTURED)] = 4
     """Ships in a row."""
-    scale: float = 0.4
+    scale: Annotated[float, Range(0.05, 4)] = 0.4
     """Size; 1 means 12 pixels a cell."""
 
 
 def run(command: str, arguments: list[str]) -> int:
     """Runs a command; returns 0, 1 if a ship is not valid. Raises ValueError for wrong input."""
     kind, work = COMMANDS[command]
-    return work(parse(kind, command, arguments))
+    return work(check_fields(parse(kind, command, arguments), shown=flag_of))
 
 
 def gen(options: Gen) -> int:
@@ -175,9 +176,6 @@ def built(options: Gen, parameters: Parameters) -> Ship:
 def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
     """Writes the ship and its pictures to the files that the options name; returns whether there are any."""
     from leafwise.envs.starship import draw
-
-    if not 0.05 <= options.scale <= MOST_SCALE:
-        raise UserError(f"expected --scale of 0.05 to {MOST_SCALE}, got {options.scale}")
 
     def told() -> list[tuple[str, Ship]]:
         return generator.stages(ship.seed, ship.attempt)
@@ -238,11 +236,6 @@ def sheet(options: Gallery) -> int:
     from leafwise.envs.starship import draw
 
     seeds = seed_range(options.seeds)
-    if not 1 <= options.columns <= MOST_PICTURED or not 0.05 <= options.scale <= 4:
-        raise UserError(
-            f"expected --columns of 1 to {MOST_PICTURED} and --scale of 0.05 to 4, "
-            f"got {options.columns} and {options.scale}"
-        )
     if len(seeds) > MOST_PICTURED:
         raise UserError(f"expected at most {MOST_PICTURED} seeds for a gallery, got {len(seeds)}")
     generator = Generator(options.chosen())

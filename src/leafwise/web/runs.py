@@ -14,6 +14,7 @@ import msgspec
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import printable
 from leafwise.envs.core.play.gamefile import GameRecord, play_game
+from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import game_of
 from leafwise.models.players import player
 from leafwise.models.tensors import load_metadata
@@ -60,8 +61,7 @@ def folders() -> dict[str, Path]:
 def need_run(name: str) -> Path:
     """Returns the folder of a run that is listed; raises ValueError for another name."""
     known = folders()
-    if name not in known:
-        raise UserError(f"expected a run among {', '.join(known) or 'none yet'}, got {name!r:.80}")
+    need_among(name, known, "a run")
     return known[name]
 
 

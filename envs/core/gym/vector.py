@@ -101,11 +101,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
                 keys[e] = new_key(self.np_random)
         self._stepper.start(keys, where)
         self._keyed |= where
-        info = {"action_mask": self._stepper.buffers.mask * where[:, None], "_action_mask": where}
-        for name, array in self._stepper.told().items():
-            array[~where] = None if array.dtype == object else 0
-            info[name], info[f"_{name}"] = array, where.copy()
-        return self._see(), info
+        return self._see(), self._info(where)
 
     def _reset_mask(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
         """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
@@ -119,11 +115,16 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             raise UserError(f"{self.game.name}: expected a reset_mask that is True somewhere, got all False")
         return given.copy()
 
-    def _info(self) -> dict[str, Any]:
-        info = {"action_mask": self._mask.copy(), "_action_mask": self._everywhere.copy()}
+    def _info(self, where: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        """Returns what `info` tells everywhere, or where [num_envs] says so."""
+        there = self._everywhere if where is None else where
+        info: dict[str, Any] = {"action_mask": self._mask.copy(), "_action_mask": there.copy()}
         if self._tells:
             for name, array in self._stepper.told().items():
-                info[name], info[f"_{name}"] = array, self._everywhere.copy()
+                info[name], info[f"_{name}"] = array, there.copy()
+        if where is not None:
+            for array in list(info.values())[::2]:  # each is followed by its mask
+                array[~where] = None if array.dtype == object else 0
         return info
 
     def step(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.lines import short
-from leafwise.envs.core.ranges import need_among
+from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
 from leafwise.models.files import load_evaluator, model_path
 from leafwise.models.model import KINDS, Kind, Model
 from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
@@ -127,12 +127,9 @@ def _check(told: dict[str, Any], speaks_for: object) -> None:
     """Raises ValueError for options out of range."""
     for name, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
         need_among(given, choices, name, "leaf")
-    if not isinstance(told.get("to_go", True), bool):
-        raise UserError(f"leaf: expected to_go True or False, got {told['to_go']!r}")
-    for name, most, limits in (("discount", 1.0, "above 0 and at most 1"), ("scale", sys.float_info.max, "above 0")):
-        number = told.get(name, 1.0)
-        if isinstance(number, bool) or not isinstance(number, Real) or not 0 < float(number) <= most:
-            raise UserError(f"leaf: expected a finite {name} {limits}, got {number!r}")
+    need_switch(told.get("to_go", True), "to_go", "leaf")
+    for name, limit in (("discount", Range(0, 1, above=True)), ("scale", Range(0, math.inf, above=True, below=True))):
+        need_in(told.get(name, 1.0), limit, f"a finite {name}", "leaf")
 
 
 def _is_zip(model: str | os.PathLike[str]) -> bool:

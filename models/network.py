@@ -20,6 +20,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 
 Tensors = Mapping[str, NDArray[Any]]
 Told = Mapping[str, Any]
@@ -182,9 +183,8 @@ def network_kind(name: str) -> NetworkKind:
     """Returns the kind of a name; raises ValueError if there is none, or if the package that brings it cannot be imported."""
     if name in _registered:
         return _registered[name]
-    where = BUILT_IN.get(name) or _installed().get(name)
-    if where is None:
-        raise UserError(f"expected a kind of network among {', '.join(network_kinds())}, got {name!r}")
+    need_among(name, network_kinds(), "a kind of network")
+    where = BUILT_IN.get(name) or _installed()[name]
     try:
         found: NetworkKind = resolved(where)
     except (ImportError, AttributeError) as problem:

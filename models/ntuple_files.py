@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
 from leafwise.models.ntuple import NTupleNetwork, Shape
@@ -41,8 +42,7 @@ def create(
     game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
 ) -> NTupleNetwork:
     """Returns a network as `NetworkKind.create` does."""
-    if not 0 <= told["power"] <= 1:
-        raise UserError(f"expected metadata 'power' of 0 to 1, got {told['power']!r}")
+    need_in(told["power"], Range(0, 1), "metadata 'power'")
     shape = shape_of(told).check(game)
     if tensors is None:
         return NTupleNetwork.create(game, shape)

@@ -31,7 +31,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import need_among
+from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.core.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.models.network import NetworkKind, network_kind
 from leafwise.models.seen import FEATURES, cells_seen, features_of, seen_by
@@ -206,8 +206,7 @@ class SparseNetwork:
         # The options have to fit the game and one another
         for what, given, known in (("head", head, HEADS), ("sees", sees, seen_by(game))):
             need_among(given, known, what, "sparse networks")
-        if not (math.isfinite(scale) and scale > 0):
-            raise UserError(f"sparse networks: expected a scale above 0, got {scale!r}")
+        need_in(scale, Range(0, math.inf, above=True, below=True), "a scale", "sparse networks")
         if head == "chance" and (game.players, game.return_range) != (1, (0.0, 1.0)):
             raise UserError(
                 f"sparse networks: expected the head chance for a game that one wins or loses, got {game.name!r}"

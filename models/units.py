@@ -20,7 +20,7 @@ import numpy as np
 
 from leafwise.envs.core.check.source import alike
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import shown_only
+from leafwise.envs.core.contract.options import marked
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import model_path
@@ -157,7 +157,7 @@ def rules_text(game: Game) -> str:
 @functools.lru_cache(maxsize=64)
 def same_rules(game: Game, other: Game) -> bool:
     """Whether two variants of a game have the same rules: the same options, or other words for them that make the same tables."""
-    other = other.variant(**{name: getattr(game.options, name) for name in shown_only(game.options)})
+    other = other.variant(**{name: getattr(game.options, name) for name in marked(game.options, "shown_only")})
     return game == other or (game.width == other.width and alike(game.tables(), other.tables()))
 
 

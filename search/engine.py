@@ -12,6 +12,7 @@ from leafwise.envs.core.compile import clock as clocks
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.parts import MAX_DEPTH
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -20,7 +21,7 @@ from leafwise.search.base import BaseSearch, Line
 from leafwise.search.compiled import compiled_search
 from leafwise.search.expectiminimax import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
-from leafwise.search.options import MAX_DEPTH, ORDERINGS, ROUNDED, SearchOptions, make_buffers
+from leafwise.search.options import ORDERINGS, ROUNDED, SearchOptions, make_buffers
 from leafwise.search.result import Result, principal_line
 from leafwise.search.table import begin_search
 

@@ -21,6 +21,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.search import expectiminimax as F
 
 ROWS, BYTES = 1 << 18, 1 << 26
@@ -290,8 +291,8 @@ class Frontier:
         least = 1 + max(game.max_actions, game.max_outcomes)
         if rows is None:
             rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
-        if rows < least or batch < 1:
-            raise UserError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
+        rows = need_in(rows, Range(least), "rows", "frontier", int)
+        batch = need_in(batch, Range(1), "batch", "frontier", int)
         self._options = FrontierOptions(
             leaf_spec(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost)
         )

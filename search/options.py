@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import types_of
+from leafwise.envs.core.contract.parts import MAX_DEPTH
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
 from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 D = TypeVar("D")
 
-MAX_DEPTH = 64
-"""Where iterative deepening ends if no clock ends it."""
 MAX_THREADS = 256
 MOST_SECONDS = 1_000_000
 """Most time for a search: eleven days."""

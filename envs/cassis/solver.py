@@ -15,9 +15,9 @@ from leafwise.envs.cassis.canon import make_scratch
 from leafwise.envs.cassis.tables import MAX_EDGES, make_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
+from leafwise.envs.core.ranges import Range, need_in
 
 ENOUGH_BITS = {7: 17, 8: 23}
 """Points -> log2 of the entries beyond which a table brings nothing; 13 for fewer points."""
@@ -32,8 +32,7 @@ def make_memory(n: int, table_mb: float) -> search.Memory:
 
     Raises ValueError below 1 MB.
     """
-    if not table_mb >= 1:
-        raise UserError(f"cassis: expected a table of at least 1 MB, got {table_mb:g}")
+    need_in(table_mb, Range(1, unit="MB"), "a table", "cassis")
     bits = min(int(np.log2(table_mb * 2**20 / 8)), ENOUGH_BITS.get(n, 13))
     return search.Memory(
         table=np.zeros(1 << bits, dtype=np.uint64),

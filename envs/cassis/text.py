@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import LOST, Tables, has_triangle
 from leafwise.envs.core.contract.texts import SIDES, last_player, marked
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, need_in
 
 
 def colours(row: NDArray[Any], T: Tables) -> list[int]:
@@ -45,8 +45,7 @@ def to_code(row: NDArray[Any], T: Tables) -> int:
 
 def parse_code(code: int, T: Tables) -> NDArray[np.uint64]:
     """Returns the row of a board code; raises ValueError if it is none, or no game leads there."""
-    if not 0 <= code < 3**T.edges:
-        raise UserError(f"cassis: expected a board code in 0..{3**T.edges - 1}, got {code!r}")
+    code = need_in(code, Range(0, 3**T.edges - 1), "a board code", "cassis", int)
     return row_of([code // 3**e % 3 for e in range(T.edges)], T, str(code))
 
 

@@ -63,16 +63,17 @@ class Range:
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """One of some values, each of its own type: True is not 1."""
+    """One of some values, each of its own type: True is not 1; but a text may be of a class of its own."""
 
     choices: tuple[Any, ...]
 
     def __contains__(self, value: object) -> bool:
-        return any(type(value) is type(choice) and value == choice for choice in self.choices)
+        text = isinstance(value, str)
+        return any((text or type(value) is type(choice)) and value == choice for choice in self.choices)
 
     def __str__(self) -> str:
-        """Returns the choices as a message lists them: "among wall, cpu"."""
-        return f"among {', '.join(map(str, self.choices))}"
+        """Returns the choices as a message lists them, members of an Enum by their values: "among wall, cpu"."""
+        return f"among {', '.join(str(getattr(choice, 'value', choice)) for choice in self.choices) or 'none'}"
 
 
 Limit = Range | OneOf

@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import need_among
+from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.chance import draw_outcome
 from leafwise.envs.starship.diversity import DIFFERENT, part_map, share_that_differs
@@ -126,8 +126,8 @@ class ShipProblem:
         from leafwise.envs.starship import GAME
 
         need_among(preset, CONTROLS, "preset")
-        if seed is not None and not 0 <= seed <= MOST_SEED:
-            raise UserError(f"expected seed of 0 to {MOST_SEED}, got {seed!r}")
+        if seed is not None:
+            seed = need_in(seed, Range(0, MOST_SEED), "seed", kind=int)
         controls = CONTROLS[preset]
         most = {name: high for name, (_, high) in controls.items()} if seed is None else ""
         self.solved, self._fixed = SOLVED[preset], seed

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.order import runs
@@ -71,14 +72,11 @@ def read_targets(given: str | Mapping[str, Any]) -> dict[str, Any]:
 
 def _known(what: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in given:
-        if name not in names:
-            raise UserError(f"expected {what} among {', '.join(names)}, got {reprlib.repr(name)}")
+        need_among(name, names, what)
 
 
 def _count(name: str, value: Any, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= most:
-        raise UserError(f"expected {name} of 0 to {most}, got {reprlib.repr(value)}")
-    return int(value)
+    return int(need_in(value, Range(0, most), name, kind=int))
 
 
 def asked_of(targets: Mapping[str, Any]) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.row import DECK as DECK_BIT
 from leafwise.envs.threes.row import (
@@ -155,8 +156,7 @@ class ScalarSearch:
         """Compiles; raises ValueError for another variant or evaluator."""
         if game.name != "threes" or game.given_options:
             raise UserError(f"scalar search: expected leafwise.game('threes'), got {game!r}")
-        if evaluator.name not in ("openness", "rows", "rows_cli"):
-            raise UserError(f"scalar search: expected openness, rows or rows_cli, got {evaluator.name!r}")
+        need_among(evaluator.name, ("openness", "rows", "rows_cli"), "a score", "scalar search")
         self._run = make_expectimax(game, evaluator)
         self._leaves = np.zeros(1, dtype=np.int64)
 

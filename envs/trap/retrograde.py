@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.tables import accuracy, images, steps
 
@@ -246,8 +246,7 @@ class TurnTable:
         """Raises ValueError for less memory than the values take; what is left of it keeps what the last turns have moved."""
         self.memory = make_memory(options)
         needed = sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)) / 2**20
-        if not table_mb >= needed:
-            raise UserError(f"trap: expected a table of at least {needed:.0f} MB, got {table_mb:g}")
+        need_in(table_mb, Range(needed, unit="MB"), "a table", "trap")
         self.nodes = 0
         """Positions visited."""
         self._room = (table_mb - needed) * 2**20

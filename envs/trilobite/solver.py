@@ -13,9 +13,9 @@ from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite import questions
 from leafwise.envs.trilobite.openings import BOARD, read_openings, remember_all
@@ -28,9 +28,8 @@ def make_memory(T: Tables, table_mb: float) -> ab.Memory:
 
     Raises ValueError below 4 MB.
     """
-    max_bits = int(np.log2(max(table_mb, 1) * 2**20 / 8))
-    if max_bits < ab.FIRST_BITS:
-        raise UserError(f"trilobite: expected a table of at least {2**ab.FIRST_BITS * 8 >> 20} MB, got {table_mb:g}")
+    need_in(table_mb, Range(2**ab.FIRST_BITS * 8 >> 20, unit="MB"), "a table", "trilobite")
+    max_bits = int(np.log2(table_mb * 2**20 / 8))
     width, height = T.width, T.height
     bottom = int(T.bottom)
     column = (1 << height) - 1

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.lines import perhaps
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import is_stream
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words, unregistered
@@ -276,10 +277,10 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
     """
     from leafwise.models.leaves import named_leaf
     from leafwise.search import Search
+    from leafwise.search.options import MOST_SECONDS
     from leafwise.search.players import BEST, search_options, split
 
-    if not 0 <= seconds < 1e6:
-        raise UserError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
+    need_in(seconds, Range(0, MOST_SECONDS), "--seconds")
     more = search_options(split(options))
     for name in ("depth", "seconds"):
         if name in more:

@@ -18,9 +18,11 @@ from typing import Annotated, Any
 
 import tyro
 
+from leafwise.cli import flag_of
 from leafwise.envs.core.commandline import one_line
-from leafwise.envs.core.contract.options import read_text
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.textfile import read_small_text
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,
@@ -41,7 +43,6 @@ from leafwise.envs.starship.targets import read_targets, with_targets
 
 PROGRAM = "leafwise ship"
 MOST_PICTURED = 400
-MOST_SCALE = 8
 AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
 
 
@@ -79,7 +80,7 @@ class Gen(Common):
     """File for the picture as SVG."""
     story: Path | None = None
     """File for the picture of the ship after each stage, as PNG."""
-    scale: float = 1.0
+    scale: Annotated[float, Range(0.05, 8)] = 1.0
     """Size of the pictures; 1 means 12 pixels a cell."""
     lanes: bool = False
     """Show the lanes that thrusters and weapons need clear."""
@@ -126,22 +127,24 @@ class Gallery(Common):
     """Seeds FIRST:END, END not included."""
     png: Path = Path("gallery.png")
     """File for the picture."""
-    columns: int = 4
+    columns: Annotated[int, Range(1, MOST_PICTURED)] = 4
     """Ships in a row."""
-    scale: float = 0.4
+    scale: Annotated[float, Range(0.05, 4)] = 0.4
     """Size; 1 means 12 pixels a cell."""
 
 
 def run(command: str, arguments: list[str]) -> int:
     """Runs a command; returns 0, 1 if a ship is not valid. Raises ValueError for wrong input."""
     kind, work = COMMANDS[command]
-    return work(parse(kind, command, arguments))
+    return work(check_fields(parse(kind, command, arguments), shown=flag_of))
 
 
 def gen(options: Gen) -> int:
     """Makes one ship."""
     parameters = options.chosen()
-    generator = Generator(parameters, hull=lines_of(read_text(options.hull), parameters.grid) if options.hull else None)
+    generator = Generator(
+        parameters, hull=lines_of(read_small_text(options.hull), parameters.grid) if options.hull else None
+    )
     if options.builder == "hand":
         ship = generator.ship(options.seed, strict=options.strict)
     else:
@@ -172,9 +175,6 @@ def built(options: Gen, parameters: Parameters) -> Ship:
 def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
     """Writes the ship and its pictures to the files that the options name; returns whether there are any."""
     from leafwise.envs.starship import draw
-
-    if not 0.05 <= options.scale <= MOST_SCALE:
-        raise UserError(f"expected --scale of 0.05 to {MOST_SCALE}, got {options.scale}")
 
     def told() -> list[tuple[str, Ship]]:
         return generator.stages(ship.seed, ship.attempt)
@@ -235,11 +235,6 @@ def sheet(options: Gallery) -> int:
     from leafwise.envs.starship import draw
 
     seeds = seed_range(options.seeds)
-    if not 1 <= options.columns <= MOST_PICTURED or not 0.05 <= options.scale <= 4:
-        raise UserError(
-            f"expected --columns of 1 to {MOST_PICTURED} and --scale of 0.05 to 4, "
-            f"got {options.columns} and {options.scale}"
-        )
     if len(seeds) > MOST_PICTURED:
         raise UserError(f"expected at most {MOST_PICTURED} seeds for a gallery, got {len(seeds)}")
     generator = Generator(options.chosen())
@@ -283,7 +278,7 @@ def base(arguments: Sequence[str]) -> Parameters:
         return preset(known.preset or "classic")
     if known.preset is not None:
         raise UserError("expected --preset or --config, got both: the file names its preset")
-    return from_toml(read_text(known.config))
+    return from_toml(read_small_text(known.config))
 
 
 def seed_range(text: str) -> range:

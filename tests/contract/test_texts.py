@@ -118,7 +118,7 @@ def test_wrong_names_get_one_clear_line(game: Game) -> None:
         game.score("nonsense")
     with pytest.raises(ValueError, match=f"^{game.name}: expected options among .*got 'nonsense'$"):
         game.variant(nonsense=1)
-    with pytest.raises(ValueError, match=f"^{game.name}: expected a symmetry in .*got {game.symmetry_count}$"):
+    with pytest.raises(ValueError, match=f"^{game.name}: expected a symmetry of 0 to .*got {game.symmetry_count}$"):
         state.transformed(game.symmetry_count)
     with pytest.raises(ValueError, match=f"^{game.name}: expected a chance stage"):
         state.outcomes()

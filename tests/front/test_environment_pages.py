@@ -30,7 +30,7 @@ def test_the_pages_of_the_documentation_are_up_to_date(tmp_path: Path, shell: Sh
 
 @pytest.mark.parametrize("given", ["Friday-v0", "leafwise/Friday-v0", "Friday"])
 def test_an_id_prints_its_page(shell: Shell, given: str) -> None:
-    assert shell("games", given).out == "\n".join(page(leafwise.game("friday"), "Friday")) + "\n"
+    assert shell("games", given).out == page(leafwise.game("friday"), "Friday") + "\n"
 
 
 def test_a_game_prints_the_pages_of_its_ids(shell: Shell) -> None:
@@ -52,7 +52,7 @@ def test_a_page_tells_everything_in_words(name: str, short: str) -> None:
     assert set(game.text.about.options) == set(game.defaults)
     assert game.text.about.actions
     assert game.text.about.ends
-    text = "\n".join(page(game, short))
+    text = page(game, short)
     for what in (
         "Observation",
         "Actions",

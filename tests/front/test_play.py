@@ -60,7 +60,7 @@ def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: N
     assert "player 1 to move: " in both
     assert "player 2 to move: " in both
     assert "game over" in both
-    assert "expected --seat first or second" in shell("play", "dice", "--seat", "third").refusal
+    assert "expected --seat among first, second" in shell("play", "dice", "--seat", "third").refusal
     assert "expected length of 2 to 5" in shell("play", "dice", "--length", "9").refusal
     assert "expected INT for --length" in shell("play", "dice", "--length", "x").refusal
     assert "expected friday or threes with --assist" in shell("play", "dice", "--assist").refusal

@@ -15,8 +15,8 @@ from front.console import Shell
 import leafwise
 from leafwise.envs.core.commandline import with_home
 from leafwise.envs.core.compile.mode import DISABLED, PLAIN
-from leafwise.envs.core.contract.options import read_text
 from leafwise.envs.core.play.gamefile import load_game, play_game, read_games
+from leafwise.envs.core.textfile import read_small_text
 from leafwise.envs.starship.files import load
 from leafwise.envs.starship.settings import from_toml
 from leafwise.search.players import RandomPlayer
@@ -111,7 +111,7 @@ def test_a_byte_order_mark_is_no_part_of_a_text(shell: Shell, tmp_path: Path) ->
         assert said.status == 0, said
         assert "ufeff" not in said.out
     assert read_table(Path(marked(tmp_path / "config.toml", "seed = 3\n"))) == {"seed": 3}
-    toml = read_text(Path(marked(tmp_path / "parameters.toml", 'preset = "classic"\n')))
+    toml = read_small_text(Path(marked(tmp_path / "parameters.toml", 'preset = "classic"\n')))
     assert from_toml(toml).preset == "classic"
     assert shell("ship", "gen", "--config", str(tmp_path / "parameters.toml")).status == 0
     ship = shell("ship", "gen", "--json", str(tmp_path / "ship.json"))

@@ -178,7 +178,7 @@ def test_texts_and_leaves_pass_through() -> None:
         ("openness", {"scale": 2.0}, "expected no options for a leaf that says it all, got scale$"),
         (value, {"kind": "policy"}, "expected kind among value, q, got 'policy'$"),
         (value, {"speaks_for": "both"}, "expected speaks_for among to_act, player_0, got 'both'$"),
-        (value, {"to_go": 1}, "expected to_go True or False, got 1$"),
+        (value, {"to_go": 1}, "expected to_go as True or False, got 1$"),
         (value, {"discount": 1.5}, "expected a finite discount above 0 and at most 1, got 1.5$"),
         (value, {"scale": float("nan")}, "expected a finite scale above 0, got nan$"),
         (value, {"normalize": "x.pkl"}, "expected normalize with a model of Stable-Baselines3 only$"),

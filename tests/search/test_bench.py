@@ -40,7 +40,7 @@ def test_the_hand_written_search_has_the_same_tree(board, leaf, written_by_hand)
 def test_the_hand_written_search_knows_one_variant_and_its_scores():
     with pytest.raises(ValueError, match=r"expected leafwise.game\('threes'\)"):
         ScalarSearch(game("threes", hint="exact"), THREES.score("rows"))
-    with pytest.raises(ValueError, match=r"expected openness, rows or rows_cli, got 'total_score'"):
+    with pytest.raises(ValueError, match=r"expected a score among openness, rows, rows_cli, got 'total_score'"):
         ScalarSearch(THREES, THREES.score("total_score"))
 
 

@@ -139,11 +139,13 @@ def test_what_needs_a_compiled_value_says_so():
         Evaluator("none", None)
 
 
-@pytest.mark.parametrize(("rows", "batch"), [(3, 1), (100, 0)])
-def test_a_frontier_without_room_is_refused(rows, batch):
+@pytest.mark.parametrize(
+    ("room", "problem"), [({"rows": 3}, "rows of at least 6, got 3"), ({"batch": 0}, "batch of at least 1, got 0")]
+)
+def test_a_frontier_without_room_is_refused(room, problem):
     g = solitaire.GAME
-    with pytest.raises(ValueError, match=rf"expected at least 6 rows and a batch of 1, got {rows} and {batch}"):
-        Frontier(g, g.score(), g.tables(g.score()), rows=rows, batch=batch)
+    with pytest.raises(ValueError, match=f"^frontier: expected {problem}$"):
+        Frontier(g, g.score(), g.tables(g.score()), **room)
 
 
 def test_a_deadline_ends_a_batched_search():

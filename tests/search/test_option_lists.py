@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from games import dice
-from leafwise.envs.core.contract.options import texts_of, types_of
+from leafwise.envs.core.fields import texts_of, types_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, limits_of
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import msgspec
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.contract.options import options_from_text, types_of, with_files_read
+from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import options_from_text, types_of
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.ranges import Range
 from leafwise.envs.core.textfile import read_text

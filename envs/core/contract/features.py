@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,7 @@ def check_tables(known: Mapping[str, FeatureTable], told: Any) -> dict[str, Feat
     for name, table in told.items():
         if not isinstance(table, Mapping) or not all(type(table.get(key)) is int for key in ("size", "version")):
             raise UserError(f"expected table {name!r} with a size and a version, got {table!r}")
-        if name not in known:
-            raise UserError(f"expected tables among {', '.join(known) or 'none'}, got {name!r}")
+        need_among(name, known, "tables")
         now, then = known[name], FeatureTable(table["size"], table["version"])
         fits = then.size <= now.size if now.grows else then.size == now.size
         if not fits or now.version != then.version or then.size < 1:

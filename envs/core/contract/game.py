@@ -24,10 +24,8 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import bind, ignore_leaf
 from leafwise.envs.core.contract.declared import check_declared, check_tables
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
-from leafwise.envs.core.contract.options import NO_OPTIONS, rule_only, values_of
+from leafwise.envs.core.contract.options import NoOptions, marked, values_of
 from leafwise.envs.core.contract.parts import (
-    SEARCH_DEFAULTS,
-    WORDS,
     Observation,
     OwnSearch,
     Picture,
@@ -39,7 +37,7 @@ from leafwise.envs.core.contract.parts import (
     of_options,
     plain_tables,
 )
-from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Compiled, Rules, Symmetries, completed_symmetries
+from leafwise.envs.core.contract.rules import Compiled, Rules, Symmetries, completed_symmetries
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError, asked_of_plugin
@@ -74,14 +72,14 @@ class Game:
     """options -> the NamedTuple `T`, with at least `stop` (uint8 [1]) and `leaf` (weights, () by default)."""
     action_names: tuple[str, ...] | Callable[[Any], tuple[str, ...]] | None = None
     """Names of the action ids, or a function of the options; None: the ids."""
-    text: Text = WORDS
+    text: Text = field(default_factory=Text)
     draw: Callable[[Row, Any], Picture] | None = None
     """(row, T) -> a drawing, usually a `leafwise.envs.core.pictures.canvas.Canvas`; None: a drawing of the text."""
     scratch: tuple[str, ...] = ()
     """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is one's field."""
-    symmetries: Symmetries = NO_SYMMETRIES
-    search: SearchDefaults = SEARCH_DEFAULTS
-    options: Any = NO_OPTIONS
+    symmetries: Symmetries = field(default_factory=Symmetries)
+    search: SearchDefaults = field(default_factory=SearchDefaults)
+    options: Any = field(default_factory=NoOptions)
     """The variant: a frozen dataclass of JSON-able values, which its `__post_init__` checks; every field has a default."""
     scores: Mapping[str, Callable[[Any], Evaluator]] = field(default_factory=dict)
     """Hand-made evaluators: name -> (options -> Evaluator); the first is the default. None: `returns`."""
@@ -107,12 +105,7 @@ class Game:
 
     def __post_init__(self) -> None:
         check_declared(self)
-
-        def own(rule: Callable[..., Any]) -> Callable[..., Any]:
-            """Compiles a default rule for this game, under a name that tells what it is bound to."""
-            compiled: Callable[..., Any] = bind(self.room, inline=True)(rule)
-            return compiled
-
+        own = bind(self.room, inline=True)  # of a default rule: compiled for this game
         object.__setattr__(self, "rules", self.rules.completed(own))
         object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, own))
         if not self.scores:
@@ -135,9 +128,8 @@ class Game:
             changed = asked_of_plugin(lambda: replace(self.options, **options))
             hash(changed)
         except TypeError as problem:  # of a dataclass that checks no types itself
-            raise UserError(
-                f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
-            ) from problem
+            told = f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
+            raise UserError(told) from problem
         return self if changed == self.options else replace(self, options=changed)
 
     @cached_property
@@ -187,8 +179,7 @@ class Game:
 
     def observation_space(self) -> gym.spaces.Box | gym.spaces.Dict:
         """Returns a new space of the observations."""
-        given = self.observation.space
-        return copy.deepcopy(given) if isinstance(given, gym.Space) else given(self.options)
+        return copy.deepcopy(of_options(self.observation.space, self.options))
 
     @property
     def reward_names(self) -> tuple[str, ...]:
@@ -208,7 +199,7 @@ class Game:
     @property
     def rule_options(self) -> tuple[str, ...]:
         """Options that no network sees: a model of one variant serves another that differs in these alone."""
-        return rule_only(self.options)
+        return marked(self.options, "rule_only")
 
     @cached_property
     def shared_tables(self) -> Any:
@@ -222,10 +213,9 @@ class Game:
         """`T` for single calls of rules and texts: what they write to, if anything, is this thread's own."""
         if not self.scratch:
             return self.shared_tables
-        own = self._of_threads
-        if not hasattr(own, "tables"):
-            own.tables = self.tables()
-        return own.tables
+        if not hasattr(self._of_threads, "tables"):
+            self._of_threads.tables = self.tables()
+        return self._of_threads.tables
 
     @cached_property
     def _of_threads(self) -> Any:
@@ -247,11 +237,8 @@ class Game:
         T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
         if candidates is None:
             return T
-        known_names = self.search.candidates
-        if candidates not in known_names:
-            known = ", ".join(known_names) or "none"
-            raise UserError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
-        return T._replace(candidates=known_names.index(candidates))
+        need_among(candidates, self.search.candidates, "candidates", self.name)
+        return T._replace(candidates=self.search.candidates.index(candidates))
 
     @cached_property
     def actions(self) -> tuple[str, ...]:

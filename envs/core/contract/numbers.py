@@ -1,11 +1,7 @@
-"""Numbers that people give, as options or as what their functions answer: taken where they fit, else refused in one line.
-
-Whatever type they come in, they go on in one type, so that compiled code is made for no other.
-"""
+"""Numbers that people's functions answer: taken where they fit, as float64, else refused in one line."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -13,17 +9,6 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
-
-
-def whole(value: Any, least: int, most: int, expected: str) -> int:
-    """Returns a whole number of any type; raises ValueError, `expected` and what came, for another or one out of range."""
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or not least <= number <= most:
-        raise UserError(f"{expected}, got {short(repr(value))}")
-    return number
 
 
 def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:

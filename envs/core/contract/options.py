@@ -1,31 +1,22 @@
-"""Options of a game: one frozen dataclass in its room, checked by its `__post_init__`; and the same options from text.
-
-Imports nothing, so that a command line can read a game's options without the game.
-"""
+"""Options of a game: one frozen dataclass in its room, checked by its `__post_init__`."""
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
-import inspect
-import itertools
 import os
-import stat
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.errors import UserError, asked_of_plugin
+from leafwise.envs.core.textfile import read_small_text
 
 RULE_ONLY = {"rule_only": True}
 """Metadata of a field that no network sees: a model of one variant serves another that differs in such options alone."""
 SHOWN_ONLY = RULE_ONLY | {"shown_only": True}
 """Metadata of such a field that changes what environments show, and no rule."""
 FROM_FILE = "from_file"
-MAX_FILE = 1 << 18
-"""Bytes of a file that is read for an option, at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,55 +24,14 @@ class NoOptions:
     """The options of a game that has none."""
 
 
-NO_OPTIONS = NoOptions()
-
-
 def values_of(options: Any) -> dict[str, Any]:
     """Returns options by name."""
     return {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
 
 
-def types_of(options: Any) -> dict[str, str]:
-    """Returns the type of each option of a dataclass (or instance) as it is written: `int | None`."""
-    return {field.name: _written_type(field.type) for field in dataclasses.fields(options)}
-
-
-def _written_type(kind: Any) -> str:
-    """Returns a type as it is written, without the range that stands beside it."""
-    text = kind.__name__ if isinstance(kind, type) else str(kind)
-    return text.removeprefix("Annotated[").partition(",")[0] if text.startswith("Annotated[") else text
-
-
-def texts_of(source: Path, class_name: str, without: str = "") -> dict[str, str]:
-    """Returns the docstring of each field of a dataclass, read from its source without importing it.
-
-    Fields whose default is a call with a keyword `without` are left out.
-    """
-    module = ast.parse(read_text(source))
-    body = next(one.body for one in module.body if isinstance(one, ast.ClassDef) and one.name == class_name)
-    return {
-        field.target.id: inspect.cleandoc(text.value.value)
-        for field, text in itertools.pairwise(body)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
-        if without not in (key.arg for key in getattr(field.value, "keywords", ()))
-    }
-
-
-@functools.cache
-def docs_of(options: type[Any]) -> dict[str, str]:
-    """Returns the docstring of each field of a dataclass."""
-    return texts_of(Path(sys.modules[options.__module__].__file__ or ""), options.__name__)
-
-
-def shown_only(options: Any) -> tuple[str, ...]:
-    """Returns the names of the options that change only what environments show."""
-    return tuple(field.name for field in dataclasses.fields(options) if field.metadata.get("shown_only"))
-
-
-def rule_only(options: Any) -> tuple[str, ...]:
-    """Returns the names of the options that no network sees."""
-    return tuple(field.name for field in dataclasses.fields(options) if field.metadata.get("rule_only"))
+def marked(options: Any, mark: str) -> tuple[str, ...]:
+    """Returns the names of the options whose metadata has a mark: "rule_only", "shown_only"."""
+    return tuple(field.name for field in dataclasses.fields(options) if field.metadata.get(mark))
 
 
 def from_file(is_text: Callable[[str], bool]) -> dict[str, Any]:
@@ -99,77 +49,17 @@ def with_files_read(game: str, options: Any, given: Mapping[str, Any]) -> dict[s
     `options` is the game's dataclass. What others tell (a request, a game's text, a model's metadata, a run's options) never
     comes here. Raises ValueError for a file that cannot be read.
     """
-    kinds = {
-        field.name: field.metadata[FROM_FILE] for field in dataclasses.fields(options) if FROM_FILE in field.metadata
-    }
+    kinds = {one.name: one.metadata[FROM_FILE] for one in dataclasses.fields(options) if FROM_FILE in one.metadata}
     found = dict(given)
     for name in kinds.keys() & given.keys():
         value = given[name]
         is_text = isinstance(value, str) and (not value or asked_of_plugin(functools.partial(kinds[name], value)))
         if isinstance(value, os.PathLike) or (isinstance(value, str) and not is_text):
+            path = os.fspath(value)
             try:
-                found[name] = read_text(Path(value))
+                found[name] = read_small_text(Path(path))
             except OSError:
-                raise UserError(
-                    f"{game}: expected {name} as the path of a file, got {os.fspath(value)!r:.300}"
-                ) from None
+                raise UserError(f"{game}: expected {name} as the path of a file, got {path!r:.300}") from None
             except ValueError as problem:
                 raise UserError(f"{game}: {problem}") from None
     return found
-
-
-def read_text(path: Path) -> str:
-    """Returns a small UTF-8 file.
-
-    Raises ValueError for another text or too much of it, OSError for what cannot be read or is no file: devices and pipes can
-    make a reader wait for ever.
-    """
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except ValueError as problem:  # a zero byte
-        raise OSError(str(problem)) from None
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"expected a file, got another thing: {str(path)!r}")
-        data = file.read(MAX_FILE + 1)
-    if data is None:
-        raise OSError(f"expected a file that can be read at once, got {str(path)!r}")
-    if len(data) > MAX_FILE:
-        raise UserError(f"{path}: expected at most {MAX_FILE} bytes, got more")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise UserError(
-            f"{path}: expected UTF-8 text, got a byte {data[problem.start]:#04x} at {problem.start}"
-        ) from None
-
-
-def options_from_text(
-    types: Mapping[str, str], texts: Mapping[str, str], flag: Callable[[str], str] = str
-) -> dict[str, Any]:
-    """Returns the options that were written as text, each converted to its type, as `types_of` says it.
-
-    `none` stands for None where there is such a choice. Raises ValueError, which calls an option `flag(name)`, for a text that
-    does not fit. All names in `texts` are in `types`.
-    """
-    return {name: _converted(types[name], text, flag(name)) for name, text in texts.items()}
-
-
-_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "bool": (lambda text: {"true": True, "false": False}[text], "true or false"),
-    "int": (int, "INT"),
-    "float": (float, "FLOAT"),
-    "None": (lambda text: {"none": None}[text], "none"),
-    "str": (str, "STR"),
-}
-
-
-def _converted(kind: str, text: str, shown: str) -> Any:
-    kinds = sorted(kind.split(" | "), key=list(_READERS).index)  # text, which takes everything, is tried last
-    for one in kinds:
-        try:
-            return _READERS[one][0](text)
-        except (ValueError, KeyError):
-            continue
-    expected = " or ".join(_READERS[one][1] for one in kinds)
-    raise UserError(f"expected {expected} for {shown}, got {text!r}")

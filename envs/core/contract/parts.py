@@ -5,18 +5,20 @@ Each is a field of `Game`, in `game`. What depends on the variant is a function 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.texts import need
+from leafwise.envs.core.contract.texts import parse_words, write_words
+from leafwise.envs.core.ranges import Range
 
 Row = NDArray[Any]
+MAX_DEPTH = 64
+"""How far searches look ahead at most."""
 
 
 def of_options(given: Any, options: Any) -> Any:
@@ -30,7 +32,7 @@ class Sizes:
 
     width: int | Callable[[Any], int]
     """Words in a row, a number or a function of the options."""
-    max_actions: int
+    max_actions: Annotated[int, Range(1)]
     """Action ids are below it, and so many can be legal at once."""
     dtype: Any = np.uint64
     """Of the words of a row: an unsigned or signed integer type of NumPy."""
@@ -83,18 +85,6 @@ def plain_tables(options: Any) -> Tables:
     return Tables(np.zeros(1, dtype=np.uint8), ())
 
 
-def write_words(row: Row, T: Any) -> str:
-    """Returns the words of a row as hexadecimal numbers."""
-    return " ".join(f"{int(word):x}" for word in row)
-
-
-def parse_words(text: str, T: Any) -> Row:
-    """Returns the row that `write_words` wrote, of any length; raises ValueError for another text."""
-    words = text.split()
-    need(words and all(re.fullmatch(r"-?[0-9a-f]{1,16}", word) for word in words), "hexadecimal numbers", text)
-    return np.array([int(word, 16) for word in words], dtype=object)
-
-
 @dataclass(frozen=True)
 class About:
     """What people are told of a game's environments; all of it may be left out."""
@@ -107,9 +97,6 @@ class About:
     rewards: Mapping[str, str] = field(default_factory=dict)
     """By name, the difference of returns first."""
     options: Mapping[str, str] = field(default_factory=dict)
-
-
-ABOUT_NOTHING = About()
 
 
 @dataclass(frozen=True)
@@ -136,11 +123,8 @@ class Text:
     """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
-    about: About = ABOUT_NOTHING
+    about: About = About()
     """Actions, rewards, ends and options in words."""
-
-
-WORDS = Text()
 
 
 class Picture(Protocol):
@@ -157,21 +141,18 @@ class Picture(Protocol):
 class SearchDefaults:
     """What a search takes unless it is told."""
 
-    depth: int = 3
+    depth: Annotated[int, Range(1, MAX_DEPTH)] = 3
     """Decisions that a search without a clock looks ahead."""
-    nodes: int = 0
+    nodes: Annotated[int, Range(0)] = 0
     """Decisions that a search without a clock searches at most; 0: no limit."""
-    simulations: int = 1000
+    simulations: Annotated[int, Range(1)] = 1000
     """Simulations of a tree search without a clock."""
-    decisions_per_depth: int = 1
+    decisions_per_depth: Annotated[int, Range(1)] = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     best: str = "search"
     """What the player `best` searches with: `search`, `mcts`, or the name of an `OwnSearch` of the game."""
-
-
-SEARCH_DEFAULTS = SearchDefaults()
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,8 @@ def copy_row(S, i, j):
 
 DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row_hash, same_row, same_action)
 """Plain functions; a `Game` compiles its own copies, so that nothing of a game gets into another's cache."""
+STAND_INS = (*DEFAULTS, one_stage, same_for_both)
+"""What a rule is that a game leaves out."""
 
 
 @dataclass(frozen=True)
@@ -169,10 +171,6 @@ class Symmetries:
     """`(S, i, k, j, T)`: writes row i under symmetry k to row j."""
     transform_action: Callable[[Number, Number, Any], int] = same_action
     """`(a, k, T)` -> the action that matches `a` after symmetry k."""
-
-
-NO_SYMMETRIES = Symmetries()
-"""The identity alone."""
 
 
 PARAMETERS = {

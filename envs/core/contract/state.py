@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.pictures.canvas import text_picture
+from leafwise.envs.core.ranges import Range, need_in
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -164,10 +165,7 @@ class State:
 
     def transformed(self, symmetry: int) -> State:
         """Returns the state under one of the game's symmetries; 0 is the identity."""
-        if not 0 <= symmetry < self.game.symmetry_count:
-            raise UserError(
-                f"{self.game.name}: expected a symmetry in 0..{self.game.symmetry_count - 1}, got {symmetry!r}"
-            )
+        symmetry = need_in(symmetry, Range(0, self.game.symmetry_count - 1), "a symmetry", self.game.name, int)
         rows = self.rows(1)
         self.game.symmetries.transform(rows, FIRST, symmetry, SECOND, self.game.thread_tables)
         return State.unchecked(self.game, rows[1])

@@ -65,6 +65,18 @@ def words_by_name(words: Iterable[str], names: Collection[str]) -> dict[str, str
     return found
 
 
+def write_words(row: NDArray[Any], T: Any) -> str:
+    """Returns the words of a row as hexadecimal numbers."""
+    return " ".join(f"{int(word):x}" for word in row)
+
+
+def parse_words(text: str, T: Any) -> NDArray[Any]:
+    """Returns the row that `write_words` wrote, of any length; raises ValueError for another text."""
+    words = text.split()
+    need(words and all(re.fullmatch(r"-?[0-9a-f]{1,16}", word) for word in words), "hexadecimal numbers", text)
+    return np.array([int(word, 16) for word in words], dtype=object)
+
+
 def written(words: dict[str, Any]) -> str:
     """Returns `name=value` for every word that has a value, the inverse of `words_by_name`."""
     return " ".join(f"{name}={value}" for name, value in words.items() if value)

@@ -13,7 +13,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream, u64
 from leafwise.envs.core.gym.observation import at, new_observations, reader
-from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, one_of
+from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions
 from leafwise.envs.core.gym.stepper import (
     action_id,
     first_decision,
@@ -24,6 +24,7 @@ from leafwise.envs.core.gym.stepper import (
     said_of_illegal,
 )
 from leafwise.envs.core.gym.window import FPS, Display
+from leafwise.envs.core.ranges import need_among
 
 BEGUN = ("agent_selection", "rewards", "terminations", "truncations", "infos", "position")
 """What there is of an environment once it was reset."""
@@ -114,7 +115,8 @@ class GameAECEnv(AECEnv):
         """Returns what an agent sees and may do; raises ValueError for what is no agent."""
         if not hasattr(self, "position"):
             EnvLogger.error_observe_before_reset()
-        player = self.possible_agents.index(one_of("agent", agent, self.possible_agents, self.game))
+        need_among(agent, self.possible_agents, "agent", self.game.name)
+        player = self.possible_agents.index(agent)
         self.game.rules.observe_as(self.position.row[None].copy(), u64(0), player, self._seen, 0, self._tables)
         mask = np.ones(len(self.game.actions), dtype=np.int8)
         if self.agent_selection == agent and not self.terminations.get(agent, True):

@@ -98,8 +98,6 @@ class GameEnv(gym.Env[Observation, int]):
 
     def _told(self, *, ended: bool) -> dict[str, Any]:
         """Returns what the game itself tells in info."""
-        if not self._tells:
-            return {}
         if ended:
             return self._stepper.told_of_end(self._stepper.buffers.S[0])
         return {name: array[0] for name, array in self._stepper.told().items()}

@@ -11,14 +11,15 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import whole
-from leafwise.envs.core.contract.options import docs_of, with_files_read
+from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import docs_of
+from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
 
 if TYPE_CHECKING:
     from leafwise.envs.core.gym.opponents import Opponent
@@ -55,40 +56,11 @@ MOST_PLIES = 1000
 """Random actions that an episode may begin with."""
 
 E = TypeVar("E")
-Fit = Callable[[str, Any, Game, Kind], Any]
-"""`(name, given, game, kind)` -> what is given, in one type; raises ValueError for what does not fit."""
-
-
-def one_of(what: str, given: Any, choices: Iterable[str], game: Game) -> str:
-    """Returns `given`; raises ValueError if it is none of `choices`."""
-    if not isinstance(given, str) or given not in choices:
-        raise UserError(f"{game.name}: expected {what} among {', '.join(choices)}, got {given!r}")
-    return given
-
-
-def _names(choices: Callable[[Game, Kind], Iterable[str]]) -> Fit:
-    return lambda name, given, game, kind: one_of(name, given, choices(game, kind), game)
-
-
-def _number(least: int, most: int, expected: str) -> Fit:
-    return lambda name, given, game, kind: whole(given, least, most, f"{game.name}: expected {name} {expected}")
-
-
-def _autoreset(name: str, given: Any, game: Game, kind: Kind) -> AutoresetMode:
-    for known in AUTORESET:
-        if given in (known, known.value, known.name):
-            return known
-    expected = ", ".join(known.value for known in AUTORESET)
-    raise UserError(f"{game.name}: expected {name} among {expected}, got {given!r}")
-
-
-def _as_given(name: str, given: Any, game: Game, kind: Kind) -> Any:
-    return given
 
 
 def option(
-    fit: Fit,
     *,
+    choices: Callable[[Game, Kind], Iterable[str]] | None = None,
     meaning: Callable[[Game, Kind], Any] = lambda game, kind: None,
     kinds: tuple[Kind, ...] = STEPPED,
     two_player: bool = False,
@@ -96,10 +68,11 @@ def option(
 ) -> dict[str, Any]:
     """Returns the metadata of a field of `EnvOptions`.
 
-    `fit` checks what is given. None, where it is the default, has a `meaning`. `kinds` of environments take the option. In a
-    single-player game a `two_player` option can only be its default. `number` is what compiled code sees of it.
+    `choices` are there where they depend on the game or the kind; a range that does not stands beside the type. None, where it is
+    the default, has a `meaning`. `kinds` of environments take the option. In a single-player game a `two_player` option can only be
+    its default. `number` is what compiled code sees of it.
     """
-    return {"fit": fit, "meaning": meaning, "kinds": kinds, "two_player": two_player, "number": number}
+    return {"choices": choices, "meaning": meaning, "kinds": kinds, "two_player": two_player, "number": number}
 
 
 @dataclass(frozen=True)
@@ -107,22 +80,21 @@ class EnvOptions:
     """How a game is played as an environment, beside the game's own options. None is a default that depends on the game."""
 
     render_mode: str | None = field(
-        default=None, metadata=option(_names(lambda game, kind: RENDER_MODES[kind]), kinds=EVERY)
+        default=None, metadata=option(choices=lambda game, kind: RENDER_MODES[kind], kinds=EVERY)
     )
     """`"ansi"` (text), `"rgb_array"` (uint8 [height, width, 3]) or, but for batches, `"human"` (a window).
 
     The window shows every position by itself; it needs pygame, the extra `human`."""
     reward: str | None = field(
         default=None,
-        metadata=option(_names(lambda game, kind: game.reward_names), meaning=lambda game, kind: game.reward_names[0]),
+        metadata=option(choices=lambda game, kind: game.reward_names, meaning=lambda game, kind: game.reward_names[0]),
     )
     """Which of the game's rewards; the first, the default, is the difference of returns from the agent's side.
 
     The difference is called "score", or "returns" in a game whose rewards have a "score" of their own."""
-    illegal: str | None = field(
+    illegal: Annotated[str | None, OneOf(tuple(ILLEGAL))] = field(
         default=None,
         metadata=option(
-            _names(lambda game, kind: ILLEGAL),
             meaning=lambda game, kind: "noop" if game.players == 1 and kind in STEPPED else "lose",
             kinds=EVERY,
             number=ILLEGAL.__getitem__,
@@ -133,7 +105,7 @@ class EnvOptions:
     Under "lose" the episode ends with the least return. Under "noop" nothing happens, for reward 0, and many in a row truncate the
     episode. "raise" raises ValueError. `info["illegal"]` says in words what was illegal."""
     opponent: Opponent | None = field(
-        default=None, metadata=option(_as_given, meaning=lambda game, kind: "greedy", two_player=True)
+        default=None, metadata=option(meaning=lambda game, kind: "greedy", two_player=True)
     )
     """Who plays against the agent (default: `"greedy"`): any player's text, a `Player` or a function of the `State`.
 
@@ -141,30 +113,22 @@ class EnvOptions:
     a leaf of compiled code, hand-made or learned, are compiled into the step. With all others every step, of a batch too, is Python
     around the compiled rules. A player with a `stream` takes its random numbers from the environment's. What an object of your
     own remembers besides is no part of `get_state`, and copies of the environment need one that can be pickled."""
-    seat: str = field(
-        default="first",
-        metadata=option(_names(lambda game, kind: SEATS), two_player=True, number=SEATS.__getitem__),
+    seat: Annotated[str, OneOf(tuple(SEATS))] = field(
+        default="first", metadata=option(two_player=True, number=SEATS.__getitem__)
     )
     """The agent's seat: `"first"` (default), `"second"` or `"random"`, drawn anew for each episode."""
-    autoreset_mode: AutoresetMode | str = field(
-        default=AutoresetMode.NEXT_STEP,
-        metadata=option(_autoreset, kinds=("batch",), number=AUTORESET.__getitem__),
+    autoreset_mode: Annotated[AutoresetMode | str, OneOf(tuple(AUTORESET))] = field(
+        default=AutoresetMode.NEXT_STEP, metadata=option(kinds=("batch",), number=AUTORESET.__getitem__)
     )
     """Batches only, when an ended episode starts anew: `"NextStep"` (default, as Gymnasium's own), `"SameStep"` or `"Disabled"`.
 
     In the next step, whose action counts for nothing; in the same step, with the last observation and info in `info["final_obs"]`
     and `info["final_info"]`; or when `reset` is told so by `options={"reset_mask": bool [num_envs]}`."""
-    max_episode_steps: int | None = field(
-        default=None,
-        metadata=option(
-            _number(1, NO_LIMIT - 1, "as a number of at least 1, or None"),
-            number=lambda steps: NO_LIMIT if steps is None else steps,
-        ),
+    max_episode_steps: Annotated[int | None, Range(1, NO_LIMIT - 1)] = field(
+        default=None, metadata=option(number=lambda steps: NO_LIMIT if steps is None else steps)
     )
     """Steps after which an episode is truncated (default: never)."""
-    plies: int = field(
-        default=0, metadata=option(_number(0, MOST_PLIES, f"as a number in 0..{MOST_PLIES}"), number=int)
-    )
+    plies: Annotated[int, Range(0, MOST_PLIES)] = field(default=0, metadata=option(number=int))
     """At most so many random actions, of whoever is to act, begin an episode (default: 0); their number is drawn.
 
     Rewards count from there. So agents meet positions that their own play does not lead to."""
@@ -179,8 +143,10 @@ class EnvOptions:
 
         Raises ValueError for a value that does not fit.
         """
+        mode = _autoreset_mode(self.autoreset_mode)
+        fitted = check_fields(replace(self, autoreset_mode=mode), game.name)
         return replace(
-            self, **{one.name: _checked(one, getattr(self, one.name), game, kind) for one in fields_of(kind)}
+            fitted, **{one.name: _checked(one, getattr(fitted, one.name), game, kind) for one in fields_of(kind)}
         )
 
     def compiled(self) -> Any:
@@ -218,15 +184,21 @@ def default_of(one: Field[Any], game: Game, kind: Kind) -> Any:
     return one.metadata["meaning"](game, kind) if one.default is None else one.default
 
 
+def _autoreset_mode(given: Any) -> Any:
+    """Returns the mode with a name or value, anything else as it is."""
+    return next((mode for mode in AUTORESET if given in (mode.value, mode.name)), given)
+
+
 def _checked(one: Field[Any], given: Any, game: Game, kind: Kind) -> Any:
-    """Returns the value of an option; raises ValueError for one that does not fit."""
-    default = default_of(one, game, kind)
+    """Returns the value of an option; raises ValueError for one that does not fit this game or kind of environment."""
+    default, choices = default_of(one, game, kind), one.metadata["choices"]
     if given is None and one.default is None:
         return default
-    value = one.metadata["fit"](one.name, given, game, kind)
-    if one.metadata["two_player"] and game.players == 1 and value != default:
+    if choices is not None:
+        need_among(given, choices(game, kind), one.name, game.name)
+    if one.metadata["two_player"] and game.players == 1 and given != default:
         raise UserError(f"{game.name}: expected no {one.name} in a game for one player, got {given!r}")
-    return value
+    return given
 
 
 def as_game(game: str | Game, options: Mapping[str, Any], keywords: Iterable[str]) -> Game:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import Field, fields
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import docs_of, values_of
+from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import docs_of
 from leafwise.envs.core.gym.options import EnvOptions, default_of
 from leafwise.envs.core.gym.stepper import patience
 from leafwise.envs.reference import Reference, reference
@@ -21,34 +22,22 @@ from leafwise.envs.registry import NAMESPACE
 
 MOST_NAMES = 24
 """Actions that are listed by name; of more the first and last."""
-HISTORY = (
-    "v0, not released yet. What has changed since it was first written, with what was before in brackets:", "",
-    '- Under `illegal="noop"` many illegal actions in a row truncate an episode (it went on for ever).',
-    "- `reset(seed=s)` starts the game `game.new(s)` (a key was drawn from the seed).",
-    "- Batches start anew in the next step (in the same one).",
-    "- In a game for two the last observation is the agent's (it was seen by whoever would move next).",
-    "- Unknown keywords are TypeErrors (ValueErrors).",
-)  # fmt: skip
 
 
-def page(game: Game, short: str) -> list[str]:
-    """Returns the lines of an id's page in Markdown; `short` is the id without namespace and version, such as "Threes"."""
+def page(game: Game, short: str) -> str:
+    """Returns an id's page in Markdown; `short` is the id without namespace and version, such as "Threes"."""
     variant = game.variant(**game.ids[short])
     env_id, given = f"{short}-v0", "".join(f", {name}={value!r}" for name, value in game.ids[short].items())
-    return [
-        f"# {env_id}", "",
-        f"{game.title}.", "",
-        f'`gym.make("{NAMESPACE}/{env_id}")` is `leafwise.game("{game.name}"{given})` as an environment.', "",
-        "## Observation", "", *observation(variant),
-        "## Actions", "", *actions(variant),
-        "## Rewards", "", *rewards(variant),
-        "## Ends", "", *ends(variant),
-        "## Info", "", *info(variant),
-        "## Keywords", "", *keywords(variant),
-        "## Options", "", *options(variant),
-        "## Reference returns", "", *returns(env_id, game),
-        "## Versions", "", *HISTORY,
-    ]  # fmt: skip
+    parts: dict[str, Iterable[str]] = {
+        "Observation": observation(variant), "Actions": actions(variant), "Rewards": rewards(variant), "Ends": ends(variant),
+        "Info": info(variant), "Keywords": keywords(variant), "Options": options(variant),
+        "Reference returns": returns(env_id, game), "Versions": ["v0, not released yet."],
+    }  # fmt: skip
+    what = f'`gym.make("{NAMESPACE}/{env_id}")` is `leafwise.game("{game.name}"{given})` as an environment.'
+    blocks = [f"# {env_id}", f"{game.title}.", what]
+    for title, told in parts.items():
+        blocks += [f"## {title}", *told]
+    return "\n\n".join(blocks)
 
 
 def observation(game: Game) -> Iterator[str]:
@@ -58,20 +47,14 @@ def observation(game: Game) -> Iterator[str]:
     labels = game.observation.labels(game.options) if game.observation.labels is not None else {}
     for key, box in boxes.items():
         assert isinstance(box, gym.spaces.Box)
-        over = (
-            ""
-            if len(box.shape) == 1
-            else f", over {' x '.join(map(str, box.shape[1:]))} cells, row by row from the top"
-        )
+        cells = " x ".join(map(str, box.shape[1:]))
+        over = f", over {cells} cells, row by row from the top" if cells else ""
         name = f"`{key}`: " if key else ""
         yield f"{name}Box {box.dtype} {list(box.shape)}{over}."
-        yield ""
         if key in labels:
-            yield from table(["entries", "least", "most", "what they say"], entries(labels[key], box))
-            yield ""
+            yield table(["entries", "least", "most", "what they say"], entries(labels[key], box))
     if game.text.about.observation:
         yield game.text.about.observation
-        yield ""
 
 
 def entries(labels: Sequence[Labels], box: gym.spaces.Box) -> Iterator[list[str]]:
@@ -91,20 +74,16 @@ def actions(game: Game) -> Iterator[str]:
     shown = [f"{a} `{name}`" for a, name in enumerate(names)]
     some = shown if n <= MOST_NAMES else [*shown[: MOST_NAMES - 4], "...", shown[-1]]
     yield f"Discrete({n}). {game.text.about.actions}".rstrip()
-    yield ""
     yield ", ".join(some) + "."
-    yield ""
 
 
 def rewards(game: Game) -> Iterator[str]:
     """Yields the rewards, the default first."""
     default, told = game.reward_names[0], game.text.about.rewards
     rows = [[f"`{name}`" + " (default)" * (name == default), told.get(name, "")] for name in game.reward_names]
-    yield from table(["`reward=`", "what it is"], rows)
+    yield table(["`reward=`", "what it is"], rows)
     low, high = game.return_range
-    yield ""
     yield f"The return, of the first, lies within {low:g} and {high:g}."
-    yield ""
 
 
 def info(game: Game) -> Iterator[str]:
@@ -115,17 +94,15 @@ def info(game: Game) -> Iterator[str]:
     }
     if game.observation.info is not None:
         told |= game.observation.info.keys
-    yield from table(["key", "what it is"], [[f"`{key}`", what] for key, what in told.items()])
-    yield ""
+    yield table(["key", "what it is"], [[f"`{key}`", what] for key, what in told.items()])
 
 
 def ends(game: Game) -> Iterator[str]:
     """Yields when an episode ends."""
     default = ", the default," if game.players == 1 else ""
-    yield game.text.about.ends or "When the game does."
-    yield f'It is truncated after `max_episode_steps`, if that is given, and under `illegal="noop"`{default}'
-    yield f"after {patience(game)} illegal actions in a row; with masks it never is."
-    yield ""
+    yield f"""{game.text.about.ends or "When the game does."}
+It is truncated after `max_episode_steps`, if that is given, and under `illegal="noop"`{default}
+after {patience(game)} illegal actions in a row; with masks it never is."""
 
 
 def keywords(game: Game) -> Iterator[str]:
@@ -135,14 +112,13 @@ def keywords(game: Game) -> Iterator[str]:
         for one in fields(EnvOptions)
         if game.players == 2 or not one.metadata["two_player"]
     ]
-    yield from table(["keyword", "default here", "what it says"], rows)
-    yield ""
+    yield table(["keyword", "default here", "what it says"], rows)
 
 
-def every_keyword() -> Iterator[str]:
-    """Yields the table of keywords of all games, for `docs/howto/environments.md`."""
+def every_keyword() -> str:
+    """Returns the table of keywords of all games, for `docs/howto/environments.md`."""
     rows = [[f"`{one.name}`", ", ".join(one.metadata["kinds"]), says(one)] for one in fields(EnvOptions)]
-    yield from table(["keyword", "environments", "what it says"], rows)
+    return table(["keyword", "environments", "what it says"], rows)
 
 
 def says(one: Field[Any]) -> str:
@@ -157,12 +133,9 @@ def shown(value: Any) -> str:
 
 def options(game: Game) -> Iterator[str]:
     """Yields the options of the game with what they are here."""
-    rows = [
-        [f"`{name}`", f"`{value!r}`", game.text.about.options.get(name, "")]
-        for name, value in values_of(game.options).items()
-    ]
-    yield from table(["option", "here", "what it says"], rows) if rows else ["None."]
-    yield ""
+    told = game.text.about.options
+    rows = [[f"`{name}`", f"`{value!r}`", told.get(name, "")] for name, value in values_of(game.options).items()]
+    yield table(["option", "here", "what it says"], rows) if rows else "None."
 
 
 def returns(env_id: str, game: Game) -> Iterator[str]:
@@ -171,36 +144,32 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         known = reference(env_id)
     except UserError:
         yield "None were measured."
-        yield ""
         return
     rows = [
         [
             f"`{one.player}`", one.role, "" if one.training_steps is None else f"{one.training_steps:,}",
-            f"{one.mean:,.4g}" if abs(one.mean) < 1000 else f"{one.mean:,.0f}",
-            interval(one),
-            str(one.games), f"`{one.source[:8]}`" if "/" not in one.source else one.source,
+            figure(one.mean), interval(one), str(one.games), f"`{one.source[:8]}`" if "/" not in one.source else one.source,
         ]
         for one in known
     ]  # fmt: skip
-    yield from table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "measured at"], rows)
-    yield ""
+    yield table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "measured at"], rows)
     if any(one.ci_low is None for one in known):
         yield "Where there is no interval, all episodes had the same return."
-        yield ""
     if game.players == 2:
         yield 'The opponent is `greedy`, the player goes first (`seat="first"`). Perfect play need not be what gets most from it.'
-        yield ""
+
+
+def figure(x: float) -> str:
+    """Returns a mean return to four digits, or all of those before the point."""
+    return f"{x:,.4g}" if abs(x) < 1000 else f"{x:,.0f}"
 
 
 def interval(one: Reference) -> str:
     """Returns the 95 % interval of a mean return, a dash where there is none."""
-    bounds = [x for x in (one.ci_low, one.ci_high) if x is not None]
-    return " to ".join(f"{x:,.4g}" if abs(x) < 1000 else f"{x:,.0f}" for x in bounds) or "-"
+    return " to ".join(figure(x) for x in (one.ci_low, one.ci_high) if x is not None) or "-"
 
 
-def table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[list[str]]) -> Iterator[str]:
-    """Yields the lines of a table."""
-    yield f"| {' | '.join(head)} |"
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
+def table(head: Sequence[str], rows: Iterable[list[str]]) -> str:
+    """Returns a table."""
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -23,7 +22,9 @@ from leafwise.envs.core.gym.opponents import check_picklable, seated
 from leafwise.envs.core.gym.options import NO_LIMIT, SEAT_NAMES, SEATS, EnvOptions
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.play.greedy import rows_needed
+from leafwise.envs.core.ranges import Range, need_in
 
+SEEDS = Range(0, 2**64 - 1)
 STEP_ROWS = 2
 """Scratch rows of a step: right after the action, and the next decision."""
 
@@ -54,11 +55,11 @@ def key_of(seed: int, game: Game) -> np.uint64:
 
     Raises ValueError for a seed that is not of 64 bits.
     """
-    return np.uint64(whole(seed, 0, 2**64 - 1, f"{game.name}: expected a seed in 0..2**64-1"))
+    return np.uint64(need_in(seed, SEEDS, "a seed", game.name, int))
 
 
-def action_id(action: Any, game: Game) -> int:
-    """Returns an action id, which may be of any type of whole numbers; raises ValueError for what is none.
+def action_id(action: Any, game: Game, where: str = "") -> int:
+    """Returns an action id, which may be of any type of whole numbers; raises ValueError, which says `where`, for what is none.
 
     This is what the steps of all environments take: a name is for positions, `State.play`.
     """
@@ -67,7 +68,7 @@ def action_id(action: Any, game: Game) -> int:
     except TypeError:
         raise UserError(f"{game.name}: expected an action id, got {action!r}") from None
     if not 0 <= a < len(game.actions):
-        raise UserError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}, got {a!r}")
+        raise UserError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}{where}, got {a!r}")
     return a
 
 
@@ -178,20 +179,14 @@ class Stepper:
         return summary
 
     def fail(self, summary: int) -> NoReturn:
-        """Raises ValueError, saying which action was refused, or that an agent does not get to decide any more."""
-        e = -1 - summary
-        if e < self.n:
-            self._refuse(e)
-        e = int(np.flatnonzero(self.buffers.flags[batch.OVER] == batch.UNBEGUN)[0])
-        raise nothing_to_decide(self.game, int(self.buffers.flags[batch.SEAT, e]) if self.game.players > 1 else None)
-
-    def _refuse(self, e: int) -> NoReturn:
-        """Raises ValueError, saying why environment e cannot take its action."""
-        action, game = int(self.buffers.action[e]), self.game
+        """Raises ValueError, saying why an action was refused, or that an agent does not get to decide any more."""
+        e, game, flags = -1 - summary, self.game, self.buffers.flags
+        if e == self.n:
+            e = int(np.flatnonzero(flags[batch.OVER] == batch.UNBEGUN)[0])
+            raise nothing_to_decide(game, int(flags[batch.SEAT, e]) if game.players > 1 else None)
         where = f" in environment {e}" if self.n > 1 else ""
-        if not 0 <= action < len(game.actions):
-            raise UserError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}{where}, got {action!r}")
-        if self.buffers.flags[batch.OVER, e]:
+        action = action_id(self.buffers.action[e], game, where)
+        if flags[batch.OVER, e]:
             raise UserError(f"{game.name}: expected reset() before step(){where}, the episode is over or has not begun")
         legal = ", ".join(game.actions[a] for a in np.flatnonzero(self.buffers.mask[e]))
         raise UserError(f"{game.name}: expected a legal action ({legal}){where}, got {game.actions[action]!r}")
@@ -218,22 +213,22 @@ class Stepper:
         """Returns the position of environment e."""
         return State.unchecked(self.game, self.buffers.S[e])
 
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        """Returns the parts of the buffers that the future depends on, by their names in a state."""
+        flags, counts = self.buffers.flags, self.buffers.counts
+        return {
+            "rows": self.buffers.S[: self.n], "streams": self.buffers.R, "seats": flags[batch.SEAT], "over": flags[batch.OVER],
+            "steps": counts[batch.STEPS], "illegal_in_a_row": counts[batch.IN_A_ROW],
+        }  # fmt: skip
+
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], and of each environment [n]:
 
         its seat; whether its episode goes on (0), is over (1), was truncated (2) or has not begun (3); its steps; its illegal
         actions since a legal one; the number of the game's variant.
         """
-        flags, counts = self.buffers.flags, self.buffers.counts
-        return {
-            "rows": self.buffers.S[: self.n].copy(),
-            "streams": self.buffers.R.copy(),
-            "seats": flags[batch.SEAT].copy(),
-            "over": flags[batch.OVER].copy(),
-            "steps": counts[batch.STEPS].copy(),
-            "illegal_in_a_row": counts[batch.IN_A_ROW].copy(),
-            "variant": np.full(self.n, variant_number(self.game), dtype=np.uint64),
-        }
+        variant = np.full(self.n, variant_number(self.game), dtype=np.uint64)
+        return {name: part.copy() for name, part in self._kept().items()} | {"variant": variant}
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit.
@@ -242,12 +237,8 @@ class Stepper:
         is taken for one of this game.
         """
         state = self._checked(state)
-        self.buffers.S[: self.n] = state["rows"]
-        self.buffers.R[:] = state["streams"]
-        self.buffers.flags[batch.SEAT] = state["seats"]
-        self.buffers.flags[batch.OVER] = state["over"]
-        self.buffers.counts[batch.STEPS] = state["steps"]
-        self.buffers.counts[batch.IN_A_ROW] = state["illegal_in_a_row"]
+        for name, part in self._kept().items():
+            part[:] = state[name]
         self._run(batch.SHOW)
 
     def _checked(self, state: Any) -> dict[str, NDArray[Any]]:

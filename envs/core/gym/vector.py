@@ -13,7 +13,6 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym import batch
@@ -23,6 +22,7 @@ from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, as_game, explained, names_of
 from leafwise.envs.core.gym.stepper import Stepper, key_of, new_key, reset_options
 from leafwise.envs.core.gym.window import Display
+from leafwise.envs.core.ranges import Range, need_in
 
 
 @explained
@@ -50,9 +50,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
     ) -> None:
         given = locals()
         self.game = as_game(game, options, ("num_envs", *names_of("batch")))
-        self.num_envs = whole(
-            num_envs, 1, sys.maxsize, f"{self.game.name}: expected num_envs as a number of at least 1"
-        )
+        self.num_envs: int = need_in(num_envs, Range(1, sys.maxsize), "num_envs", self.game.name, int)
         chosen = EnvOptions.among(given, self.game, "batch")
         self._stepper = Stepper(self.game, self.num_envs, chosen)
         self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
@@ -103,11 +101,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
                 keys[e] = new_key(self.np_random)
         self._stepper.start(keys, where)
         self._keyed |= where
-        info = {"action_mask": self._stepper.buffers.mask * where[:, None], "_action_mask": where}
-        for name, array in self._stepper.told().items():
-            array[~where] = None if array.dtype == object else 0
-            info[name], info[f"_{name}"] = array, where.copy()
-        return self._see(), info
+        return self._see(), self._info(where)
 
     def _reset_mask(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
         """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
@@ -121,11 +115,16 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             raise UserError(f"{self.game.name}: expected a reset_mask that is True somewhere, got all False")
         return given.copy()
 
-    def _info(self) -> dict[str, Any]:
-        info = {"action_mask": self._mask.copy(), "_action_mask": self._everywhere.copy()}
+    def _info(self, where: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        """Returns what `info` tells everywhere, or where [num_envs] says so."""
+        there = self._everywhere if where is None else where
+        info: dict[str, Any] = {"action_mask": self._mask.copy(), "_action_mask": there.copy()}
         if self._tells:
             for name, array in self._stepper.told().items():
-                info[name], info[f"_{name}"] = array, self._everywhere.copy()
+                info[name], info[f"_{name}"] = array, there.copy()
+        if where is not None:
+            for array in list(info.values())[::2]:  # each is followed by its mask
+                array[~where] = None if array.dtype == object else 0
         return info
 
     def step(

@@ -23,7 +23,7 @@ from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.named import ByName
-from leafwise.envs.core.ranges import need_among
+from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.friday import layout
 from leafwise.envs.friday.baselines import best_first as search
 from leafwise.envs.friday.text import table_cards
@@ -76,9 +76,7 @@ class BestFirst:
     """The search: `states` positions are taken from the queue, one after another. One instance serves one thread."""
 
     def __init__(self, game: Game, states: int = STATES) -> None:
-        if not 1 <= states <= MOST_STATES:
-            raise UserError(f"expected states of 1 to {MOST_STATES:,}, got {states!r}")
-        self.game, self.states = game, states
+        self.game, self.states = game, need_in(states, Range(1, MOST_STATES), "states", kind=int)
         self._T = game.tables()
         self._tree = search.make_tree(2**18 + 8 * states)
 

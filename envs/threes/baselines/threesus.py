@@ -14,6 +14,7 @@ from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import mix
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.threes.baselines.program import (
     DOWN,
     LEAVES,
@@ -130,8 +131,7 @@ class Threesus(Program):
 
     def __init__(self, game: Game, score: str = "openness", depth: int = 6, counted: int = 3) -> None:
         """Compiles; raises ValueError for a score that the program does not have."""
-        if score not in ("openness", "openness_wegner"):
-            raise UserError(f"threesus: expected openness or openness_wegner, got {score!r}")
+        need_among(score, ("openness", "openness_wegner"), "a score", "threesus")
         super().__init__(game, f"threesus:{score}")
         self.depth, self.counted = depth, counted
         self._value = make_value(self.game, score)

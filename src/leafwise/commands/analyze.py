@@ -23,8 +23,8 @@ from leafwise.cli import (
     records_of,
     say,
 )
-from leafwise.envs.core.contract.options import texts_of
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import texts_of
 from leafwise.envs.core.ranges import Range, check_fields
 
 if TYPE_CHECKING:

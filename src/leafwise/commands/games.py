@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
         return 0
     for name in names:
         if short in ids_of(name) and not config.json:
-            say("\n".join(environment_page(find_game(name), short)))
+            say(environment_page(find_game(name), short))
             continue
         about = described(find_game(name))
         if config.json:
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
             say(f"  {what:<8} {text}")
         if config.game:
             for one in ids_of(name):
-                say("\n" + "\n".join(environment_page(find_game(name), one)))
+                say("\n" + environment_page(find_game(name), one))
     return 0
 
 
@@ -121,8 +121,8 @@ def importable(names: list[str]) -> list[str]:
     return found
 
 
-def environment_page(game: Game, short: str) -> list[str]:
-    """Returns the lines of an environment's page."""
+def environment_page(game: Game, short: str) -> str:
+    """Returns an environment's page."""
     from leafwise.envs.core.gym.page import page  # brings Gymnasium along, which a list needs not
 
     return page(game, short)
@@ -134,5 +134,5 @@ def write_pages(names: list[str], folder: Path) -> None:
 
     for name in names:
         for short in ids_of(name):
-            text = "\n".join(environment_page(find_game(name), short)) + "\n"
+            text = environment_page(find_game(name), short) + "\n"
             write_atomically(folder / f"{short}-v0.md", text.encode())

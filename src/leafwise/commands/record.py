@@ -19,7 +19,7 @@ from leafwise.cli import (
     why_no_units,
 )
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range, check_fields, need_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,8 +124,7 @@ def main(arguments: list[str]) -> int:
         if config.player or config.opponent or config.seed or config.moves:
             raise UserError("expected a player, opponent, seed and moves, or --game, got both")
         records = records_of(file, game)
-        if config.number > len(records):
-            raise UserError(f"expected --number of 1 to {len(records)}, got {config.number}")
+        need_in(config.number, Range(1, len(records)), "--number", kind=int)
         record = records[config.number - 1]
     else:
         record = played(config, game)

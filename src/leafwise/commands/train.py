@@ -8,8 +8,8 @@ from pathlib import Path
 
 from leafwise.cli import flag_of, say, tell_rules, tell_untold
 from leafwise.envs.core.commandline import cannot_use
-from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.options import parse_options, take_option

@@ -11,6 +11,7 @@ import tyro
 
 from leafwise.cli import parse, print_json, say
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 
@@ -136,8 +137,8 @@ def items(game: Game) -> Iterator[Item]:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config = parse(Config, arguments, "leafwise warmup")
-    if config.game and config.game not in games():
-        raise UserError(f"expected a game among {', '.join(games())}, got {config.game!r}")
+    if config.game:
+        need_among(config.game, games(), "a game")
     from leafwise.envs.core.compile.cache import cache_root
     from leafwise.envs.core.compile.jit import DISABLED
 

@@ -111,11 +111,8 @@ def leaf_source(game: Game, leaf: str) -> str:
 def checked_leaf(game: Game, leaf: str) -> str:
     """Returns the name of a listed leaf, the first for `best`; raises ValueError for one that is not listed."""
     listed = [one["name"] for one in leaves(game)]
-    if leaf == "best":
-        return str(listed[0])
-    if leaf not in listed:
-        raise UserError(f"expected a leaf among best, {', '.join(listed)}, got {leaf!r}")
-    return leaf
+    need_among(leaf, ("best", *listed), "a leaf")
+    return str(listed[0]) if leaf == "best" else leaf
 
 
 @lru_cache(VARIANTS)

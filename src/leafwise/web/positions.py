@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import types_of
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.play.by_name import outcome_names, stepped
 from leafwise.envs.registry import game as find_game
 from leafwise.web import choices

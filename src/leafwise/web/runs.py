@@ -14,6 +14,7 @@ import msgspec
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import printable
 from leafwise.envs.core.play.gamefile import GameRecord, play_game
+from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import game_of
 from leafwise.models.players import player
 from leafwise.models.tensors import load_metadata
@@ -60,8 +61,7 @@ def folders() -> dict[str, Path]:
 def need_run(name: str) -> Path:
     """Returns the folder of a run that is listed; raises ValueError for another name."""
     known = folders()
-    if name not in known:
-        raise UserError(f"expected a run among {', '.join(known) or 'none yet'}, got {name!r:.80}")
+    need_among(name, known, "a run")
     return known[name]
 
 
@@ -93,7 +93,7 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
     """Returns what a list says of a run; raises ValueError for files that are none of a run's."""
     options = options_of(folder)
     model = model_of(folder)
-    method = re.search(r"-m leafwise\.training\.(?:[a-z]+\.)?([a-z]+)", str(model.get("command", "")))
+    method = re.search(r"^leafwise train \S+ --method ([a-z-]+)", str(model.get("command", "")))
     written = last_written(folder)
     quiet = max(0.0, time.time() - written)
     finished = (folder / RESULTS).is_file()

@@ -17,6 +17,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
@@ -60,8 +61,7 @@ def builder_of(preset: str) -> LookAhead:
 
 def need_preset(preset: str) -> None:
     """Raises ValueError for a preset that there is not."""
-    if preset not in PRESETS:
-        raise UserError(f"expected preset among {', '.join(PRESETS)}, got {preset!r:.80}")
+    need_among(preset, PRESETS, "preset")
 
 
 def loaded(ask: ShipAsk, control: Control) -> State:

@@ -51,7 +51,7 @@ def test_board_codes() -> None:
     assert to_code(state.row, T) == 1 + 2 * 3 + 3**14
     assert parse_code(to_code(state.row, T), T).tolist() == state.row.tolist()
     for wrong in (-1, 3**15):
-        with pytest.raises(ValueError, match=r"^cassis: expected a board code in 0..14348906, got "):
+        with pytest.raises(ValueError, match=r"^cassis: expected a board code of 0 to 14,348,906, got "):
             parse_code(wrong, T)
 
 

@@ -80,7 +80,9 @@ def test_players_by_name():
     assert player("threesus:openness", THREES).name == "threesus:openness"
     assert THREES.actions[player("threesus", THREES).choose(state)] == "right"
     assert THREES.actions[player("nneonneo", THREES).choose(state)] == "left"
-    with pytest.raises(ValueError, match=r"^player 'threesus:rows': threesus: expected openness or openness_wegner"):
+    with pytest.raises(
+        ValueError, match=r"^player 'threesus:rows': threesus: expected a score among openness, openness_wegner"
+    ):
         player("threesus:rows", THREES)
     with pytest.raises(ValueError, match=r"expected nneonneo without options, got 'x'"):
         player("nneonneo:x", THREES)

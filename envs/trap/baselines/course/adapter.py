@@ -9,6 +9,7 @@ from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.trap.baselines.course.grid import Cell, map_of
 from leafwise.envs.trap.options import MAX_SIZE, MIN_SIZE, MOST_TURNS
 from leafwise.envs.trap.tables import DIRECTIONS
@@ -41,8 +42,7 @@ class PlayerAI:
         self, player: str | None = None, *, seconds: float = 1.0, size: int = 7, self_trap: str = "deferred"
     ) -> None:
         self.game: Game = registry.game("trap", size=size, self_trap=self_trap, max_turns=MOST_TURNS)
-        if not 0 < seconds <= MOST_SECONDS:
-            raise UserError(f"trap: expected seconds above 0 and at most {MOST_SECONDS:,}, got {seconds!r}")
+        seconds = need_in(seconds, Range(0, MOST_SECONDS, above=True), "seconds", "trap")
         self.player = registry.player(player or f"{PLAYER},seconds={seconds / 2}", self.game)
         self.search: Any = getattr(self.player, "search", None) if player is None else None
         self.seconds, self.spent = seconds, seconds / 2

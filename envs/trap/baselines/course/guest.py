@@ -20,6 +20,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play import prints
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.tables import DIRECTIONS
 from leafwise.envs.trap.text import cells
@@ -53,10 +54,8 @@ class GuestPlayer(ByName):
         self.name, self.game, self.path = name, game, Path(path).resolve()
         if not self.path.is_file():
             raise UserError(f"expected a Python file with a class PlayerAI, got {path!r}")
-        if not (0 < seconds <= MOST_SECONDS and 0 <= allowance <= MOST_SECONDS):
-            expected = f"seconds above 0 and an allowance of at least 0, at most {MOST_SECONDS:,} each"
-            raise UserError(f"expected {expected}, got {seconds!r}, {allowance!r}")
-        self.limit = seconds + allowance
+        seconds = need_in(seconds, Range(0, MOST_SECONDS, above=True), "seconds")
+        self.limit = seconds + need_in(allowance, Range(0, MOST_SECONDS), "allowance")
         self._T = game.tables()
         self._spent = 0.0
         self._process: subprocess.Popen[str] | None = None

@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.named import ByName
-from leafwise.envs.core.ranges import need_among
+from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.baselines.course import trees
 from leafwise.envs.trap.scores import COUNTS
@@ -97,10 +97,8 @@ class CoursePlayer(ByName):
     ) -> None:
         """Compiles the trees; raises ValueError for a depth, chance model or kind of throws that there is not."""
         self.name, self.game = name, game
-        self.depth = recipe.depth if depth is None else depth
+        self.depth = need_in(recipe.depth if depth is None else depth, Range(1, trees.MAX_DEPTH), "a depth", kind=int)
         throws = throws or recipe.throws
-        if not 1 <= self.depth <= trees.MAX_DEPTH:
-            raise UserError(f"expected a depth of 1 to {trees.MAX_DEPTH}, got {depth!r}")
         for what, given, known in (("chance", chance, trees.CHANCE_MODELS), ("throws", throws, trees.THROWS)):
             need_among(given, known, what)
         self._move = settings(recipe.move, chance, throws)

@@ -110,7 +110,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         part("observation", space=gym.spaces.Dict(grid=BOX), layout=Layout),
         "expected observation.layout as a NamedTuple with the fields grid, got ('other',)",
     ),
-    (part("search", depth=0), "expected search.depth in 1..64, got 0"),
+    (part("search", depth=0), "expected search.depth of 1 to 64, got 0"),
     (part("search", nodes=-1), "expected search.nodes of at least 0, got -1"),
     (part("search", decisions_per_depth=0), "expected search.decisions_per_depth of at least 1, got 0"),
     (

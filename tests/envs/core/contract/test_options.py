@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import leafwise
-from leafwise.envs.core.contract.options import MAX_FILE, from_file, options_from_text, types_of, with_files_read
+from leafwise.envs.core.contract.options import from_file, with_files_read
+from leafwise.envs.core.fields import options_from_text, types_of
+from leafwise.envs.core.textfile import MAX_SMALL
 from leafwise.training.runs.loop import find_variant
 
 MEANT: list[tuple[str, str, Any]] = [("starship", "parameters", {}), ("starship", "targets", {})]
@@ -129,7 +131,7 @@ def test_a_path_in_python_stands_for_the_text_of_its_file(tmp_path: Path) -> Non
         assert with_files_read("nim", Options(), {"book": path}) == {"book": "e4\ne5\n"}
     same = {"book": "e4\n", "name": str(file)}  # a text already; an option that is no file's
     assert with_files_read("nim", Options(), same) == same
-    file.write_bytes(b"x" * (MAX_FILE + 1))
+    file.write_bytes(b"x" * (MAX_SMALL + 1))
     with pytest.raises(ValueError, match=r"^nim: .*book\.txt: expected at most 262144 bytes, got more"):
         with_files_read("nim", Options(), {"book": file})
     with pytest.raises(ValueError, match=r"^nim: expected book as the path of a file, got 'none\.txt'$"):

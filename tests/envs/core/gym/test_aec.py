@@ -188,7 +188,7 @@ def test_an_action_is_a_whole_number_of_any_type_in_every_environment(kind: str)
 @pytest.mark.parametrize("seed", [1.0, np.float32(1), "1", True, -1, 2**64, {1}, 1j], ids=repr)
 def test_a_seed_is_a_whole_number_in_every_environment(kind: str, seed: Any) -> None:
     env: Any = MAKERS[kind]("threes")
-    with pytest.raises(ValueError, match=r"^threes: expected a seed in 0..2\*\*64-1, got "):
+    with pytest.raises(ValueError, match=r"^threes: expected a seed of 0 to 2\*\*64 - 1, got "):
         env.reset(seed=seed)
     env.reset(seed=np.uint8(3))
     assert position(env) == str(leafwise.game("threes").new(3))

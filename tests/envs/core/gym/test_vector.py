@@ -218,13 +218,13 @@ def test_step_before_reset_is_refused() -> None:
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"num_envs": 0}, "threes: expected num_envs as a number of at least 1, got 0"),
-        ({"num_envs": "8"}, "threes: expected num_envs as a number of at least 1, got '8'"),
+        ({"num_envs": 0}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got 0"),
+        ({"num_envs": "8"}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got '8'"),
         (
             {"autoreset_mode": "Never"},
             "threes: expected autoreset_mode among NextStep, SameStep, Disabled, got 'Never'",
         ),
-        ({"max_episode_steps": 0}, "threes: expected max_episode_steps as a number of at least 1, or None, got 0"),
+        ({"max_episode_steps": 0}, r"threes: expected max_episode_steps of 1 to 2\*\*62 - 1, got 0"),
         ({"render_mode": "human"}, "threes: expected render_mode among ansi, rgb_array, got 'human'"),
         ({"reward": "fun"}, "threes: expected reward among score, merges, survival, got 'fun'"),
     ],
@@ -244,7 +244,7 @@ def test_wrong_resets_get_one_line() -> None:
         batch.reset(options={"reset_mask": [True, False]})
     with pytest.raises(ValueError, match=r"^threes: expected a reset_mask that is True somewhere, got all False$"):
         batch.reset(options={"reset_mask": np.zeros(2, dtype=np.bool_)})
-    with pytest.raises(ValueError, match=r"^threes: expected a seed in 0..2\*\*64-1, got -1$"):
+    with pytest.raises(ValueError, match=r"^threes: expected a seed of 0 to 2\*\*64 - 1, got -1$"):
         batch.reset(seed=[-1, None])
 
 

@@ -22,7 +22,7 @@ from leafwise.training.runs.folder import Checkpoints, RunFolder
 from leafwise.training.runs.lock import LOCK
 from leafwise.training.runs.logs import Events, run_progress
 from leafwise.training.selfplay import selfplay
-from running.training import learn, train_command
+from running.training import learn, train_command, train_words
 from running.waiting import until
 
 CONFIG = selfplay.Config(game="trilobite")
@@ -247,9 +247,9 @@ def test_a_run_writes_through_no_link_in_its_folder(run: Path, tmp_path: Path, c
 
 FULL = """
 import resource, sys
-from running.training import learn
+from leafwise.__main__ import run
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
-sys.exit(learn("ntuple-td", sys.argv[2:]))
+sys.exit(run(sys.argv[2:]))
 """
 
 
@@ -258,7 +258,9 @@ sys.exit(learn("ntuple-td", sys.argv[2:]))
 def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run: Path, tmp_path: Path, most: int, file: str) -> None:
     path = tmp_path / "full"
     words = ["--run", str(path), *WORDS, "--total-steps", "4000"]
-    done = subprocess.run([sys.executable, "-c", FULL, str(most), *words], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(most), *train_words("ntuple-td", words)], capture_output=True, text=True
+    )
     assert done.returncode == 2, done
     assert done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith("error: cannot use '")

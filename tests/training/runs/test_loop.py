@@ -69,7 +69,7 @@ class Folder:
 class Broken(loop.Learner):
     """A run whose third step is broken off in its middle, by Ctrl-C."""
 
-    program, unit, config = "test", "steps", SimpleNamespace(checkpoint_seconds=60.0, total_steps=5)
+    method, unit, config = "test", "steps", SimpleNamespace(checkpoint_seconds=60.0, total_steps=5)
     done = 0
 
     def __init__(self, whole: bool) -> None:

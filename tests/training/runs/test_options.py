@@ -13,7 +13,6 @@ import pytest
 
 import leafwise
 from leafwise.__main__ import run as run_leafwise
-from leafwise.commands.train import main as leafwise_train
 from leafwise.models.files import load_tensors
 from leafwise.training.dqn import dqn
 from leafwise.training.ntuple_td import ntuple_td as td
@@ -123,7 +122,7 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
     assert words.count("--total-steps") == 1
     assert not {"--positions", "--batch-size"} & set(words)
     assert words[words.index("--mix") + 1 : words.index("--easy")] == ["level=1", "level=2", "level=3", "level=4"]
-    assert leafwise_train(["starship", "--batch-size", "0"]) == 2
+    assert run_leafwise(["train", "starship", "--batch-size", "0"]) == 2
     assert "expected --batch-size of 1 to 1,000,000, got 0" in capsys.readouterr().err
     for words, problem in (
         (
@@ -198,7 +197,7 @@ def test_no_option_from_a_file_names_what_runs_code(game: str, method: str, tmp_
         value = ["random", evil] if named[name] == tuple[str, ...] else evil
         (tmp_path / "config.toml").write_text(to_toml({"game": game, name: value}))
         for words in (own, ["--config", str(tmp_path / "config.toml")]):
-            assert leafwise_train([game, "--method", method, *words]) == 2
+            assert run_leafwise(["train", game, "--method", method, *words]) == 2
             said = capsys.readouterr().err
             flag = "--" + name.replace("_", "-")
             assert (

@@ -10,7 +10,7 @@ import pytest
 from leafwise.training.runs.recipes import METHODS
 
 ROOT = Path(__file__).parents[2]
-GATED = ("runs/learner.py", "runs/gating.py")
+GATED = ("runs/gating.py",)
 SOURCES = {
     "ntuple-td": ("ntuple_td/ntuple_td.py",),
     "selfplay": ("selfplay/selfplay.py", *GATED, "evaluation/reference_players.py"),

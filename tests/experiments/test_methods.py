@@ -208,7 +208,8 @@ def test_replay_buffers_of_newcomers_fit_into_memory() -> None:
         (["--newcomer-minutes", "0"], "expected --newcomer-minutes above 0, got 0.0"),
         (
             ["--ways", "qlearning"],
-            "expected ways among ntuple-td, ntuple-q, ppo, SB3 DQN, SB3 PPO, value-td, selfplay, alphazero, dqn, ship-values, got 'qlearning'",
+            "expected ways among ntuple-td, ntuple-q, ppo, SB3 DQN, SB3 PPO, value-td, selfplay, alphazero, dqn, ship-values, "
+            "got 'qlearning'",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""TD-Gammon's way: a network learns what it says itself of the positions that follow in its own games.
+"""Temporal differences as in TD-Gammon: a network learns what it says itself of the positions that follow in its own games.
 
 As in Tesauro, "Temporal difference learning and TD-Gammon" (1995), in games for two and in games for one that are won or lost. The
 target of a position is the lambda-return of the network's own values of the next positions, and of the outcome; where an action was

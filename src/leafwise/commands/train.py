@@ -42,11 +42,11 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
     return [*rest, "--variant", ",".join(words)] if words else rest
 
 
-def learn(method: Method, words: list[str]) -> int:
-    """Trains as the words of a command line say, and tells where the run is; Ctrl-C before the first step is one line."""
+def learn(name: str, method: Method, words: list[str]) -> int:
+    """Trains a game as the words of a command line say, and tells where the run is; Ctrl-C before the first step is one line."""
     file = None
     try:
-        config, file = parse_options(method.options, words, f"leafwise train --method {method.name}")
+        config, file = parse_options(method.options, words, f"leafwise train {name} --method {method.name}")
         path: Path = importlib.import_module(method.module).train(config)
     except UserError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""
@@ -86,4 +86,4 @@ def main(arguments: list[str]) -> int:
         words = ["--game", named, *with_variant(named, rest)]
         words = words if plain else with_recipe(named, found.name, words)
     tell_untold()
-    return learn(found, words)
+    return learn(named, found, words)

@@ -53,39 +53,36 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
     """Reads a network for a game, of one of these kinds (default: any); raises ValueError that names what does not fit."""
     tensors, metadata = load_tensors(path)
 
-    def refuse(what: str, expected: object, got: object) -> UserError:
-        return UserError(f"model {str(path)!r}: expected {what} {expected!r}, got {got!r}")
+    def check(fits: bool, what: str, expected: object, got: object) -> None:
+        if not fits:
+            raise UserError(f"model {str(path)!r}: expected {what} {expected!r}, got {got!r}")
 
     def check_types(required: Mapping[str, type | tuple[type, ...]]) -> None:
         for name, expected in required.items():
-            if not isinstance(metadata.get(name), expected) or isinstance(metadata.get(name), bool):
-                raise refuse(f"metadata {name!r} of type", getattr(expected, "__name__", "number"), metadata.get(name))
+            value = metadata.get(name)
+            fits = isinstance(value, expected) and not isinstance(value, bool)
+            check(fits, f"metadata {name!r} of type", getattr(expected, "__name__", "number"), value)
 
     check_types(REQUIRED)
-    if metadata["format"] != FORMAT:
-        raise refuse("format", FORMAT, metadata["format"])
-    if kinds and metadata["kind"] not in kinds:
-        raise refuse("kind", " or ".join(kinds), metadata["kind"])
+    check(metadata["format"] == FORMAT, "format", FORMAT, metadata["format"])
+    check(not kinds or metadata["kind"] in kinds, "kind", " or ".join(kinds), metadata["kind"])
     try:
         kind = network_kind(metadata["kind"])
     except UserError as problem:
         raise UserError(f"model {str(path)!r}: {problem}") from None
     check_types(kind.needs)
     for name in kind.needs:
-        if isinstance(metadata[name], float) and not math.isfinite(metadata[name]):
-            raise refuse(f"metadata {name!r}", "a finite number", metadata[name])
-    if metadata["steps"] < 0:
-        raise refuse("metadata 'steps'", "0 or more", metadata["steps"])
-    if metadata["game"] != game.name:
-        raise refuse("a model of game", game.name, metadata["game"])
+        finite = not isinstance(metadata[name], float) or math.isfinite(metadata[name])
+        check(finite, f"metadata {name!r}", "a finite number", metadata[name])
+    check(metadata["steps"] >= 0, "metadata 'steps'", "0 or more", metadata["steps"])
+    check(metadata["game"] == game.name, "a model of game", game.name, metadata["game"])
     seen, expected = (
         {name: value for name, value in options.items() if name not in game.rule_options}
         for options in (metadata["options"], game.given_options)
     )
-    if seen != expected:
-        raise refuse("a model of variant", game.given_options, metadata["options"])
-    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
-        raise refuse("weights", "finite", "nan or infinity")
+    check(seen == expected, "a model of variant", game.given_options, metadata["options"])
+    finite = all(np.isfinite(tensor).all() for tensor in tensors.values())
+    check(finite, "weights", "finite", "nan or infinity")
     try:
         version = kind.version(game, metadata)
         if metadata["feature_version"] != version:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import FIRST
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.contract.texts import need
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship import turns
 from leafwise.envs.starship.board import load_planes
@@ -97,36 +97,29 @@ def hull_digits(row: Row) -> str:
     return "".join(words)
 
 
-def wrong(expected: str, got: object) -> UserError:
-    """Returns the error of a text that is no position."""
-    return UserError(f"starship: expected {expected}, got {str(got)[:60]!r}")
-
-
 def parse_row(text: str, tables: GameTables) -> Row:
     """Returns the row of a position; raises ValueError for what is none."""
     T = tables.ship
     S = np.zeros((1, len(T.placed)), dtype=np.uint16)
     if text.startswith("key="):
-        if T.hull.any():
-            raise wrong("hull=..., as the hull is given", text)
-        digits = re.fullmatch(rf"key=0x([0-9a-f]{{0,{HULL_DIGITS - 1}}})", text)
-        if digits is None:
-            raise wrong(f"key=0x and at most {HULL_DIGITS - 1} hexadecimal digits", text)
-        S[0, at.DIGITS] = len(digits[1])
-        for k in range(0, len(digits[1]), 4):
-            S[0, at.KEY + k // 4] = int(digits[1][k : k + 4], 16)
+        need(not T.hull.any(), "hull=..., as the hull is given", text)
+        hexadecimal = re.fullmatch(rf"key=0x[0-9a-f]{{0,{HULL_DIGITS - 1}}}", text)
+        need(hexadecimal, f"key=0x and at most {HULL_DIGITS - 1} hexadecimal digits", text)
+        digits = text.removeprefix("key=0x")
+        S[0, at.DIGITS] = len(digits)
+        for k in range(0, len(digits), 4):
+            S[0, at.KEY + k // 4] = int(digits[k : k + 4], 16)
         return S[0]
     over = text.endswith(" over")
     known = WORDS if over else (*WORDS, *OPEN_WORDS)
     pairs = [word.split("=", 1) for word in text.removesuffix(" over").split(" ", len(known))]
-    if [pair[0] for pair in pairs] != list(known) or any(len(pair) != 2 for pair in pairs):
-        raise wrong(" ".join(f"{word}=..." for word in known), text)
+    fits = [pair[0] for pair in pairs] == list(known) and all(len(pair) == 2 for pair in pairs)
+    need(fits, " ".join(f"{word}=..." for word in known), text)
     words = {pair[0]: pair[1] for pair in pairs}
     _read_hull(S, T, words["hull"])
     targets = _Targets(T, words["targets"])
     known_phases = {FIELD_OF_STAGE[number]: number for number in placing_stages(T)}
-    if words["phase"] not in known_phases:
-        raise wrong(f"phase among {', '.join(known_phases)}", words["phase"])
+    need(words["phase"] in known_phases, f"phase among {', '.join(known_phases)}", words["phase"])
     phase = known_phases[words["phase"]]
     _build(S, T, words["parts"], phase, targets)
     if over:
@@ -138,10 +131,7 @@ def parse_row(text: str, tables: GameTables) -> Row:
 
 
 def _read_hull(S: Row, T: Tables, text: str) -> None:
-    try:
-        mask = from_run_lengths(text, T.grid)
-    except UserError as problem:
-        raise UserError(f"starship: {problem}") from None
+    mask = from_run_lengths(text, T.grid)
     S[0, at.HEADER : at.HEADER + T.grid**2][mask.ravel()] = CORRIDOR
     load_planes(S, FIRST, T)
 
@@ -151,8 +141,7 @@ class _Targets:
 
     def __init__(self, T: Tables, text: str) -> None:
         self.T, self.stages = T, drawn_targets(T)
-        if not re.fullmatch(r"-|[0-9]{1,4}(/[0-9]{1,4}){0,9}", text):
-            raise wrong("targets like 9/4, or -", text)
+        need(re.fullmatch(r"-|[0-9]{1,4}(/[0-9]{1,4}){0,9}", text), "targets like 9/4, or -", text)
         self.left = [] if text == "-" else [int(word) for word in text.split("/")]
 
     def draw(self, S: Row, stage: int, *, needed: bool) -> None:
@@ -160,48 +149,45 @@ class _Targets:
         if stage not in self.stages or (not self.left and not needed):
             return
         low, high = int(self.T.stages[stage, at.LOW]), int(self.T.stages[stage, at.HIGH])
-        if not self.left or not low <= self.left[0] <= high:
-            raise wrong(f"a target of {FIELD_OF_STAGE[stage]} in {low}..{high}", self.left[0] if self.left else "-")
+        got = str(self.left[0]) if self.left else "-"
+        need(self.left and low <= self.left[0] <= high, f"a target of {FIELD_OF_STAGE[stage]} in {low}..{high}", got)
         S[0, at.TARGET + stage] = self.left.pop(0)
 
     def all_used(self) -> None:
         """Raises ValueError if the text has more targets than stages."""
-        if self.left:
-            raise wrong("no target of a stage that has not begun", self.left[0])
+        need(not self.left, "no target of a stage that has not begun", "/".join(map(str, self.left)))
 
 
 def _build(S: Row, T: Tables, text: str, last: int, targets: _Targets) -> None:
     """Places the parts, with the armour that comes between them, up to stage `last`."""
-    if not re.fullmatch(r"-|[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW](;[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW]){0,249}", text):
-        raise wrong("parts like C9,8N;R9,11N, or -", text)
+    part = "[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW]"
+    need(re.fullmatch(f"-|{part}(;{part}){{0,249}}", text), "parts like C9,8N;R9,11N, or -", text)
     order, stage = placing_stages(T), 0
     words = [] if text == "-" else text.split(";")
     while words:
         word = words.pop(0)
         number = LETTER_PARTS.get(word[0], -1)
         wanted = STAGE_OF_PART.get(number, 0)
-        if wanted not in order or (stage and order.index(wanted) < order.index(stage)):
-            raise wrong("parts in the order of the stages", word)
+        later = wanted in order and (not stage or order.index(wanted) >= order.index(stage))
+        need(later, "parts in the order of the stages", word)
         stage = _go_on(S, T, stage, wanted, targets)
-        if S[0, at.POINTS + stage] >= S[0, at.TARGET + stage]:
-            raise wrong(f"no more parts once the target of {FIELD_OF_STAGE[stage]} is met", word)
+        more = S[0, at.POINTS + stage] < S[0, at.TARGET + stage]
+        need(more, f"no more parts once the target of {FIELD_OF_STAGE[stage]} is met", word)
         placed = int(S[0, at.PARTS_PLACED])
         _place(S, T, stage, number, word)
         for image, _ in parts_of_row(S[0], T.grid)[placed + 1 :]:  # a mirrored stage has placed two
-            if not words or words.pop(0) != part_word(image):
-                raise wrong("each part before its mirror image", word)
-    if stage and order.index(last) < order.index(stage):
-        raise wrong("a phase that is not over", FIELD_OF_STAGE[last])
+            need(words and words.pop(0) == part_word(image), "each part before its mirror image", word)
+    later = not stage or order.index(last) >= order.index(stage)
+    need(later, "a phase that is not over", FIELD_OF_STAGE[last])
     _go_on(S, T, stage, last, targets)
 
 
 def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: _Targets) -> int:
     """Leaves stages until `wanted` runs."""
     while stage != wanted:
-        if stage and S[0, at.POINTS + stage] < T.stages[stage, at.LOW]:
-            raise wrong(
-                f"enough parts of {FIELD_OF_STAGE[stage]} before {FIELD_OF_STAGE[wanted]}", int(S[0, at.POINTS + stage])
-            )
+        if stage:
+            points, expected = S[0, at.POINTS + stage], f"enough parts of {FIELD_OF_STAGE[stage]}"
+            need(points >= T.stages[stage, at.LOW], f"{expected} before {FIELD_OF_STAGE[wanted]}", str(points))
         stage = int(turns.next_phase(S, FIRST, T, stage))
         turns.open_phase(S, FIRST, T, stage)
         targets.draw(S, stage, needed=stage != wanted)
@@ -211,59 +197,54 @@ def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: _Targets) -> int
 def _place(S: Row, T: Tables, stage: int, part: int, word: str) -> None:
     x, y = (int(number) for number in word[1:-1].split(","))
     r = DIRECTIONS.index(word[-1])
-    if S[0, at.TARGET + stage] == 0:
-        raise wrong(f"a target of {FIELD_OF_STAGE[stage]} before its parts", word)
+    need(S[0, at.TARGET + stage], f"a target of {FIELD_OF_STAGE[stage]} before its parts", word)
     entry = 4 * at.KINDS[stage].index(part) + (r if PARTS[part].directional else 0)
     on_grid = x < T.grid and y < T.grid and r < PARTS[part].rotations
     place = (r * T.grid + y) * T.grid + x
-    if not (on_grid and entry_usable(S, FIRST, T, stage, entry) and is_place(T, stage, entry, place)):
-        raise wrong("parts at legal places", word)
+    legal = on_grid and entry_usable(S, FIRST, T, stage, entry) and is_place(T, stage, entry, place)
+    need(legal, "parts at legal places", word)
     put_request(S, FIRST, T, stage, entry, place)
 
 
 def _end(S: Row, T: Tables, stage: int) -> None:
     """Ends the game after a stage: the last one, or one that fell short."""
-    if S[0, at.TARGET + stage] == 0:
-        raise wrong(f"a target of {FIELD_OF_STAGE[stage]} before the end", "-")
+    need(S[0, at.TARGET + stage], f"a target of {FIELD_OF_STAGE[stage]} before the end", "-")
     note_failure(S, FIRST, T, stage)
-    if S[0, at.REASONS] == 0 and turns.next_phase(S, FIRST, T, stage) != 0:
-        raise wrong("the end only after the last stage, or after one that fell short", FIELD_OF_STAGE[stage])
+    ended = S[0, at.REASONS] or turns.next_phase(S, FIRST, T, stage) == 0
+    need(ended, "the end only after the last stage, or after one that fell short", FIELD_OF_STAGE[stage])
     turns.finish(S, FIRST)
 
 
 def _read_requests(S: Row, T: Tables, stage: int, words: Mapping[str, str]) -> None:
     """Reads what is known of the running stage's requests, and whose turn it is."""
     known = entries(T, stage)
-    if not re.fullmatch(r"[0-9]{1,2}", words["skips"]) or int(words["skips"]) >= MOST_SKIPS:
-        raise wrong(f"skips in 0..{MOST_SKIPS - 1}", words["skips"])
+    fits = re.fullmatch(r"[0-9]{1,2}", words["skips"]) and int(words["skips"]) < MOST_SKIPS
+    need(fits, f"skips in 0..{MOST_SKIPS - 1}", words["skips"])
     S[0, at.SKIPS] = int(words["skips"])
     for name in _names(known, words["none"]):
         S[0, at.EXHAUSTED] |= 1 << known[name]
     seen = _names(known, words["next"])
-    if len(seen) > at.PREVIEW:
-        raise wrong(f"at most {at.PREVIEW} requests in sight", words["next"])
+    need(len(seen) <= at.PREVIEW, f"at most {at.PREVIEW} requests in sight", words["next"])
     for k, name in enumerate(seen):
         S[0, at.QUEUE + k] = known[name] + 1
     begun = bool(S[0, at.SKIPS] or S[0, at.EXHAUSTED] or seen or S[0, at.POINTS + stage])
     if S[0, at.TARGET + stage] == 0:
-        if begun:
-            raise wrong(f"a target of {FIELD_OF_STAGE[stage]} before its requests", words["next"])
+        need(not begun, f"a target of {FIELD_OF_STAGE[stage]} before its requests", words["next"])
         S[0, at.TURN] = turns.DRAW_TARGET
         return
-    if phase_over(S, FIRST, T, stage):
-        raise wrong("a phase that is not over", FIELD_OF_STAGE[stage])
+    need(not phase_over(S, FIRST, T, stage), "a phase that is not over", FIELD_OF_STAGE[stage])
     S[0, at.TURN] = turns.DECISION if len(seen) == at.PREVIEW else turns.DRAW_REQUEST
-    if turns.fill_preview(S, FIRST, T, stage) and len(seen) < at.PREVIEW:
-        raise wrong(f"{at.PREVIEW} requests in sight", words["next"])
-    if seen and not (entry_usable(S, FIRST, T, stage, known[seen[0]]) and has_place(T, stage, known[seen[0]])):
-        raise wrong("a first request that can be placed", seen[0])
+    full = not turns.fill_preview(S, FIRST, T, stage) or len(seen) == at.PREVIEW
+    need(full, f"{at.PREVIEW} requests in sight", words["next"])
+    for name in seen[:1]:
+        placed = entry_usable(S, FIRST, T, stage, known[name]) and has_place(T, stage, known[name])
+        need(placed, "a first request that can be placed", name)
 
 
 def _names(known: Mapping[str, int], text: str) -> list[str]:
     names = [] if text == "-" else text.split(",", 12)
     for name in names:
-        if name not in known:
-            raise wrong(f"requests among {', '.join(known)}", name)
+        need(name in known, f"requests among {', '.join(known)}", name)
     return names
 
 

@@ -6,6 +6,7 @@ scratch. `leafwise.envs.core.gym.stepper.Stepper` owns the buffers and calls it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ MOST_BETWEEN = 1_000_000
 """Acts of chance and of the opponent that may lie between two decisions."""
 UNDECIDED = 2
 """What `play_on` returns, beside 0 and 1, where there are more."""
+Binder = Callable[[Callable[..., Any]], Compiled]
+"""What compiles a part of the step into it."""
 
 
 class Buffers(NamedTuple):
@@ -95,14 +98,14 @@ def random_opponent(rules: Rules, room: Path) -> Compiled:
     return random_action
 
 
-def make_play_on(rules: Rules, opponent_action: Compiled | None, room: Path, plain: bool) -> Compiled:
+def make_play_on(rules: Rules, opponent_action: Compiled | None, inlined: Binder) -> Compiled:
     """Compiles `(S, i, o, seat, R, B, T)`: plays row i on until the agent decides (0) or the game is over (1).
 
     It returns UNDECIDED where neither comes. Rows from o on are scratch.
     """
     current_player, sample_outcome, apply_action = rules.current_player, rules.sample_outcome, rules.apply_action
 
-    @bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
+    @inlined
     def play_on(S, i, o, seat, R, B, T):
         for _ in range(MOST_BETWEEN):
             player = current_player(S, i, T)
@@ -119,11 +122,10 @@ def make_play_on(rules: Rules, opponent_action: Compiled | None, room: Path, pla
     return play_on
 
 
-def make_begin(rules: Rules, play_on: Compiled, room: Path, plain: bool) -> Compiled:
+def make_begin(rules: Rules, play_on: Compiled, inlined: Binder) -> Compiled:
     """Compiles `(e, B, T)`: starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
     initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
     sample_outcome, apply_action, returns = rules.sample_outcome, rules.apply_action, rules.returns
-    inlined = bind(room, inline=True, plain=plain)
 
     @inlined
     def open_randomly(S, i, plies, R, B, T):
@@ -168,12 +170,7 @@ def make_begin(rules: Rules, play_on: Compiled, room: Path, plain: bool) -> Comp
 
 
 def make_act(
-    rules: Rules,
-    play_on: Compiled,
-    other_reward: Compiled | None,
-    return_range: tuple[float, float],
-    room: Path,
-    plain: bool,
+    rules: Rules, play_on: Compiled, other_reward: Compiled | None, return_range: tuple[float, float], inlined: Binder
 ) -> Compiled:
     """Compiles `(e, B, T)`: takes the action of environment e, be it legal or not, and plays on to the agent's next decision.
 
@@ -182,7 +179,7 @@ def make_act(
     apply_action, returns = rules.apply_action, rules.returns
     low, high = return_range
 
-    @bind(room, inline=True, plain=plain)
+    @inlined
     def act(e, B, T):
         S, i, after = B.S, u64(e), u64(B.reward.shape[0])
         seat = np.int64(B.flags[SEAT, e])
@@ -217,14 +214,14 @@ def make_act(
     return act
 
 
-def make_show(rules: Rules, alone: bool, room: Path, plain: bool) -> Compiled:
+def make_show(rules: Rules, alone: bool, inlined: Binder) -> Compiled:
     """Compiles `(e, obs, mask, B, T)`: writes what the agent sees and may do to row e of `obs` and `mask`.
 
     All may be done where the game is over.
     """
     observe, observe_as, legal_actions = rules.observe, rules.observe_as, rules.legal_actions
 
-    @bind(room, inline=True, plain=plain)
+    @inlined
     def show(e, obs, mask, B, T):
         if alone:
             observe(B.S, u64(e), obs, e, T)
@@ -254,10 +251,11 @@ def make_step(
     returns; `return_range` is player 0's. `plain` leaves it plain Python around the compiled rules, for an opponent that is a
     Python function.
     """
-    play_on = make_play_on(rules, opponent_action, room, plain)
-    begin = make_begin(rules, play_on, room, plain)
-    act = make_act(rules, play_on, other_reward, return_range, room, plain)
-    show = make_show(rules, opponent_action is None, room, plain)
+    inlined = bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
+    play_on = make_play_on(rules, opponent_action, inlined)
+    begin = make_begin(rules, play_on, inlined)
+    act = make_act(rules, play_on, other_reward, return_range, inlined)
+    show = make_show(rules, opponent_action is None, inlined)
     returns = rules.returns
 
     @bind(room, plain=plain)

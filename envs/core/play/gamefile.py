@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.contract.texts import need
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import outcome
 from leafwise.envs.core.textfile import read_text, text_of
@@ -178,8 +179,7 @@ class Recorder:
     def happen(self, name: str) -> State:
         """Lets chance do what is named; raises ValueError where it does not act, or cannot do so."""
         before = self.state
-        if not before.is_chance:
-            raise UserError(f"expected no outcome where chance does not act, got {name!r}")
+        need(before.is_chance, "no outcome where chance does not act", name)
         self.steps.append(Step(before, outcome(before, name), None))
         return self.state
 
@@ -259,10 +259,10 @@ class Reader:
 
     def read(self, line: str, number: int) -> None:
         """Reads a line; raises ValueError if it cannot be."""
+        begun = self.tags or line.partition(" ")[0] == "[Game"
+        need(begun, 'a game that begins with [Game "NAME"]', line[:40])
         if line.startswith("["):
             self.read_tag(line, number)
-        elif not self.tags:
-            raise UserError(f'expected a game that begins with [Game "NAME"], got {line[:40]!r}')
         elif line.startswith(";"):
             self.read_comment(line[1:].strip())
         else:
@@ -271,17 +271,15 @@ class Reader:
     def read_tag(self, line: str, number: int) -> None:
         """Reads `[Name value]`."""
         name, _, rest = line[1:].partition(" ")
-        if not self.tags and name != "Game":
-            raise UserError(f'expected a game that begins with [Game "NAME"], got {line[:40]!r}')
-        if name not in TAGS or name in self.tags or self.recorder is not None:
-            where = " before the moves" if self.recorder is not None else ""
-            raise UserError(f"expected tags among {', '.join(TAGS)}, each once{where}, got {line[:40]!r}")
+        where = " before the moves" if self.recorder is not None else ""
+        new = name in TAGS and name not in self.tags and self.recorder is None
+        need(new, f"tags among {', '.join(TAGS)}, each once{where}", line[:40])
         try:
             value = json.loads(rest.removesuffix("]")) if rest.endswith("]") else None
         except (ValueError, RecursionError):
             value = None
-        if value is None or not isinstance(value, TAGS[name]) or isinstance(value, bool):
-            raise UserError(f"expected [{name} VALUE] with a JSON value of its type, got {line[:80]!r}")
+        fits = isinstance(value, TAGS[name]) and not isinstance(value, bool)
+        need(fits, f"[{name} VALUE] with a JSON value of its type", line[:80])
         self.tags[name], self.lines[name] = value, number
 
     def begin(self) -> Recorder:
@@ -296,8 +294,8 @@ class Reader:
                 start = game.parse(tags["Start"]) if "Start" in tags else game.start()
             players = tags.get("Players", [])
             with self.blamed("Players"):
-                if not all(isinstance(name, str) for name in players) or len(players) not in (0, game.players):
-                    raise UserError(f"expected the names of {game.players} players, got {players!r}")
+                named = all(isinstance(name, str) for name in players) and len(players) in (0, game.players)
+                need(named, f"the names of {game.players} players", players)
             self.recorder = Recorder(start, players, tags.get("Seed"), "\n".join(self.comments))
         return self.recorder
 
@@ -328,14 +326,14 @@ class Reader:
         words = list(tokens(line))
         numbered = NUMBER.fullmatch(words[0])
         if numbered:
-            if int(numbered[1]) != self.moves + 1 or len(words) < 2:
-                raise UserError(f"expected '{self.moves + 1}. MOVE', got {line[:40]!r}")
+            follows = int(numbered[1]) == self.moves + 1 and len(words) > 1
+            need(follows, f"'{self.moves + 1}. MOVE'", line[:40])
             recorder.play(name_of(words[1]))
             self.moves += 1
             del words[:2]
         while words and not words[0].startswith(";"):
-            if words[0] != ">" or len(words) < 2:
-                raise UserError(f"expected '{self.moves + 1}. MOVE', '> OUTCOME' or '; WORDS', got {words[0]!r}")
+            follows = words[0] == ">" and len(words) > 1
+            need(follows, f"'{self.moves + 1}. MOVE', '> OUTCOME' or '; WORDS'", words[0])
             recorder.happen(name_of(words[1]))
             del words[:2]
         if words:
@@ -348,15 +346,14 @@ class Reader:
         last = recorder.state
         with self.blamed("Result"):
             if last.is_terminal:
-                expected = f"the result {last.returns!r} of the moves"
-                if told != last.returns and "Result" in self.tags:
-                    raise UserError(f"expected {expected}, got {told!r}")
+                same = told == last.returns or "Result" not in self.tags
+                need(same, f"the result {last.returns!r} of the moves", told)
             elif told != UNFINISHED if not termination else isinstance(told, str) or not math.isfinite(told):
                 expected = "a number, with Termination" if termination else f'"{UNFINISHED}", the game is not over'
                 raise UserError(f"expected the result {expected}, got {told!r}")
         with self.blamed("Termination"):
-            if last.is_terminal and termination:
-                raise UserError(f"expected no Termination of a game that ended on the board, got {termination!r}")
+            cut = not (last.is_terminal and termination)
+            need(cut, "no Termination of a game that ended on the board", termination)
         return recorder.record(termination, None if isinstance(told, str) or not termination else float(told))
 
 
@@ -391,6 +388,5 @@ def name_of(word: str) -> str:
             return str(json.loads(word))
         except ValueError:
             raise UserError(f"expected a name as a JSON string, got {word[:40]}") from None
-    if BARE.fullmatch(word) is None:
-        raise UserError(f"expected a name, got {word[:40]!r}")
+    need(BARE.fullmatch(word), "a name", word[:40])
     return word

@@ -21,7 +21,7 @@ from leafwise.cli import (
 )
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play import prints
-from leafwise.envs.core.ranges import OneOf, Range, check_fields
+from leafwise.envs.core.ranges import Range, check_fields, need_among
 from leafwise.envs.core.textfile import text_of
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
@@ -62,7 +62,7 @@ class Config:
     strength: str = ""
     """In games for two: easy, medium, hard or best as your opponent; --level is short for it where that is no option of the
     game."""
-    seat: Annotated[str, OneOf(("first", "second"))] = "first"
+    seat: str = "first"
     """In games for two: your seat, first or second."""
     assist: bool = False
     """Follow a game played elsewhere, Friday at a table or Threes on a phone: you type what falls there, and are told what every
@@ -262,6 +262,7 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
         if config.seat != "first":
             raise UserError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
         return {0: None}
+    need_among(config.seat, ("first", "second"), "--seat")
     own = 0 if config.seat == "first" else 1
     name = opponent_name(config)
     return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +40,6 @@ class RuleFault(Exception):
         super().__init__(rule, told, position, row)
         self.rule, self.told, self.position, self.row = rule, told, position, row
 
-    def at(self, position: str, row: Sequence[int]) -> RuleFault:
-        """Returns the fault with the position at which it showed, unless it knows better."""
-        return self if self.everywhere or self.position else RuleFault(self.rule, self.told, position, row)
-
     def line(self, game: str) -> str:
         """Returns one line (of a function that does not compile, two)."""
         where = self.position if len(self.position) <= LONGEST else f"{self.position[:LONGEST]}..."
@@ -73,10 +69,9 @@ class Door:
         self.game, self.form, self.note, self.name, self.guarded = game, form, note, name, guarded
         self.symmetries = symmetries or game.symmetry_count
         own = game.symmetries
-        rules = {**game.rules.functions(), "transform": own.transform, "transform_action": own.transform_action}
-        if game.rules.is_valid is not None:
-            rules["is_valid"] = game.rules.is_valid
-        self.rules = {name: form(rule) for name, rule in rules.items() if name in PARAMETERS}
+        rules: dict[str, Any] = {**game.rules.functions(), "is_valid": game.rules.is_valid}
+        rules |= {"transform": own.transform, "transform_action": own.transform_action}
+        self.rules = {name: form(rule) for name, rule in rules.items() if name in PARAMETERS and rule is not None}
         """Every rule that the game has, by its name."""
         text = game.text
         self.write, self.parse, self.outcome_name = form(text.write), form(text.parse), form(text.outcome_name)
@@ -121,43 +116,32 @@ class Door:
             self._blocks[label, n] = Block((n, *shape), dtype, label, is_guarded=self.guarded)
         return self._blocks[label, n]
 
-    def rows(self, n: int) -> Block:
-        """Returns `S` with n rows."""
-        return self.block("S", n, (self.game.width,), self.game.dtype)
-
-    def python(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Calls one of the game's functions of plain Python; raises RuleFault for whatever it raises."""
-        if self.note is not None:
-            self.note.calling(what)
-        try:
-            return function(*arguments)
-        except (Exception, SystemExit) as problem:
-            raise RuleFault(what, told(problem, function)) from None
-
-    def call(self, rule: str, *arguments: Any, function: Callable[..., Any] | None = None) -> Any:
-        """Calls a rule, or another function under such a name; raises RuleFault for whatever it raises."""
+    def call(
+        self,
+        rule: str,
+        *arguments: Any,
+        function: Callable[..., Any] | None = None,
+        refusals: tuple[type[BaseException], ...] = (),
+    ) -> Any:
+        """Calls a rule, or another function under such a name; raises RuleFault for what it raises, but for `refusals`."""
         function = function or self.rules[rule]
         entry = self._entries.get(function)
         if self.note is not None:
             self.note.calling(rule, compiling=entry is None and not self.guarded)
         try:
-            if entry is None:
-                before = time.process_time()
-                linked = None if self.guarded else getattr(function, "entry", None)
-                entry = function if linked is None else linked(*arguments)  # asks no types any more: they stay the same
-                answer = entry(*arguments)
-                self._entries[function] = entry
-                self._compiling_s += time.process_time() - before
-                return answer
-            return entry(*arguments)
-        except Misuse as problem:
-            raise RuleFault(rule, f"{problem}{_where(problem, function)}") from None
-        except CompileError as problem:
-            fault = RuleFault(rule, str(problem))
-            fault.everywhere = True
-            raise fault from None
+            if entry is not None:
+                return entry(*arguments)
+            before = time.process_time()
+            linked = None if self.guarded else getattr(function, "entry", None)
+            entry = function if linked is None else linked(*arguments)  # asks no types any more: they stay the same
+            answer = entry(*arguments)
+            self._entries[function] = entry
+            self._compiling_s += time.process_time() - before
+            return answer
+        except refusals:
+            raise
         except (Exception, SystemExit) as problem:
-            raise RuleFault(rule, told(problem, function)) from None
+            raise fault_of(rule, problem, function) from None
 
     def once(
         self,
@@ -177,7 +161,7 @@ class Door:
         `blocks` are other arrays that it is given among `more`, and what they hold (None: junk). `size` says where their lengths
         come from. `T` is by default `used` under kind 0 of junk, and `fresh` under kind 1.
         """
-        S, blocks = self.rows(rows), blocks or {}
+        S, blocks = self.block("S", rows, (self.game.width,), self.game.dtype), blocks or {}
         for block in (S, *blocks):
             block.clear(kind)
         for block, words in blocks.items():
@@ -202,9 +186,15 @@ class Door:
         expect(S.is_junk(0), rule, "only its own rows to be written", "a change of row i - 1")
         return answer, S
 
+    def twice(
+        self, read: Callable[[Any, Block], Any], rule: str, given: Mapping[int, Row], *more: Any, **how: Any
+    ) -> Any:
+        """Returns what `read` makes of an answer and of `S` after it, once with each kind of junk."""
+        return [read(*self.once(rule, given, *more, kind=kind, **how)) for kind in (0, 1)]
+
     def ask(self, rule: str, row: Row, *more: Any) -> Any:
         """Returns what a rule that only reads answers at a row, asked once with used and once with fresh scratch."""
-        first, second = (self.once(rule, {AT: row}, U_AT, *more, kind=kind)[0] for kind in (0, 1))
+        first, second = self.twice(lambda answer, S: answer, rule, {AT: row}, U_AT, *more)
         same_twice = "the same answer twice (no state of its own)"
         expect(same(first, second), rule, same_twice, f"{first!r}, then {second!r}")
         return first
@@ -217,13 +207,12 @@ class Door:
         return int(answer)
 
     def written(self, rule: str, given: Mapping[int, Row], to: int, *more: Any, rows: int) -> Row:
-        """Returns the row that a rule writes, called with two kinds of junk in it."""
-        found = []
-        for kind in (0, 1):
-            _, S = self.once(rule, given, *more, rows=rows, writes=frozenset({to}), kind=kind)
-            found.append(S.plain[to].copy())
-        _check_whole(rule, *found)
-        return found[0]
+        """Returns the row that a rule writes, every word of it."""
+        writes = frozenset({to})
+        first, second = self.twice(lambda _, S: S.plain[to].copy(), rule, given, *more, rows=rows, writes=writes)
+        _check_whole(rule, first, second)
+        row: Row = first
+        return row
 
     def valid(self, row: Row) -> bool:
         """Returns what the game's `is_valid` says of a row."""
@@ -264,29 +253,18 @@ class Door:
 
     def outcomes(self, row: Row) -> list[tuple[float, Row]]:
         """Returns what chance can do at a row: each outcome's probability and row."""
-        rule, most, found = "chance_outcomes", self.game.max_outcomes, []
-        P, size = self.block("P", OUT + most, (), np.float64), f"max_outcomes = {most}"
-        own = frozenset(range(OUT, OUT + most))
+        rule, most = "chance_outcomes", self.game.max_outcomes
+        P, own = self.block("P", OUT + most, (), np.float64), frozenset(range(OUT, OUT + most))
         P.guard.permit(frozenset(), own)
-        for kind in (0, 1):
-            n, S = self.once(
-                rule,
-                {AT: row},
-                U_AT,
-                P.array,
-                U_OUT,
-                rows=OUT + most,
-                writes=own,
-                blocks={P: None},
-                kind=kind,
-                size=size,
-            )
+
+        def read(n: Any, S: Block) -> tuple[list[float], NDArray[Any]]:
             kept = S.is_junk(TO) and P.is_junk(slice(OUT))
             expect(kept, rule, "only the rows from o on to be written", "a change of one before")
             expect(0 < n <= most, rule, f"1 to {most} outcomes (max_outcomes)", n)
-            end = OUT + int(n)
-            found.append(([float(p) for p in P.plain[OUT:end]], S.plain[OUT:end].copy()))
-        (law, first), (again, second) = found
+            return P.plain[OUT : OUT + int(n)].tolist(), S.plain[OUT : OUT + int(n)].copy()
+
+        how = {"rows": OUT + most, "writes": own, "blocks": {P: None}, "size": f"max_outcomes = {most}"}
+        (law, first), (again, second) = self.twice(read, rule, {AT: row}, U_AT, P.array, U_OUT, **how)
         for one, other in zip(first, second, strict=False):
             _check_whole(rule, one, other)
         expect(law == again, rule, "the same probabilities twice", f"{law}, then {again}")
@@ -295,10 +273,10 @@ class Door:
         expect(abs(sum(law) - 1.0) <= SUM_WITHIN, rule, "probabilities that sum to 1", f"{sum(law):.12g}")
         return list(zip(law, first, strict=True))
 
-    def draw(self, row: Row, key: int, T: Any) -> Row:
+    def draw(self, row: Row, key: int, kind: int = 0) -> Row:
         """Returns one outcome drawn from the stream of a key."""
         rule, R = "sample_outcome", self.block("R", 2, (), np.uint64)
-        _, S = self.once(rule, {AT: row}, U_AT, R.array, T=T, writes=frozenset({AT}), blocks={R: (key, 0)})
+        _, S = self.once(rule, {AT: row}, U_AT, R.array, writes=frozenset({AT}), blocks={R: (key, 0)}, kind=kind)
         expect(R.plain[0] == key, rule, "only the counter of the stream to move", "another key")
         drawn: Row = S.plain[AT].copy()
         return drawn
@@ -306,27 +284,29 @@ class Door:
     def observation(self, row: Row, player: int | None = None) -> dict[str, NDArray[Any]]:
         """Returns the observation by name, as a player sees it (None: who acts); of a single array the name is ""."""
         rule, viewer = ("observe", ()) if player is None else ("observe_as", (np.int64(player),))
-        layout, seen = self.game.observation.layout, []
-        for kind in (0, 1):
-            blocks = {
-                name: self.block(f"O.{name}".rstrip("."), 3, box.shape, box.dtype) for name, box in self.boxes.items()
-            }
-            for block in blocks.values():
-                block.guard.permit(frozenset(), frozenset({1}))
-            arrays = {name: block.array for name, block in blocks.items()}
-            O = arrays[""] if layout is None else layout(**arrays)
-            asked = dict.fromkeys(blocks.values())
-            self.once(rule, {AT: row}, U_AT, *viewer, O, 1, blocks=asked, kind=kind, size="the observation space")
+        blocks = {
+            name: self.block(f"O.{name}".rstrip("."), 3, box.shape, box.dtype) for name, box in self.boxes.items()
+        }
+        for block in blocks.values():
+            block.guard.permit(frozenset(), frozenset({1}))
+        arrays, layout = {name: block.array for name, block in blocks.items()}, self.game.observation.layout
+        O = arrays[""] if layout is None else layout(**arrays)
+
+        def read(answer: Any, S: Block) -> dict[str, NDArray[Any]]:
             for block in blocks.values():
                 alone = block.is_junk([0, 2])
                 expect(alone, rule, "only observation e to be written", f"a change of another in {block.label}")
-            seen.append({name: block.plain[1].copy() for name, block in blocks.items()})
-        for name, array in seen[0].items():
-            unlike = (array != seen[1][name]) & ~((array != array) & (seen[1][name] != seen[1][name]))
+            return {name: block.plain[1].copy() for name, block in blocks.items()}
+
+        how = {"blocks": dict.fromkeys(blocks.values()), "size": "the observation space"}
+        first, second = self.twice(read, rule, {AT: row}, U_AT, *viewer, O, 1, **how)
+        for name, array in first.items():
+            unlike = (array != second[name]) & ~((array != array) & (second[name] != second[name]))
             if unlike.any():
-                place = f"{f'O.{name}'.rstrip('.')}{[int(k) for k in np.argwhere(unlike)[0]]}"
+                place = f"{blocks[name].label}{[int(k) for k in np.argwhere(unlike)[0]]}"
                 raise RuleFault(rule, f"expected every number to be written, got none in {place}")
-        return seen[0]
+        seen: dict[str, NDArray[Any]] = first
+        return seen
 
     def image(self, row: Row, k: int) -> Row:
         """Returns a row under symmetry k."""
@@ -337,11 +317,31 @@ class Door:
         return int(self.call("transform_action", a, k, self.used))
 
 
+@contextmanager
+def at_row(door: Door, row: Row, text: str = "") -> Iterator[None]:
+    """Says of a fault in this block at which row it showed, unless it knows better."""
+    try:
+        yield
+    except RuleFault as fault:
+        if fault.everywhere or fault.position:
+            raise
+        raise RuleFault(fault.rule, fault.told, text or door.text(row), words(row)) from None
+
+
+@contextmanager
+def amid(what: str) -> Iterator[None]:
+    """Says of a fault in this block amid what it showed: an action, a symmetry."""
+    try:
+        yield
+    except RuleFault as fault:
+        if fault.everywhere:
+            raise
+        raise RuleFault(fault.rule, f"{fault.told} ({what})", fault.position, fault.row) from None
+
+
 def same(first: Any, second: Any) -> bool:
     """Whether two answers are the same; nan is nan."""
-    if isinstance(first, (float, np.floating)) and math.isnan(first):
-        return math.isnan(second)
-    return bool(first == second)
+    return bool(first == second or (first != first and second != second))
 
 
 def words(row: Any) -> list[int]:
@@ -356,26 +356,26 @@ def python_function(rule: Callable[..., Any]) -> Callable[..., Any]:
     return getattr(plain, "__wrapped__", plain)
 
 
-def told(problem: BaseException, function: Callable[..., Any]) -> str:
-    """Returns what an exception of a rule is to a person."""
-    where = _where(problem, function)
+def fault_of(rule: str, problem: BaseException, function: Callable[..., Any]) -> RuleFault:
+    """Returns what an exception of a rule is to a person, with the last line of the game's own source that it passed."""
+    if isinstance(problem, CompileError):
+        fault = RuleFault(rule, str(problem))
+        fault.everywhere = True
+        return fault
+    file = python_function(function).__code__.co_filename
+    last = next((f for f in reversed(traceback.extract_tb(problem.__traceback__)) if f.filename == file), None)
+    where = f" in {Path(last.filename).name} line {last.lineno}" if last else ""
+    where += f", `{last.line}`" if last and last.line else ""
+    if isinstance(problem, Misuse):
+        return RuleFault(rule, f"{problem}{where}")
     if isinstance(problem, AttributeError) and hasattr(problem.obj, "_fields"):
         fields = ", ".join(problem.obj._fields)
-        return f"expected a field of {type(problem.obj).__name__} among ({fields}), got {problem.name!r}{where}"
-    if isinstance(problem, IndexError):
-        return f"expected every index within its array, got an {type(problem).__name__} ({problem}){where}"
-    said = " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
-    return f"expected an answer, got {said}{where}"
-
-
-def _where(problem: BaseException, function: Callable[..., Any]) -> str:
-    """Returns the line of the game's own source that an exception passed last, if it is known."""
-    file = python_function(function).__code__.co_filename
-    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == file]
-    if not frames:
-        return ""
-    last = frames[-1]
-    return f" in {Path(last.filename).name} line {last.lineno}" + (f", `{last.line}`" if last.line else "")
+        expected, got = f"a field of {type(problem.obj).__name__} among ({fields})", repr(problem.name)
+    elif isinstance(problem, IndexError):
+        expected, got = "every index within its array", f"an {type(problem).__name__} ({problem})"
+    else:
+        expected, got = "an answer", " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
+    return RuleFault(rule, f"expected {expected}, got {got}{where}")
 
 
 def _unlike(first: Row, second: Row) -> int | None:

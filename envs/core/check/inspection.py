@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leafwise.envs.core.check import answers, together
-from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, told, words
+from leafwise.envs.core.check.door import Door, Row, RuleFault, at_row, expect, fault_of
 from leafwise.envs.core.check.guards import Misuse, arrays_of
 from leafwise.envs.core.check.position import Checker
 from leafwise.envs.core.check.walk import Walk
@@ -68,14 +68,8 @@ class Found(NamedTuple):
 
 def open_door(game: Game, form: str, note: Note | None = None) -> Door:
     """Returns the door to a game's rules in one of their forms."""
-    forms = (
-        PlainForms(game.module).called
-        if form == PLAIN
-        else CheckedForms(game.module).of
-        if form == CHECKED
-        else lambda rule: rule
-    )
-    return Door(game, forms, note, name=form, guarded=form == PLAIN)
+    made = PlainForms(game.module).called if form == PLAIN else CheckedForms(game.module).of
+    return Door(game, (lambda rule: rule) if form == PLAYED else made, note, name=form, guarded=form == PLAIN)
 
 
 def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
@@ -86,10 +80,10 @@ def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
     twins: list[answers.Answer] = []
     for form, seconds in task.seconds.items():
         try:
-            before = digest(game)
+            before = _digest(game)
             door = open_door(game, form, note)
         except (Exception, SystemExit) as problem:
-            raise RuleFault("", told(problem, game.make_tables)) from None
+            raise fault_of("", problem, game.make_tables) from None
         for one in expected:
             answers.compare(door, one, SAID[form])
         rows = [_read(door, text) for text in task.texts]
@@ -100,7 +94,7 @@ def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
                 row = np.array(fault.row, dtype=game.dtype)  # plain Python says which array it was
                 _walk(open_door(game, PLAIN, note), task.seed, DRAWS[PLAIN], 0.0, [row])
             raise
-        written = [path for (path, crc), (_, new) in zip(before, digest(game), strict=True) if crc != new]
+        written = [path for (path, crc), (_, new) in zip(before, _digest(game), strict=True) if crc != new]
         change = f"a change of T.{', T.'.join(written)}"
         expect(not written, "tables", "only arrays named in `scratch` to be written", change)
         if form == PLAIN:
@@ -114,7 +108,8 @@ def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
 def _walk(door: Door, seed: int, draws: int, seconds: float, rows: list[Row]) -> list[Row]:
     """Returns the positions that were checked: none where there is no time, and no row is given."""
     seen = Walk(door, seed, draws).run(seconds, rows) if seconds or rows else []
-    check_scores(door, seen)
+    for name in door.game.scores:
+        _check_score(door, name, seen)
     return seen
 
 
@@ -127,57 +122,54 @@ def _read(door: Door, text: str) -> Row:
     return row
 
 
-def digest(game: Game) -> list[tuple[str, int]]:
+def _digest(game: Game) -> list[tuple[str, int]]:
     """Returns the path and a checksum of every array of a game's tables that is not scratch."""
     own = [(path, array) for path, array in arrays_of(game.tables()) if path not in {"stop", *game.scratch}]
     return [(path, zlib.crc32(np.ascontiguousarray(array).tobytes())) for path, array in own]
 
 
-def check_scores(door: Door, rows: list[Row]) -> None:
-    """Checks that every hand-made score is a number within its bounds, at some of the positions."""
-    game = door.game
-    for name in game.scores:
-        rule = f"score {name}"
-        try:
-            evaluator = game.score(name)
-            own = game.tables(evaluator)
-        except (Exception, SystemExit) as problem:
-            raise RuleFault(rule, told(problem, game.scores[name])) from None
-        expect(evaluator.stage in game.stages, rule, f"a stage among {game.stages}", repr(evaluator.stage))
-        if evaluator.value is None:
-            continue
-        T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
-        asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
-        with_siblings = evaluator.speed.sibling_values is not None
-        chance = [row for row in rows if door.player(row) == CHANCE] if with_siblings else []
-        for check, some, most in (check_score, asked, SCORED), (together.check_siblings, chance, MOST_STAGES):
-            for row in Random(1).sample(some, min(most, len(some))):
-                try:
-                    check(door, rule, evaluator, row, T)
-                except RuleFault as fault:
-                    raise fault.at(door.text(row), words(row)) from None
+def _check_score(door: Door, name: str, rows: list[Row]) -> None:
+    """Checks that a hand-made score is a number within its bounds, and its siblings, at some of the positions."""
+    game, rule = door.game, f"score {name}"
+    try:
+        evaluator = game.score(name)
+        own = game.tables(evaluator)
+    except (Exception, SystemExit) as problem:
+        raise fault_of(rule, problem, game.scores[name]) from None
+    expect(evaluator.stage in game.stages, rule, f"a stage among {game.stages}", repr(evaluator.stage))
+    if evaluator.value is None:
+        return
+    T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
 
+    def check_value(row: Row) -> None:
+        value = together.worth(door, rule, evaluator, row, T)
+        low = -math.inf if evaluator.low is None else evaluator.low
+        high = math.inf if evaluator.high is None else evaluator.high
+        expect(math.isfinite(value) and low <= value <= high, rule, f"a finite number in {low:g}..{high:g}", value)
 
-def check_score(door: Door, rule: str, evaluator: Any, row: Row, T: Any) -> None:
-    """Checks one score at one position."""
-    value = together.worth(door, rule, evaluator, row, T)
-    low = -math.inf if evaluator.low is None else evaluator.low
-    high = math.inf if evaluator.high is None else evaluator.high
-    expect(math.isfinite(value) and low <= value <= high, rule, f"a finite number in {low:g}..{high:g}", value)
+    def check_siblings(row: Row) -> None:
+        together.check_siblings(door, rule, evaluator, row, T)
 
-
-_opened: set[str] = set()
+    asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
+    chance = rows if evaluator.speed.sibling_values is not None else []
+    chance = [row for row in chance if door.player(row) == CHANCE]
+    for check, some, most in (check_value, asked, SCORED), (check_siblings, chance, MOST_STAGES):
+        for row in Random(1).sample(some, min(most, len(some))):
+            with at_row(door, row):
+                check(row)
 
 
 @cache
-def _watch() -> None:
-    """Takes down which of the files that are probed for is opened, from now on: such a hook stays."""
+def _opened() -> list[bool]:
+    """Returns what gets an entry whenever this file is opened, from now on: such a hook stays."""
+    opened: list[bool] = []
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and arguments and arguments[0] == __file__:
-            _opened.add(__file__)
+            opened.append(True)
 
     sys.addaudithook(hook)
+    return opened
 
 
 def check_option_files(game: Game) -> None:
@@ -185,17 +177,16 @@ def check_option_files(game: Game) -> None:
 
     This module's own file stands for any.
     """
-    _watch()
     for name, value in game.defaults.items():
         if not isinstance(value, str):
             continue
-        _opened.clear()
+        _opened().clear()
         with contextlib.suppress(Exception):  # most games refuse such an option, which is as well
             probed = game.variant(**{name: os.fspath(__file__)})
             probed.tables()
             probed.start()
         closed = f"the file that the option {name} names to stay closed (a field with `from_file` has its text)"
-        expect(not _opened, "options", closed, "one that was opened")
+        expect(not _opened(), "options", closed, "one that was opened")
 
 
 class RowReader:

@@ -27,24 +27,31 @@ PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
 """How a twin calls who acts."""
 
 
-def answer(door: Door, row: Row) -> Answer:
-    """Returns what the rules say of a position; rows are lists of words."""
+def moves(door: Door, row: Row) -> Answer:
+    """Returns what the rules say of who acts at a position and of where that leads; rows are lists of words."""
     acts = door.player(row)
-    found: Answer = {"row": words(row), "current_player": acts, "stage": door.whole_number("stage", row)}
-    found |= {"returns": float(door.ask("returns", row)), "key": int(door.ask("key", row))}
+    found: Answer = {"row": words(row), "current_player": acts, "returns": float(door.ask("returns", row))}
     if acts == CHANCE:
         found["chance_outcomes"] = [[p, words(successor)] for p, successor in door.outcomes(row)]
+    elif acts != TERMINAL:
+        legal = found["legal_actions"] = door.numbers("legal_actions", row)
+        tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
+        found["apply_action"] = [[a, words(door.after(row, a))] for a in tried]
+    return found
+
+
+def answer(door: Door, row: Row) -> Answer:
+    """Returns all that the rules say of a position."""
+    found = moves(door, row)
+    found |= {"stage": door.whole_number("stage", row), "key": int(door.ask("key", row))}
+    if "chance_outcomes" in found:
         found["sample_outcome"] = [words(door.draw(row, key)) for key in range(1, 4)]
         return found
     for rule, viewers in (("observe", (None,)), ("observe_as", range(door.game.players))):
         seen = [array for viewer in viewers for array in door.observation(row, viewer).values()]
         found[rule] = [x for array in seen for x in array.ravel().astype(float).tolist()]
-    if acts != TERMINAL:
-        legal = door.numbers("legal_actions", row)
-        tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
-        found["legal_actions"] = legal
-        found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a in tried]
-        found["apply_action"] = [[a, words(door.after(row, a))] for a in tried]
+    if "apply_action" in found:
+        found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a, _ in found["apply_action"]]
         some = range(len(door.game.search.candidates))
         found["candidates"] = [door.numbers("candidates", row, which) for which in some]
     return found

@@ -12,7 +12,8 @@ import pytest
 
 import leafwise
 from contract.cases import CASES, GAMES, twin
-from leafwise.envs.core.check.inspection import PLAIN, Task, inspect_game
+from leafwise.envs.core.check.door import PLAIN
+from leafwise.envs.core.check.inspection import inspect_game
 from leafwise.envs.core.contract.game import Game
 
 SECONDS = 0.3
@@ -33,7 +34,7 @@ QUICK = [pytest.param(g, id=repr(g), marks=() if g in GAMES else pytest.mark.lon
 
 @pytest.mark.parametrize("game", QUICK)
 def test_the_game_keeps_its_contract(game: Game) -> None:
-    assert inspect_game(game, Task({PLAIN: SECONDS}, texts=unusual(game))).positions > 4
+    assert inspect_game(game, {PLAIN: SECONDS}, texts=unusual(game))["positions"] > 4
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafwise.envs.core.check.door import Door, Row, RuleFault, at_row, expect, same, words
+from leafwise.envs.core.check.door import CHECKED, PLAYED, Door, Row, RuleFault, at_row, expect, same, words
 from leafwise.envs.core.check.position import MOST_ACTIONS
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.lines import short
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Answer = dict[str, Any]
 WITHIN = 1e-9
 """By how much numbers of two forms may differ, of their size."""
+CODE = {CHECKED: "in compiled code that checks indices", PLAYED: "in compiled code"}
 PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
 """How a twin calls who acts."""
 
@@ -57,7 +58,7 @@ def answer(door: Door, row: Row) -> Answer:
     return found
 
 
-def compare(door: Door, expected: Answer, where: str) -> None:
+def compare(door: Door, expected: Answer) -> None:
     """Raises RuleFault where this form answers otherwise than plain Python did, at the position of that answer."""
     row = np.array(expected["row"], dtype=door.game.dtype)
     with at_row(door, row):
@@ -66,7 +67,7 @@ def compare(door: Door, expected: Answer, where: str) -> None:
         got = answer(door, row)
         for rule, wanted in expected.items():
             plain = f"what plain Python answers, {short(wanted)}"
-            expect(alike(wanted, got.get(rule)), rule, plain, f"{short(got[rule])} {where}")
+            expect(alike(wanted, got.get(rule)), rule, plain, f"{short(got[rule])} {CODE[door.name]}")
 
 
 def alike(first: Any, second: Any) -> bool:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from leafwise.envs.core.check import answers, source
-from leafwise.envs.core.check.door import RuleFault
-from leafwise.envs.core.check.inspection import CHECKED, PLAIN, PLAYED
+from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED, RuleFault
 from leafwise.envs.core.check.process import JOB, NOTE, RESULT, Note
 from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
@@ -98,7 +97,7 @@ def check_game(
 
 
 def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call_s: float = 60.0) -> dict[str, Any]:
-    """Returns what `inspect_game` finds in a process of its own, with a `Task` as a dict.
+    """Returns what `inspect_game` finds in a process of its own, given its keywords in `task`.
 
     Raises ContractError for a fault of the game, its module or its process, RuntimeError for one of ours.
     """

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.check.guards import Block, Misuse, arrays_of, guarded_tables
 from leafwise.envs.core.compile.errors import CompileError
-from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL
+from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
+from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL, copy_row
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.process import Note
@@ -24,10 +25,22 @@ Row = NDArray[Any]
 AT, TO, OUT = 1, 2, 3
 """Rows of `S` that a rule is given: the position, where an action leads, the first outcome. Row 0 is nobody's."""
 U_AT, U_TO, U_OUT = np.uint64(AT), np.uint64(TO), np.uint64(OUT)
+PLAIN, CHECKED, PLAYED = "plain", "checked", "compiled"
+"""The forms of a game's rules."""
 LONGEST = 160
 """Letters of a position that are shown."""
+WRITTEN = "every word of the row to be written, the same each time", "word {} left or changed"
+"""What is expected of a row that was filled with one kind of junk and then with the other, and what is got."""
 SUM_WITHIN = 1e-9
 """By how much the sum of probabilities may be off."""
+
+
+def copy_whole_row(S: Any, i: Any, j: Any) -> None:
+    """Copies row i to row j at once, where word after word would take most of plain Python's time."""
+    S[j] = S[i]
+
+
+WHOLE = {copy_row: copy_whole_row}
 
 
 class RuleFault(Exception):
@@ -54,27 +67,23 @@ def expect(ok: object, rule: str, expected: str, got: object) -> None:
 
 
 class Door:
-    """The rules of one game in one form; `guarded` says whether arrays check each index themselves (in plain Python)."""
+    """The rules of one game in one form, called with arrays that, in plain Python, check each index themselves (`guarded`)."""
 
     def __init__(
-        self,
-        game: Game,
-        form: Callable[[Any], Any],
-        note: Note | None = None,
-        *,
-        name: str = "",
-        guarded: bool,
-        symmetries: int = 0,
+        self, game: Game, form: str, note: Note | None = None, *, made: PlainForms | None = None, symmetries: int = 0
     ) -> None:
-        self.game, self.form, self.note, self.name, self.guarded = game, form, note, name, guarded
+        self.game, self.name, self.note, self.guarded = game, form, note, form == PLAIN
+        forms = made or (PlainForms(game.module, WHOLE) if form == PLAIN else CheckedForms(game.module))
+        self.form: Callable[[Any], Any] = (lambda rule: rule) if form == PLAYED else forms.called
         self.symmetries = symmetries or game.symmetry_count
         own = game.symmetries
         rules: dict[str, Any] = {**game.rules.functions(), "is_valid": game.rules.is_valid}
         rules |= {"transform": own.transform, "transform_action": own.transform_action}
-        self.rules = {name: form(rule) for name, rule in rules.items() if name in PARAMETERS and rule is not None}
+        self.rules = {name: self.form(rule) for name, rule in rules.items() if name in PARAMETERS and rule is not None}
         """Every rule that the game has, by its name."""
         text = game.text
-        self.write, self.parse, self.outcome_name = form(text.write), form(text.parse), form(text.outcome_name)
+        self.write, self.parse = self.form(text.write), self.form(text.parse)
+        self.outcome_name = self.form(text.outcome_name)
         space: Any = game.observation_space()
         self.boxes: dict[str, Any] = dict(space.items()) if hasattr(space, "items") else {"": space}
         """The boxes of the observation by name; of a single one the name is ""."""
@@ -107,7 +116,6 @@ class Door:
             self.note.stand(self.name, text)
 
     def text(self, row: Row) -> str:
-        """Returns the text of a row."""
         return str(self.write(row.copy(), self.T))
 
     def block(self, label: str, n: int, shape: tuple[int, ...], dtype: Any) -> Block:
@@ -210,7 +218,7 @@ class Door:
         """Returns the row that a rule writes, every word of it."""
         writes = frozenset({to})
         first, second = self.twice(lambda _, S: S.plain[to].copy(), rule, given, *more, rows=rows, writes=writes)
-        _check_whole(rule, first, second)
+        _expect_alike(first, second, rule, *WRITTEN)
         row: Row = first
         return row
 
@@ -219,11 +227,9 @@ class Door:
         return bool(self.once("is_valid", {AT: row}, U_AT)[0])
 
     def start(self) -> Row:
-        """Returns the start."""
         return self.written("initial_state", {}, AT, U_AT, rows=2)
 
     def player(self, row: Row) -> int:
-        """Returns who acts."""
         acts = self.whole_number("current_player", row)
         players = range(self.game.players)
         known = f"{', '.join(map(str, players))}, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
@@ -247,8 +253,7 @@ class Door:
         rule, action = "apply_action", np.int64(a)
         there = self.written(rule, {AT: row}, TO, U_AT, action, U_TO, rows=3)
         _, S = self.once(rule, {AT: row}, U_AT, action, U_AT, writes=frozenset({AT}))
-        word = _unlike(S.plain[AT], there)
-        expect(word is None, rule, "the same row where i and j are one", f"another word {word}")
+        _expect_alike(S.plain[AT], there, rule, "the same row where i and j are one", "another word {}")
         return there
 
     def outcomes(self, row: Row) -> list[tuple[float, Row]]:
@@ -266,7 +271,7 @@ class Door:
         how = {"rows": OUT + most, "writes": own, "blocks": {P: None}, "size": f"max_outcomes = {most}"}
         (law, first), (again, second) = self.twice(read, rule, {AT: row}, U_AT, P.array, U_OUT, **how)
         for one, other in zip(first, second, strict=False):
-            _check_whole(rule, one, other)
+            _expect_alike(one, other, rule, *WRITTEN)
         expect(law == again, rule, "the same probabilities twice", f"{law}, then {again}")
         for p in law:
             expect(0.0 < p <= 1.0 + SUM_WITHIN, rule, "probabilities above 0 and at most 1", p)
@@ -309,7 +314,6 @@ class Door:
         return seen
 
     def image(self, row: Row, k: int) -> Row:
-        """Returns a row under symmetry k."""
         return self.written("transform", {AT: row}, TO, U_AT, k, U_TO, rows=3)
 
     def moved_action(self, a: int, k: int) -> int:
@@ -378,17 +382,10 @@ def fault_of(rule: str, problem: BaseException, function: Callable[..., Any]) ->
     return RuleFault(rule, f"expected {expected}, got {got}{where}")
 
 
-def _unlike(first: Row, second: Row) -> int | None:
-    """Returns the first word in which two rows differ."""
-    found: list[int] = np.flatnonzero(first != second).tolist()
-    return found[0] if found else None
-
-
-def _check_whole(rule: str, first: Row, second: Row) -> None:
-    """Raises RuleFault if two rows differ that were filled with different junk: a word was left as it was."""
-    word = _unlike(first, second)
-    every = "every word of the row to be written, the same each time"
-    expect(word is None, rule, every, f"word {word} left or changed")
+def _expect_alike(first: Row, second: Row, rule: str, expected: str, got: str) -> None:
+    """Raises RuleFault for the first word in which two rows differ."""
+    for word in np.flatnonzero(first != second):
+        raise RuleFault(rule, f"expected {expected}, got {got.format(word)}")
 
 
 def _with_size(fault: RuleFault, size: str, blocks: Sequence[Block]) -> RuleFault:

@@ -11,111 +11,75 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from random import Random
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leafwise.envs.core.check import answers, together
-from leafwise.envs.core.check.door import Door, Row, RuleFault, at_row, expect, fault_of
+from leafwise.envs.core.check.door import CHECKED, PLAIN, WHOLE, Door, Row, RuleFault, at_row, expect, fault_of
 from leafwise.envs.core.check.guards import Misuse, arrays_of
 from leafwise.envs.core.check.position import Checker
 from leafwise.envs.core.check.walk import Walk
-from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
-from leafwise.envs.core.contract.rules import CHANCE, copy_row
+from leafwise.envs.core.compile.forms import PlainForms
+from leafwise.envs.core.contract.rules import CHANCE
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.process import Note
     from leafwise.envs.core.contract.game import Game
 
-PLAIN, CHECKED, PLAYED = "plain", "checked", "compiled"
-"""The forms of a game's rules."""
-SAID = {
-    PLAIN: "in plain Python",
-    CHECKED: "in compiled code that checks indices",
-    PLAYED: "in compiled code",
-}
-DRAWS = {PLAIN: 250, CHECKED: 2000, PLAYED: 2000}
-"""Draws counted at one chance stage."""
 COMPARED = 200
 """Positions at which the forms, and a twin, are compared."""
 SCORED, MOST_STAGES = 60, 12
 """Positions at which every hand-made score is asked, and chance stages at which siblings are."""
+SEED = 1
 MOST_LINES = 3_000_000
 """Lines of the rules' code that may run for one row from outside: rules that would never end stop here, after some seconds."""
 SYMMETRIES = 9
 """Symmetries below which such a row is also transformed, without a look at what comes of it."""
 
 
-def copy_whole_row(S: Any, i: Any, j: Any) -> None:
-    """Copies row i to row j at once, where word after word would take most of plain Python's time."""
-    S[j] = S[i]
+def inspect_game(
+    game: Game, seconds: Mapping[str, float], texts: Sequence[str] = (), twins: bool = False, note: Note | None = None
+) -> dict[str, Any]:
+    """Checks a game in this process, and returns how many `positions`; raises RuleFault where it breaks its contract.
 
-
-WHOLE = {copy_row: copy_whole_row}
-
-
-class Task(NamedTuple):
-    """What is to be done with a game."""
-
-    seconds: Mapping[str, float]
-    """The forms to check, in this order, and the processor time for the positions of each."""
-    texts: Sequence[str] = ()
-    """Positions to check besides those that play leads to."""
-    seed: int = 1
-    twins: bool = False
-    """Whether to return what a twin is asked."""
-
-
-class Found(NamedTuple):
-    """What came of it."""
-
-    positions: int
-    twins: list[dict[str, Any]]
-    """Answers in texts."""
-
-
-def open_door(game: Game, form: str, note: Note | None = None) -> Door:
-    """Returns the door to a game's rules in one of their forms."""
-    made = PlainForms(game.module, WHOLE).called if form == PLAIN else CheckedForms(game.module).of
-    return Door(game, (lambda rule: rule) if form == PLAYED else made, note, name=form, guarded=form == PLAIN)
-
-
-def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
-    """Checks a game in this process; raises RuleFault where it breaks its contract."""
+    `seconds` are the forms to check, in this order, and the processor time for the positions of each; `texts` are positions to
+    check besides those that play leads to. With `twins` the result has what a twin is asked, answers in texts.
+    """
     check_option_files(game)
     positions = 0
     expected: list[answers.Answer] = []
-    twins: list[answers.Answer] = []
-    for form, seconds in task.seconds.items():
+    asked: list[answers.Answer] = []
+    for form, time in seconds.items():
         try:
             before = _digest(game)
-            door = open_door(game, form, note)
+            door = Door(game, form, note)
         except (Exception, SystemExit) as problem:
             raise fault_of("", problem, game.make_tables) from None
         for one in expected:
-            answers.compare(door, one, SAID[form])
-        rows = [_read(door, text) for text in task.texts]
+            answers.compare(door, one)
+        rows = [_read(door, text) for text in texts]
         try:
-            seen = _walk(door, task.seed, DRAWS[form], seconds, rows)
+            seen = _walk(door, time, rows)
         except RuleFault as fault:
-            if PLAIN in task.seconds and form == CHECKED and fault.row and "IndexError" in fault.told:
+            if PLAIN in seconds and form == CHECKED and fault.row and "IndexError" in fault.told:
                 row = np.array(fault.row, dtype=game.dtype)  # plain Python says which array it was
-                _walk(open_door(game, PLAIN, note), task.seed, DRAWS[PLAIN], 0.0, [row])
+                _walk(Door(game, PLAIN, note), 0.0, [row])
             raise
         written = [path for (path, crc), (_, new) in zip(before, _digest(game), strict=True) if crc != new]
         change = f"a change of T.{', T.'.join(written)}"
         expect(not written, "tables", "only arrays named in `scratch` to be written", change)
         if form == PLAIN:
-            some = Random(task.seed).sample(seen, min(COMPARED, len(seen)))
+            some = Random(SEED).sample(seen, min(COMPARED, len(seen)))
             expected = [answers.answer(door, row) for row in some]
-            twins = [answers.with_texts(door, one) for one in expected] if task.twins else []
+            asked = [answers.with_texts(door, one) for one in expected] if twins else []
         positions = max(positions, len(seen))
-    return Found(positions, twins)
+    return {"positions": positions, "twins": asked}
 
 
-def _walk(door: Door, seed: int, draws: int, seconds: float, rows: list[Row]) -> list[Row]:
+def _walk(door: Door, seconds: float, rows: list[Row]) -> list[Row]:
     """Returns the positions that were checked: none where there is no time, and no row is given."""
-    seen = Walk(door, seed, draws).run(seconds, rows) if seconds or rows else []
+    seen = Walk(door, SEED).run(seconds, rows) if seconds or rows else []
     for name in door.game.scores:
         _check_score(door, name, seen)
     return seen
@@ -208,7 +172,7 @@ class RowReader:
 
     def fault(self, row: Row) -> RuleFault | None:
         """Returns which promise the rules break at a row, None if they can read it and go on from it."""
-        door = Door(self._game, self._forms.called, guarded=True, symmetries=1)
+        door = Door(self._game, PLAIN, made=self._forms, symmetries=1)
         with _budget(self._forms.codes):
             try:
                 Checker(door, Random(0)).check(row)

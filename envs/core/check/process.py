@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from leafwise.envs.core.check.door import RuleFault
-from leafwise.envs.core.check.inspection import Task, inspect_game
+from leafwise.envs.core.check.inspection import inspect_game
 from leafwise.envs.core.textfile import read_text
 
 JOB, RESULT, NOTE = "job.json", "result.json", "note"
@@ -99,7 +99,7 @@ def check(job: dict[str, Any], note: Note) -> dict[str, Any]:
     except (Exception, SystemExit) as problem:
         return {"problem": f"expected a module that a new process can import, got {type(problem).__name__}: {problem}"}
     try:
-        return inspect_game(game, Task(**job["task"]), note)._asdict()
+        return inspect_game(game, note=note, **job["task"])
     except RuleFault as fault:
         return {"fault": list(fault.args)}
     except MemoryError:

@@ -34,7 +34,7 @@ def origin(game: Game, folder: Path) -> dict[str, Any]:
     What a script or a notebook made is written to a file in `folder`, with the statements that the game needs and no others.
     """
     module = sys.modules.get(game.module) or importlib.import_module(game.module)
-    found = next(_places(module, game), None)
+    found = _place(module, game)
     if found is None:
         told = f"expected a game that its module {game.module!r} holds under a name, got one that it does not hold"
         raise ContractError(f"{game.name}: {told}")
@@ -60,17 +60,14 @@ def _cells(main: ModuleType) -> Iterator[str]:
         yield "".join(linecache.getlines(name))
 
 
-def _places(module: ModuleType, game: Game) -> Iterator[dict[str, Any]]:
-    """Yields where a module holds a game: a name, keys below it, and the options that make its variant; itself first."""
-    held = list(_held(module))
-    for name, keys, other in held:
-        if other is game:
-            yield {"attribute": name, "keys": keys, "options": {}}
-    for name, keys, other in held:
-        if other.name == game.name and set(other.defaults) == set(game.defaults):
-            options = {**{name: other.defaults[name] for name in other.given_options}, **game.given_options}
-            if alike(other.variant(**options), game):
-                yield {"attribute": name, "keys": keys, "options": options}
+def _place(module: ModuleType, game: Game) -> dict[str, Any] | None:
+    """Returns where a module holds a game: a name, keys below it, and the options that make its variant; itself first."""
+    for name, keys, other in sorted(_held(module), key=lambda held: held[2] is not game):
+        options = {**{name: other.defaults[name] for name in other.given_options}, **game.given_options}
+        known = other is game or (other.name == game.name and set(other.defaults) == set(game.defaults))
+        if known and alike(other if other is game else other.variant(**options), game):
+            return {"attribute": name, "keys": keys, "options": {} if other is game else options}
+    return None
 
 
 def _held(module: ModuleType) -> Iterator[tuple[str, list[Any], Game]]:

@@ -26,6 +26,8 @@ NEAR = 20
 """Positions near the start for each random game."""
 COUNTED = 6
 """Chance stages of each name at which draws are counted at once: the first that differ in how many outcomes they have."""
+PLAIN_DRAWS, DRAWS = 250, 2000
+"""Draws counted at one chance stage, in plain Python and in compiled code."""
 COUNTING_SHARE = 0.4
 """Share of the time for counting draws at more kinds of chance stages."""
 ALTERED = 6
@@ -52,9 +54,8 @@ A sound game is looked at twice at one stage in 4,000, and called faulty less th
 class Walk:
     """Positions of one game, checked one after the other."""
 
-    def __init__(self, door: Door, seed: int, draws: int) -> None:
-        self.door, self.rng, self.draws = door, Random(seed), draws
-        """`draws`: so many are counted at one chance stage."""
+    def __init__(self, door: Door, seed: int) -> None:
+        self.door, self.rng = door, Random(seed)
         self.checker = Checker(door, self.rng)
         self.strange_rng = Random(seed)
         self.strange = Checker(door, self.strange_rng)
@@ -148,7 +149,7 @@ class Walk:
 
     def _count_at(self, row: Row) -> None:
         with at_row(self.door, row):
-            check_draws(self.door, row, self.draws, self.rng.getrandbits(64))
+            check_draws(self.door, row, PLAIN_DRAWS if self.door.guarded else DRAWS, self.rng.getrandbits(64))
 
     def _count_kinds(self, share: float) -> None:
         """Counts draws at kinds of chance stages that were not counted yet, for at most a share of the time so far."""

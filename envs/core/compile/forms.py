@@ -60,6 +60,11 @@ class Forms:
             return thing
         return self._known.get(thing) or self._again(thing, source)
 
+    def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Returns the form of a function as Python calls it."""
+        form: Callable[..., Any] = self.of(function)
+        return form
+
     def _is_own(self, thing: Any) -> bool:
         """Whether something is a function of the game's in plain Python, which keeps no state in its module.
 

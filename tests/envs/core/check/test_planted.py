@@ -8,8 +8,8 @@ import pytest
 
 from games import coins, dice, planted
 from leafwise.envs.core.check.checking import inspect_apart
-from leafwise.envs.core.check.door import RuleFault
-from leafwise.envs.core.check.inspection import CHECKED, PLAIN, Task, inspect_game
+from leafwise.envs.core.check.door import CHECKED, PLAIN, RuleFault
+from leafwise.envs.core.check.inspection import inspect_game
 from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
 
@@ -19,7 +19,7 @@ def inspect(fault: planted.Fault) -> None:
     if fault.is_fatal:
         inspect_apart(fault.game, fault.task, call_s=4.0)
     else:
-        inspect_game(fault.game, Task(**fault.task))
+        inspect_game(fault.game, **fault.task)
 
 
 @pytest.mark.parametrize("name", planted.TABLE)
@@ -50,4 +50,4 @@ def test_there_are_enough() -> None:
     ],
 )
 def test_a_sound_game_has_no_fault(game: Game, seconds: dict[str, float], texts: list[str], least: int) -> None:
-    assert inspect_game(game, Task(seconds, texts)).positions >= least
+    assert inspect_game(game, seconds, texts)["positions"] >= least

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from contract.cases import twin
-from leafwise.envs.core.check.answers import answer, compare_with_twin, with_texts
-from leafwise.envs.core.check.door import Door
-from leafwise.envs.core.check.inspection import PLAYED, open_door
+from leafwise.envs.core.check.answers import compare_with_twin, moves, with_texts
+from leafwise.envs.core.check.door import PLAYED, Door
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 
@@ -15,10 +14,10 @@ from leafwise.envs.core.contract.state import State
 @cache
 def door(game: Game) -> Door:
     """Returns what asks a game's rules."""
-    return open_door(game, PLAYED)
+    return Door(game, PLAYED)
 
 
 def compare(state: State) -> None:
     """Compares all that the rules say of a position; raises RuleFault where the twin says otherwise."""
     asked = door(state.game)
-    compare_with_twin(with_texts(asked, answer(asked, state.row)), twin(state.game))
+    compare_with_twin(with_texts(asked, moves(asked, state.row)), twin(state.game))

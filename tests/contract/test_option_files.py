@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from games import dice
-from leafwise.envs.core.check.door import RuleFault
-from leafwise.envs.core.check.inspection import PLAIN, Task, check_option_files, inspect_game
+from leafwise.envs.core.check.door import PLAIN, RuleFault
+from leafwise.envs.core.check.inspection import check_option_files, inspect_game
 from leafwise.envs.core.contract.options import from_file
 from leafwise.envs.registry import game, games
 
@@ -41,7 +41,7 @@ def test_a_game_that_opens_what_an_option_names_is_found() -> None:
     with pytest.raises(
         RuleFault, match=r"expected the file that the option book names to stay closed .*, got one that was"
     ):
-        inspect_game(replace(dice.GAME, options=Opening()), Task({PLAIN: 0.0}))
+        inspect_game(replace(dice.GAME, options=Opening()), {PLAIN: 0.0})
     check_option_files(replace(dice.GAME, options=Told()))
 
 

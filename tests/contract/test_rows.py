@@ -1,4 +1,4 @@
-"""Rows: a seed means one game, a Deal replays one, pictures show them. What `check_game` checks is not repeated here."""
+"""Rows of games as they are played: the naive twin says the same of them, a seed means one game, pictures show them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,23 @@ import numpy as np
 import pytest
 
 from contract.cases import CASES, positions
+from contract.comparing import compare
 from games.deal import Deal
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
+
+
+@pytest.mark.parametrize("game", CASES, ids=repr)
+def test_the_twin_says_the_same(game: Game) -> None:
+    for state in positions(game):
+        compare(state)
+
+
+@pytest.mark.parametrize("game", CASES, ids=repr)
+def test_the_positions_cover_every_stage_and_finished_games(game: Game) -> None:
+    assert {s.stage for s in positions(game) if not s.is_terminal} == set(game.stages)
+    assert any(s.is_terminal for s in positions(game))
+    assert {s.current_player for s in positions(game)} >= set(range(game.players))
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)

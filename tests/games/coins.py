@@ -1,6 +1,6 @@
 """A tiny game for tests of `check_game`: toss a coin up to three times onto a left or a right pile, stop when you like.
 
-A head counts 2 (1/3), a tail 1 (2/3). `GAME` is sound; `Mistakes` keeps variants of it with a mistake each.
+A head counts 2 (1/3), a tail 1 (2/3). `GAME` is sound; `planted.py` has variants of it with a mistake each.
 """
 
 from __future__ import annotations
@@ -208,20 +208,3 @@ def make(module: str = __name__, **changes: Any) -> Game:
 
 
 GAME = make()
-
-
-class Mistakes:
-    """The game with one mistake each, by name, and what is said of it."""
-
-    def __init__(self, module: str) -> None:
-        self.module = module
-        self.games: dict[str, Game] = {}
-        self.said: dict[str, str] = {}
-        """Regular expressions: the rule, and what was expected and got."""
-
-    def add(self, said: str, **changes: Any) -> None:
-        """Adds a mistake, named after the change unless a function brings its own name."""
-        function = next((f for f in changes.values() if hasattr(f, "__name__") and f.__name__ != "<lambda>"), None)
-        name = getattr(function, "__name__", "_".join(changes))
-        name += f"_{len(self.games)}" if name in self.games else ""
-        self.games[name], self.said[name] = make(self.module, **changes), said

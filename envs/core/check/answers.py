@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from random import Random
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, words
+from leafwise.envs.core.check.door import CHECKED, PLAYED, Door, Row, RuleFault, at_row, expect, same, words
 from leafwise.envs.core.check.position import MOST_ACTIONS
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.lines import short
@@ -22,55 +23,60 @@ if TYPE_CHECKING:
 Answer = dict[str, Any]
 WITHIN = 1e-9
 """By how much numbers of two forms may differ, of their size."""
+CODE = {CHECKED: "in compiled code that checks indices", PLAYED: "in compiled code"}
 PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
 """How a twin calls who acts."""
 
 
-def answer(door: Door, row: Row) -> Answer:
-    """Returns what the rules say of a position; rows are lists of words."""
+def moves(door: Door, row: Row) -> Answer:
+    """Returns what the rules say of who acts at a position and of where that leads; rows are lists of words."""
     acts = door.player(row)
-    found: Answer = {"row": words(row), "current_player": acts, "stage": door.whole_number("stage", row)}
-    found |= {"returns": float(door.ask("returns", row)), "key": int(door.ask("key", row))}
+    found: Answer = {"row": words(row), "current_player": acts, "returns": float(door.ask("returns", row))}
     if acts == CHANCE:
         found["chance_outcomes"] = [[p, words(successor)] for p, successor in door.outcomes(row)]
-        found["sample_outcome"] = [words(door.draw(row, key, door.used)) for key in range(1, 4)]
+    elif acts != TERMINAL:
+        legal = found["legal_actions"] = door.numbers("legal_actions", row)
+        tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
+        found["apply_action"] = [[a, words(door.after(row, a))] for a in tried]
+    return found
+
+
+def answer(door: Door, row: Row) -> Answer:
+    """Returns all that the rules say of a position."""
+    found = moves(door, row)
+    found |= {"stage": door.whole_number("stage", row), "key": int(door.ask("key", row))}
+    if "chance_outcomes" in found:
+        found["sample_outcome"] = [words(door.draw(row, key)) for key in range(1, 4)]
         return found
     for rule, viewers in (("observe", (None,)), ("observe_as", range(door.game.players))):
         seen = [array for viewer in viewers for array in door.observation(row, viewer).values()]
         found[rule] = [x for array in seen for x in array.ravel().astype(float).tolist()]
-    if acts != TERMINAL:
-        legal = door.numbers("legal_actions", row)
-        tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
-        found["legal_actions"] = legal
-        found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a in tried]
-        found["apply_action"] = [[a, words(door.after(row, a))] for a in tried]
+    if "apply_action" in found:
+        found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a, _ in found["apply_action"]]
         some = range(len(door.game.search.candidates))
         found["candidates"] = [door.numbers("candidates", row, which) for which in some]
     return found
 
 
-def compare(door: Door, expected: Answer, where: str) -> None:
+def compare(door: Door, expected: Answer) -> None:
     """Raises RuleFault where this form answers otherwise than plain Python did, at the position of that answer."""
-    row, text = np.array(expected["row"], dtype=door.game.dtype), ""
-    try:
-        text = door.text(row)
-        door.stand(text)
+    row = np.array(expected["row"], dtype=door.game.dtype)
+    with at_row(door, row):
+        door.stand(door.text(row))
         door.renew()
         got = answer(door, row)
         for rule, wanted in expected.items():
             plain = f"what plain Python answers, {short(wanted)}"
-            expect(alike(wanted, got.get(rule)), rule, plain, f"{short(got[rule])} {where}")
-    except RuleFault as fault:
-        raise fault.at(text, expected["row"]) from None
+            expect(alike(wanted, got.get(rule)), rule, plain, f"{short(got[rule])} {CODE[door.name]}")
 
 
 def alike(first: Any, second: Any) -> bool:
     """Whether two answers are the same, numbers up to rounding."""
     if isinstance(first, (list, tuple)):
         return len(first) == len(second) and all(map(alike, first, second))
-    if isinstance(first, float) or isinstance(second, float):
-        return math.isclose(first, second, rel_tol=WITHIN, abs_tol=WITHIN) or (first != first and second != second)
-    return bool(first == second)
+    if isinstance(first, float) and math.isfinite(first):
+        return math.isclose(first, second, rel_tol=WITHIN, abs_tol=WITHIN)
+    return same(first, second)
 
 
 def with_texts(door: Door, found: Answer) -> Answer:
@@ -80,9 +86,8 @@ def with_texts(door: Door, found: Answer) -> Answer:
     def text(row: Sequence[int]) -> str:
         return door.text(np.array(row, dtype=game.dtype))
 
-    row = found["row"]
-    said: Answer = {"row": row, "text": text(row), "player": PLAYERS[found["current_player"]]}
-    said["returns"] = found["returns"]
+    said: Answer = {"row": found["row"], "text": text(found["row"]), "returns": found["returns"]}
+    said["player"] = PLAYERS[found["current_player"]]
     if "legal_actions" in found:
         said["legal"] = [game.actions[a] for a in found["legal_actions"]]
         said["play"] = {game.actions[a]: text(row) for a, row in found["apply_action"]}
@@ -122,20 +127,15 @@ def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
                 expect(wanted == after, rule, f"{name!r} to lead to {wanted!r} as the twin says", repr(after))
         if "outcomes" in told:
             rule = "chance_outcomes"
-            law = _by_text(told["outcomes"])
-            theirs = _by_text((p, twin.write(after)) for p, after in twin.outcomes(position))
-            for text in sorted({*law, *theirs}):
-                p, other = law.get(text, 0.0), theirs.get(text, 0.0)
+            law: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+            for p, text in told["outcomes"]:
+                law[text][0] += p
+            for p, after in twin.outcomes(position):
+                law[twin.write(after)][1] += p
+            for text, (p, other) in sorted(law.items()):
                 expect(abs(p - other) < WITHIN, rule, f"{text!r} with {other:.9g} as the twin says", f"{p:.9g}")
     except RuleFault as fault:
-        raise fault.at(told["text"], told["row"]) from None
+        raise RuleFault(fault.rule, fault.told, told["text"], told["row"]) from None
     except Exception as problem:
         got = f"expected a twin that answers, got {type(problem).__name__}: {problem}"
         raise RuleFault(rule, got, told["text"], told["row"]) from None
-
-
-def _by_text(outcomes: Iterable[Sequence[Any]]) -> dict[str, float]:
-    law: dict[str, float] = {}
-    for p, text in outcomes:
-        law[text] = law.get(text, 0.0) + p
-    return law

@@ -1,8 +1,13 @@
-"""`leafwise.check_game`: plays a game in a process that checks every index, and says which promise it breaks."""
+"""`leafwise.check_game`: plays a game in a process of its own, and says which promise it breaks, or how the process died."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,16 +15,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from leafwise.envs.core.check import answers, source
-from leafwise.envs.core.check.door import RuleFault
-from leafwise.envs.core.check.inspection import CHECKED, PLAIN, PLAYED
-from leafwise.envs.core.check.process import INSIDE, Limits, run
+from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED, RuleFault
+from leafwise.envs.core.check.process import JOB, NOTE, RESULT, Note
 from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, ranged
+from leafwise.envs.core.textfile import read_text
 
 PLAIN_SHARE = 0.4
 """Share of the time for plain Python, which says more but sees fewer positions."""
+INSIDE = "LEAFWISE_CHECKING"
+"""Set in a process that checks: a module that calls `check_game` while it is imported starts no other."""
+SWITCHES = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK")
+"""What an environment may say of how code is compiled; a process that checks has every form of it."""
+OUTPUT = "output.txt"
+LOOK_S = 0.25
+COMPILE_S, START_S = 600.0, 120.0
+"""Seconds that one rule may take to compile, and that importing the game may take at least."""
+UNTOLD = "index is out of bounds"
+"""What compiled code says in its exception; the numbers it prints."""
+OUTSIDE = re.compile(r"debug: IndexError: (index -?\d+) is out of bounds for (axis \d+ with size \d+)")
 
 
 @dataclass(frozen=True)
@@ -67,11 +83,7 @@ def check_game(
         return Checked(0)
     times = {PLAIN: PLAIN_SHARE * seconds, CHECKED: (1 - PLAIN_SHARE) * seconds, PLAYED: 0.0}
     task = {"seconds": times, "texts": list(positions), "twins": twin is not None}
-    with tempfile.TemporaryDirectory(prefix="leafwise-check-") as name:
-        folder = Path(name)
-        job = {"origin": source.origin(game, folder), "task": task}
-        (result,) = run([job], folder, Limits(gigabytes, call_seconds))
-    found = settled(game.name, result)
+    found = inspect_apart(game, task, gigabytes, call_seconds)
     if twin is not None:
         other = answers.game_twin(twin) if isinstance(twin, Game) else twin
         for said in found["twins"]:
@@ -84,12 +96,65 @@ def check_game(
     return checked
 
 
-def settled(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Returns a result of a process that found no fault; raises ContractError for a fault, RuntimeError for one of ours."""
+def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call_s: float = 60.0) -> dict[str, Any]:
+    """Returns what `inspect_game` finds in a process of its own, given its keywords in `task`.
+
+    Raises ContractError for a fault of the game, its module or its process, RuntimeError for one of ours.
+    """
+    with tempfile.TemporaryDirectory(prefix="leafwise-check-") as name:
+        folder = Path(name)
+        job = {"origin": source.origin(game, folder), "task": task, "path": sys.path, "gigabytes": gigabytes}
+        (folder / JOB).write_text(json.dumps(job))
+        environment = {name: value for name, value in os.environ.items() if name not in SWITCHES}
+        environment |= {
+            INSIDE: "1",
+            "NUMBA_FULL_TRACEBACKS": "1",
+        }  # with which numba prints the indices that it refuses
+        command = [sys.executable, "-m", "leafwise.envs.core.check.process", str(folder)]
+        note = Note(folder / NOTE)
+        with (folder / OUTPUT).open("wb") as output:
+            process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            try:
+                ended = _end(process, note, call_s)
+            finally:
+                process.kill()
+                process.wait()
+        last, printed = note.read(), read_text(folder / OUTPUT, errors="replace")
+        note.close()
+        result = json.loads(read_text(folder / RESULT)) if (folder / RESULT).exists() else {}
+    if not result and not last.rule:
+        tail = " ".join(printed.strip().splitlines()[-1:])
+        raise RuntimeError(f"expected a checking process to start, got {ended}: {tail}")
+    if not result:
+        result["fault"] = [
+            last.rule,
+            f"expected an answer from the {last.form or 'first'} build, got {ended}",
+            last.position,
+        ]
     if "error" in result:
         raise RuntimeError(f"check_game failed:\n{result['error']}")
     if "problem" in result:
-        raise ContractError(f"{name}: {result['problem']}")
+        raise ContractError(f"{game.name}: {result['problem']}")
     if "fault" in result:
-        raise ContractError(RuleFault(*result["fault"]).line(name))
+        line, indices = RuleFault(*result["fault"]).line(game.name), OUTSIDE.findall(printed)
+        raise ContractError(line.replace(UNTOLD, " of ".join(indices[-1])) if indices else line)
     return result
+
+
+def _end(process: subprocess.Popen[bytes], note: Note, call_s: float) -> str:
+    """Waits until a process ends, or stands still for too long; returns which, in words."""
+    calls, still = -1, 0.0
+    while True:
+        try:
+            status = process.wait(LOOK_S)
+        except subprocess.TimeoutExpired:
+            said = note.read()
+        else:
+            names = {-number: number.name for number in signal.Signals}
+            crash = f"a crash of the process ({names.get(status, f'signal {-status}')})"
+            return crash if status < 0 else f"an end of the process (exit status {status})"
+        still = still + LOOK_S if said.calls == calls else 0.0
+        calls = said.calls
+        starting = calls == 0 or said.rule == "import"
+        if still > (COMPILE_S if said.compiling else max(START_S, call_s) if starting else call_s):
+            return f"no answer in {call_s:g} s"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.check.guards import Block, Misuse, arrays_of, guarded_tables
 from leafwise.envs.core.compile.errors import CompileError
-from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL
+from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
+from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL, copy_row
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.process import Note
@@ -24,10 +25,22 @@ Row = NDArray[Any]
 AT, TO, OUT = 1, 2, 3
 """Rows of `S` that a rule is given: the position, where an action leads, the first outcome. Row 0 is nobody's."""
 U_AT, U_TO, U_OUT = np.uint64(AT), np.uint64(TO), np.uint64(OUT)
+PLAIN, CHECKED, PLAYED = "plain", "checked", "compiled"
+"""The forms of a game's rules."""
 LONGEST = 160
 """Letters of a position that are shown."""
+WRITTEN = "every word of the row to be written, the same each time", "word {} left or changed"
+"""What is expected of a row that was filled with one kind of junk and then with the other, and what is got."""
 SUM_WITHIN = 1e-9
 """By how much the sum of probabilities may be off."""
+
+
+def copy_whole_row(S: Any, i: Any, j: Any) -> None:
+    """Copies row i to row j at once, where word after word would take most of plain Python's time."""
+    S[j] = S[i]
+
+
+WHOLE = {copy_row: copy_whole_row}
 
 
 class RuleFault(Exception):
@@ -39,10 +52,6 @@ class RuleFault(Exception):
     def __init__(self, rule: str, told: str, position: str = "", row: Sequence[int] | None = None) -> None:
         super().__init__(rule, told, position, row)
         self.rule, self.told, self.position, self.row = rule, told, position, row
-
-    def at(self, position: str, row: Sequence[int]) -> RuleFault:
-        """Returns the fault with the position at which it showed, unless it knows better."""
-        return self if self.everywhere or self.position else RuleFault(self.rule, self.told, position, row)
 
     def line(self, game: str) -> str:
         """Returns one line (of a function that does not compile, two)."""
@@ -58,28 +67,23 @@ def expect(ok: object, rule: str, expected: str, got: object) -> None:
 
 
 class Door:
-    """The rules of one game in one form; `guarded` says whether arrays check each index themselves (in plain Python)."""
+    """The rules of one game in one form, called with arrays that, in plain Python, check each index themselves (`guarded`)."""
 
     def __init__(
-        self,
-        game: Game,
-        form: Callable[[Any], Any],
-        note: Note | None = None,
-        *,
-        name: str = "",
-        guarded: bool,
-        symmetries: int = 0,
+        self, game: Game, form: str, note: Note | None = None, *, made: PlainForms | None = None, symmetries: int = 0
     ) -> None:
-        self.game, self.form, self.note, self.name, self.guarded = game, form, note, name, guarded
+        self.game, self.name, self.note, self.guarded = game, form, note, form == PLAIN
+        forms = made or (PlainForms(game.module, WHOLE) if form == PLAIN else CheckedForms(game.module))
+        self.form: Callable[[Any], Any] = (lambda rule: rule) if form == PLAYED else forms.called
         self.symmetries = symmetries or game.symmetry_count
         own = game.symmetries
-        rules = {**game.rules.functions(), "transform": own.transform, "transform_action": own.transform_action}
-        if game.rules.is_valid is not None:
-            rules["is_valid"] = game.rules.is_valid
-        self.rules = {name: form(rule) for name, rule in rules.items() if name in PARAMETERS}
+        rules: dict[str, Any] = {**game.rules.functions(), "is_valid": game.rules.is_valid}
+        rules |= {"transform": own.transform, "transform_action": own.transform_action}
+        self.rules = {name: self.form(rule) for name, rule in rules.items() if name in PARAMETERS and rule is not None}
         """Every rule that the game has, by its name."""
         text = game.text
-        self.write, self.parse, self.outcome_name = form(text.write), form(text.parse), form(text.outcome_name)
+        self.write, self.parse = self.form(text.write), self.form(text.parse)
+        self.outcome_name = self.form(text.outcome_name)
         space: Any = game.observation_space()
         self.boxes: dict[str, Any] = dict(space.items()) if hasattr(space, "items") else {"": space}
         """The boxes of the observation by name; of a single one the name is ""."""
@@ -112,7 +116,6 @@ class Door:
             self.note.stand(self.name, text)
 
     def text(self, row: Row) -> str:
-        """Returns the text of a row."""
         return str(self.write(row.copy(), self.T))
 
     def block(self, label: str, n: int, shape: tuple[int, ...], dtype: Any) -> Block:
@@ -121,43 +124,32 @@ class Door:
             self._blocks[label, n] = Block((n, *shape), dtype, label, is_guarded=self.guarded)
         return self._blocks[label, n]
 
-    def rows(self, n: int) -> Block:
-        """Returns `S` with n rows."""
-        return self.block("S", n, (self.game.width,), self.game.dtype)
-
-    def python(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Calls one of the game's functions of plain Python; raises RuleFault for whatever it raises."""
-        if self.note is not None:
-            self.note.calling(what)
-        try:
-            return function(*arguments)
-        except (Exception, SystemExit) as problem:
-            raise RuleFault(what, told(problem, function)) from None
-
-    def call(self, rule: str, *arguments: Any, function: Callable[..., Any] | None = None) -> Any:
-        """Calls a rule, or another function under such a name; raises RuleFault for whatever it raises."""
+    def call(
+        self,
+        rule: str,
+        *arguments: Any,
+        function: Callable[..., Any] | None = None,
+        refusals: tuple[type[BaseException], ...] = (),
+    ) -> Any:
+        """Calls a rule, or another function under such a name; raises RuleFault for what it raises, but for `refusals`."""
         function = function or self.rules[rule]
         entry = self._entries.get(function)
         if self.note is not None:
             self.note.calling(rule, compiling=entry is None and not self.guarded)
         try:
-            if entry is None:
-                before = time.process_time()
-                linked = None if self.guarded else getattr(function, "entry", None)
-                entry = function if linked is None else linked(*arguments)  # asks no types any more: they stay the same
-                answer = entry(*arguments)
-                self._entries[function] = entry
-                self._compiling_s += time.process_time() - before
-                return answer
-            return entry(*arguments)
-        except Misuse as problem:
-            raise RuleFault(rule, f"{problem}{_where(problem, function)}") from None
-        except CompileError as problem:
-            fault = RuleFault(rule, str(problem))
-            fault.everywhere = True
-            raise fault from None
+            if entry is not None:
+                return entry(*arguments)
+            before = time.process_time()
+            linked = None if self.guarded else getattr(function, "entry", None)
+            entry = function if linked is None else linked(*arguments)  # asks no types any more: they stay the same
+            answer = entry(*arguments)
+            self._entries[function] = entry
+            self._compiling_s += time.process_time() - before
+            return answer
+        except refusals:
+            raise
         except (Exception, SystemExit) as problem:
-            raise RuleFault(rule, told(problem, function)) from None
+            raise fault_of(rule, problem, function) from None
 
     def once(
         self,
@@ -177,7 +169,7 @@ class Door:
         `blocks` are other arrays that it is given among `more`, and what they hold (None: junk). `size` says where their lengths
         come from. `T` is by default `used` under kind 0 of junk, and `fresh` under kind 1.
         """
-        S, blocks = self.rows(rows), blocks or {}
+        S, blocks = self.block("S", rows, (self.game.width,), self.game.dtype), blocks or {}
         for block in (S, *blocks):
             block.clear(kind)
         for block, words in blocks.items():
@@ -202,9 +194,15 @@ class Door:
         expect(S.is_junk(0), rule, "only its own rows to be written", "a change of row i - 1")
         return answer, S
 
+    def twice(
+        self, read: Callable[[Any, Block], Any], rule: str, given: Mapping[int, Row], *more: Any, **how: Any
+    ) -> Any:
+        """Returns what `read` makes of an answer and of `S` after it, once with each kind of junk."""
+        return [read(*self.once(rule, given, *more, kind=kind, **how)) for kind in (0, 1)]
+
     def ask(self, rule: str, row: Row, *more: Any) -> Any:
         """Returns what a rule that only reads answers at a row, asked once with used and once with fresh scratch."""
-        first, second = (self.once(rule, {AT: row}, U_AT, *more, kind=kind)[0] for kind in (0, 1))
+        first, second = self.twice(lambda answer, S: answer, rule, {AT: row}, U_AT, *more)
         same_twice = "the same answer twice (no state of its own)"
         expect(same(first, second), rule, same_twice, f"{first!r}, then {second!r}")
         return first
@@ -217,24 +215,21 @@ class Door:
         return int(answer)
 
     def written(self, rule: str, given: Mapping[int, Row], to: int, *more: Any, rows: int) -> Row:
-        """Returns the row that a rule writes, called with two kinds of junk in it."""
-        found = []
-        for kind in (0, 1):
-            _, S = self.once(rule, given, *more, rows=rows, writes=frozenset({to}), kind=kind)
-            found.append(S.plain[to].copy())
-        _check_whole(rule, *found)
-        return found[0]
+        """Returns the row that a rule writes, every word of it."""
+        writes = frozenset({to})
+        first, second = self.twice(lambda _, S: S.plain[to].copy(), rule, given, *more, rows=rows, writes=writes)
+        _expect_alike(first, second, rule, *WRITTEN)
+        row: Row = first
+        return row
 
     def valid(self, row: Row) -> bool:
         """Returns what the game's `is_valid` says of a row."""
         return bool(self.once("is_valid", {AT: row}, U_AT)[0])
 
     def start(self) -> Row:
-        """Returns the start."""
         return self.written("initial_state", {}, AT, U_AT, rows=2)
 
     def player(self, row: Row) -> int:
-        """Returns who acts."""
         acts = self.whole_number("current_player", row)
         players = range(self.game.players)
         known = f"{', '.join(map(str, players))}, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
@@ -258,47 +253,35 @@ class Door:
         rule, action = "apply_action", np.int64(a)
         there = self.written(rule, {AT: row}, TO, U_AT, action, U_TO, rows=3)
         _, S = self.once(rule, {AT: row}, U_AT, action, U_AT, writes=frozenset({AT}))
-        word = _unlike(S.plain[AT], there)
-        expect(word is None, rule, "the same row where i and j are one", f"another word {word}")
+        _expect_alike(S.plain[AT], there, rule, "the same row where i and j are one", "another word {}")
         return there
 
     def outcomes(self, row: Row) -> list[tuple[float, Row]]:
         """Returns what chance can do at a row: each outcome's probability and row."""
-        rule, most, found = "chance_outcomes", self.game.max_outcomes, []
-        P, size = self.block("P", OUT + most, (), np.float64), f"max_outcomes = {most}"
-        own = frozenset(range(OUT, OUT + most))
+        rule, most = "chance_outcomes", self.game.max_outcomes
+        P, own = self.block("P", OUT + most, (), np.float64), frozenset(range(OUT, OUT + most))
         P.guard.permit(frozenset(), own)
-        for kind in (0, 1):
-            n, S = self.once(
-                rule,
-                {AT: row},
-                U_AT,
-                P.array,
-                U_OUT,
-                rows=OUT + most,
-                writes=own,
-                blocks={P: None},
-                kind=kind,
-                size=size,
-            )
+
+        def read(n: Any, S: Block) -> tuple[list[float], NDArray[Any]]:
             kept = S.is_junk(TO) and P.is_junk(slice(OUT))
             expect(kept, rule, "only the rows from o on to be written", "a change of one before")
             expect(0 < n <= most, rule, f"1 to {most} outcomes (max_outcomes)", n)
-            end = OUT + int(n)
-            found.append(([float(p) for p in P.plain[OUT:end]], S.plain[OUT:end].copy()))
-        (law, first), (again, second) = found
+            return P.plain[OUT : OUT + int(n)].tolist(), S.plain[OUT : OUT + int(n)].copy()
+
+        how = {"rows": OUT + most, "writes": own, "blocks": {P: None}, "size": f"max_outcomes = {most}"}
+        (law, first), (again, second) = self.twice(read, rule, {AT: row}, U_AT, P.array, U_OUT, **how)
         for one, other in zip(first, second, strict=False):
-            _check_whole(rule, one, other)
+            _expect_alike(one, other, rule, *WRITTEN)
         expect(law == again, rule, "the same probabilities twice", f"{law}, then {again}")
         for p in law:
             expect(0.0 < p <= 1.0 + SUM_WITHIN, rule, "probabilities above 0 and at most 1", p)
         expect(abs(sum(law) - 1.0) <= SUM_WITHIN, rule, "probabilities that sum to 1", f"{sum(law):.12g}")
         return list(zip(law, first, strict=True))
 
-    def draw(self, row: Row, key: int, T: Any) -> Row:
+    def draw(self, row: Row, key: int, kind: int = 0) -> Row:
         """Returns one outcome drawn from the stream of a key."""
         rule, R = "sample_outcome", self.block("R", 2, (), np.uint64)
-        _, S = self.once(rule, {AT: row}, U_AT, R.array, T=T, writes=frozenset({AT}), blocks={R: (key, 0)})
+        _, S = self.once(rule, {AT: row}, U_AT, R.array, writes=frozenset({AT}), blocks={R: (key, 0)}, kind=kind)
         expect(R.plain[0] == key, rule, "only the counter of the stream to move", "another key")
         drawn: Row = S.plain[AT].copy()
         return drawn
@@ -306,30 +289,31 @@ class Door:
     def observation(self, row: Row, player: int | None = None) -> dict[str, NDArray[Any]]:
         """Returns the observation by name, as a player sees it (None: who acts); of a single array the name is ""."""
         rule, viewer = ("observe", ()) if player is None else ("observe_as", (np.int64(player),))
-        layout, seen = self.game.observation.layout, []
-        for kind in (0, 1):
-            blocks = {
-                name: self.block(f"O.{name}".rstrip("."), 3, box.shape, box.dtype) for name, box in self.boxes.items()
-            }
-            for block in blocks.values():
-                block.guard.permit(frozenset(), frozenset({1}))
-            arrays = {name: block.array for name, block in blocks.items()}
-            O = arrays[""] if layout is None else layout(**arrays)
-            asked = dict.fromkeys(blocks.values())
-            self.once(rule, {AT: row}, U_AT, *viewer, O, 1, blocks=asked, kind=kind, size="the observation space")
+        blocks = {
+            name: self.block(f"O.{name}".rstrip("."), 3, box.shape, box.dtype) for name, box in self.boxes.items()
+        }
+        for block in blocks.values():
+            block.guard.permit(frozenset(), frozenset({1}))
+        arrays, layout = {name: block.array for name, block in blocks.items()}, self.game.observation.layout
+        O = arrays[""] if layout is None else layout(**arrays)
+
+        def read(answer: Any, S: Block) -> dict[str, NDArray[Any]]:
             for block in blocks.values():
                 alone = block.is_junk([0, 2])
                 expect(alone, rule, "only observation e to be written", f"a change of another in {block.label}")
-            seen.append({name: block.plain[1].copy() for name, block in blocks.items()})
-        for name, array in seen[0].items():
-            unlike = (array != seen[1][name]) & ~((array != array) & (seen[1][name] != seen[1][name]))
+            return {name: block.plain[1].copy() for name, block in blocks.items()}
+
+        how = {"blocks": dict.fromkeys(blocks.values()), "size": "the observation space"}
+        first, second = self.twice(read, rule, {AT: row}, U_AT, *viewer, O, 1, **how)
+        for name, array in first.items():
+            unlike = (array != second[name]) & ~((array != array) & (second[name] != second[name]))
             if unlike.any():
-                place = f"{f'O.{name}'.rstrip('.')}{[int(k) for k in np.argwhere(unlike)[0]]}"
+                place = f"{blocks[name].label}{[int(k) for k in np.argwhere(unlike)[0]]}"
                 raise RuleFault(rule, f"expected every number to be written, got none in {place}")
-        return seen[0]
+        seen: dict[str, NDArray[Any]] = first
+        return seen
 
     def image(self, row: Row, k: int) -> Row:
-        """Returns a row under symmetry k."""
         return self.written("transform", {AT: row}, TO, U_AT, k, U_TO, rows=3)
 
     def moved_action(self, a: int, k: int) -> int:
@@ -337,11 +321,31 @@ class Door:
         return int(self.call("transform_action", a, k, self.used))
 
 
+@contextmanager
+def at_row(door: Door, row: Row, text: str = "") -> Iterator[None]:
+    """Says of a fault in this block at which row it showed, unless it knows better."""
+    try:
+        yield
+    except RuleFault as fault:
+        if fault.everywhere or fault.position:
+            raise
+        raise RuleFault(fault.rule, fault.told, text or door.text(row), words(row)) from None
+
+
+@contextmanager
+def amid(what: str) -> Iterator[None]:
+    """Says of a fault in this block amid what it showed: an action, a symmetry."""
+    try:
+        yield
+    except RuleFault as fault:
+        if fault.everywhere:
+            raise
+        raise RuleFault(fault.rule, f"{fault.told} ({what})", fault.position, fault.row) from None
+
+
 def same(first: Any, second: Any) -> bool:
     """Whether two answers are the same; nan is nan."""
-    if isinstance(first, (float, np.floating)) and math.isnan(first):
-        return math.isnan(second)
-    return bool(first == second)
+    return bool(first == second or (first != first and second != second))
 
 
 def words(row: Any) -> list[int]:
@@ -356,39 +360,32 @@ def python_function(rule: Callable[..., Any]) -> Callable[..., Any]:
     return getattr(plain, "__wrapped__", plain)
 
 
-def told(problem: BaseException, function: Callable[..., Any]) -> str:
-    """Returns what an exception of a rule is to a person."""
-    where = _where(problem, function)
+def fault_of(rule: str, problem: BaseException, function: Callable[..., Any]) -> RuleFault:
+    """Returns what an exception of a rule is to a person, with the last line of the game's own source that it passed."""
+    if isinstance(problem, CompileError):
+        fault = RuleFault(rule, str(problem))
+        fault.everywhere = True
+        return fault
+    file = python_function(function).__code__.co_filename
+    last = next((f for f in reversed(traceback.extract_tb(problem.__traceback__)) if f.filename == file), None)
+    where = f" in {Path(last.filename).name} line {last.lineno}" if last else ""
+    where += f", `{last.line}`" if last and last.line else ""
+    if isinstance(problem, Misuse):
+        return RuleFault(rule, f"{problem}{where}")
     if isinstance(problem, AttributeError) and hasattr(problem.obj, "_fields"):
         fields = ", ".join(problem.obj._fields)
-        return f"expected a field of {type(problem.obj).__name__} among ({fields}), got {problem.name!r}{where}"
-    if isinstance(problem, IndexError):
-        return f"expected every index within its array, got an {type(problem).__name__} ({problem}){where}"
-    said = " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
-    return f"expected an answer, got {said}{where}"
+        expected, got = f"a field of {type(problem.obj).__name__} among ({fields})", repr(problem.name)
+    elif isinstance(problem, IndexError):
+        expected, got = "every index within its array", f"an {type(problem).__name__} ({problem})"
+    else:
+        expected, got = "an answer", " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
+    return RuleFault(rule, f"expected {expected}, got {got}{where}")
 
 
-def _where(problem: BaseException, function: Callable[..., Any]) -> str:
-    """Returns the line of the game's own source that an exception passed last, if it is known."""
-    file = python_function(function).__code__.co_filename
-    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == file]
-    if not frames:
-        return ""
-    last = frames[-1]
-    return f" in {Path(last.filename).name} line {last.lineno}" + (f", `{last.line}`" if last.line else "")
-
-
-def _unlike(first: Row, second: Row) -> int | None:
-    """Returns the first word in which two rows differ."""
-    found: list[int] = np.flatnonzero(first != second).tolist()
-    return found[0] if found else None
-
-
-def _check_whole(rule: str, first: Row, second: Row) -> None:
-    """Raises RuleFault if two rows differ that were filled with different junk: a word was left as it was."""
-    word = _unlike(first, second)
-    every = "every word of the row to be written, the same each time"
-    expect(word is None, rule, every, f"word {word} left or changed")
+def _expect_alike(first: Row, second: Row, rule: str, expected: str, got: str) -> None:
+    """Raises RuleFault for the first word in which two rows differ."""
+    for word in np.flatnonzero(first != second):
+        raise RuleFault(rule, f"expected {expected}, got {got.format(word)}")
 
 
 def _with_size(fault: RuleFault, size: str, blocks: Sequence[Block]) -> RuleFault:

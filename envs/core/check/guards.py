@@ -15,6 +15,9 @@ MARGIN = 64
 """Words before and behind a block."""
 
 
+WHOLE_NUMBERS = {int, *(np.dtype(code).type for code in np.typecodes["AllInteger"])}
+
+
 class Misuse(Exception):
     """An index or a value that an array refuses; its message is "expected ..., got ..."."""
 
@@ -24,6 +27,7 @@ class Guard:
 
     def __init__(self, label: str, *, writable: bool = True, exact: bool = False) -> None:
         self.label, self.writable, self.exact = label, writable, exact
+        """`exact`: numbers that a word cannot hold are refused."""
         self.reads: frozenset[int] | None = None
         """Rows that may be read; None: all."""
         self.writes: frozenset[int] | None = None
@@ -36,22 +40,22 @@ class Guard:
         """Raises Misuse for an index that the array refuses."""
         if write and not self.writable:
             raise Misuse(f"expected only arrays named in `scratch` to be written, got a write to {self.label}")
-        keys = key if isinstance(key, tuple) else (key,)
+        keys, verb = key if isinstance(key, tuple) else (key,), "written" if write else "read"
         if len(keys) > len(shape):
             raise Misuse(f"expected at most {len(shape)} indices for {self.label}, got {len(keys)}")
         for axis, k in enumerate(keys):
+            if type(k) in WHOLE_NUMBERS:
+                if 0 <= k < shape[axis]:
+                    continue
+                place = "index" if len(shape) == 1 else "row" if axis == 0 else f"index {axis}"
+                raise Misuse(f"expected {place} 0 to {shape[axis] - 1} of {self.label} to be {verb}, got {int(k)}")
             if k is Ellipsis or k is None:
                 return
             if isinstance(k, (bool, float, np.bool_, np.floating)):
                 raise Misuse(f"expected a whole number as index of {self.label}, got {k!r}")
-            if isinstance(k, (int, np.integer)) and not 0 <= k < shape[axis]:
-                place = "index" if len(shape) == 1 else "row" if axis == 0 else f"index {axis}"
-                verb = "written" if write else "read"
-                raise Misuse(f"expected {place} 0 to {shape[axis] - 1} of {self.label} to be {verb}, got {int(k)}")
         allowed = self.writes if write else self.reads
-        if allowed is not None and isinstance(keys[0], (int, np.integer)) and int(keys[0]) not in allowed:
+        if allowed is not None and type(keys[0]) in WHOLE_NUMBERS and int(keys[0]) not in allowed:
             some = ", ".join(map(str, sorted(allowed)[:3])) + (", ..." if len(allowed) > 3 else "")
-            verb = "written" if write else "read"
             raise Misuse(f"expected only rows ({some}) of {self.label} to be {verb}, got row {int(keys[0])}")
 
     def fits(self, array: NDArray[Any], key: Any, value: Any) -> None:
@@ -69,14 +73,14 @@ class Guard:
     def part(self, key: Any) -> Guard:
         """Returns the guard of a part: of row k of `S`, which may be written if that row may."""
         first = key[0] if isinstance(key, tuple) else key
-        known = self.writes is not None and isinstance(first, (int, np.integer))
+        known = self.writes is not None and type(first) in WHOLE_NUMBERS
         writable = self.writable and (not known or int(first) in (self.writes or ()))
         return Guard(f"{self.label}{_shown(key)}", writable=writable, exact=self.exact)
 
 
 def _shown(key: Any) -> str:
     keys = key if isinstance(key, tuple) else (key,)
-    return f"[{', '.join(str(int(k)) if isinstance(k, (int, np.integer)) else ':' for k in keys)}]"
+    return f"[{', '.join(str(int(k)) if type(k) in WHOLE_NUMBERS else ':' for k in keys)}]"
 
 
 class Guarded(np.ndarray[Any, Any]):
@@ -124,47 +128,41 @@ def guarded_tables(T: Any, scratch: frozenset[str], path: str = "") -> Any:
     """Returns a NamedTuple, or a tuple, with every array in it guarded; only those that `scratch` names may be written."""
     if isinstance(T, np.ndarray):
         return guarded(T, Guard(f"T.{path}", writable=path in scratch))
-    if hasattr(T, "_fields"):
-        parts = {name: guarded_tables(getattr(T, name), scratch, f"{path}.{name}".lstrip(".")) for name in T._fields}
-        return T._replace(**parts)
-    return tuple(guarded_tables(part, scratch, path) for part in T) if isinstance(T, tuple) else T
-
-
-def junk(dtype: np.dtype[Any], kind: int) -> Any:
-    """Returns a word that no game would write; there are two kinds: what depends on it was not written, or was read before."""
-    if dtype.kind == "f":
-        return dtype.type((-12345.5, 54321.25)[kind])
-    if dtype.kind == "b":
-        return dtype.type(kind)
-    return dtype.type((0x5A5A5A5A5A5A5A5A, 0x2525252525252525)[kind] & ((1 << (8 * dtype.itemsize)) - 1))
+    if not isinstance(T, tuple):
+        return T
+    names = getattr(T, "_fields", [""] * len(T))
+    parts = [guarded_tables(part, scratch, f"{path}.{name}".strip(".")) for name, part in zip(names, T, strict=True)]
+    return T._make(parts) if hasattr(T, "_make") else tuple(parts)
 
 
 class Block:
-    """An array with margins that tell whether somebody wrote beyond it; rules are given `array`, `plain` is without a guard."""
+    """An array with margins that tell whether somebody wrote beyond it; rules are given `array`, `plain` is without a guard.
+
+    There are two kinds of junk, words that no game would write: what depends on the kind was not written, or was read before.
+    """
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, label: str, *, is_guarded: bool) -> None:
-        size = int(np.prod(shape))
-        self.label = label
-        self.whole = np.empty(size + 2 * MARGIN, dtype=dtype)
-        self._filled = [np.full(size + 2 * MARGIN, junk(self.whole.dtype, kind)) for kind in (0, 1)]
-        self._margins = [filled[:MARGIN].tobytes() for filled in self._filled]
-        self.plain: NDArray[Any] = self.whole[MARGIN : MARGIN + size].reshape(shape)
+        size, dtype = int(np.prod(shape)), np.dtype(dtype)
+        bits, kind = (1 << (8 * dtype.itemsize)) - 1, dtype.kind
+        words = (
+            (-12345.5, 54321.25) if kind == "f" else (0, 1) if kind == "b" else (0x5A5A5A5A5A5A5A5A, 0x2525252525252525)
+        )
+        self.junk = [dtype.type(word if kind in "fb" else word & bits) for word in words]
+        self.label, self._whole = label, np.empty(size + 2 * MARGIN, dtype=dtype)
+        self._margins = [np.full(MARGIN, word).tobytes() for word in self.junk]
+        self.plain: NDArray[Any] = self._whole[MARGIN : MARGIN + size].reshape(shape)
         self.guard = Guard(label, exact=True)
         self.array = guarded(self.plain, self.guard) if is_guarded else self.plain
 
     def clear(self, kind: int) -> None:
         """Fills everything with junk, the margins too."""
-        self.whole[:] = self._filled[kind]
-
-    def junk(self, kind: int) -> Any:
-        """Returns the word that `clear` fills it with."""
-        return self._filled[kind][0]
+        self._whole.fill(self.junk[kind])
 
     def is_junk(self, rows: Any) -> bool:
         """Whether rows are as `clear` left them."""
-        return bool((self.plain[rows] == self.whole[0]).all())
+        return bool((self.plain[rows] == self._whole[0]).all())
 
     def overrun(self, kind: int) -> bool:
         """Whether anything was written beyond the array since it was cleared."""
         margin = self._margins[kind]
-        return self.whole[:MARGIN].tobytes() != margin or self.whole[-MARGIN:].tobytes() != margin
+        return self._whole[:MARGIN].tobytes() != margin or self._whole[-MARGIN:].tobytes() != margin

@@ -11,110 +11,77 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from random import Random
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leafwise.envs.core.check import answers, together
-from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, told, words
+from leafwise.envs.core.check.door import CHECKED, PLAIN, WHOLE, Door, Row, RuleFault, at_row, expect, fault_of
 from leafwise.envs.core.check.guards import Misuse, arrays_of
 from leafwise.envs.core.check.position import Checker
 from leafwise.envs.core.check.walk import Walk
-from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
+from leafwise.envs.core.compile.forms import PlainForms
 from leafwise.envs.core.contract.rules import CHANCE
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.process import Note
     from leafwise.envs.core.contract.game import Game
 
-PLAIN, CHECKED, PLAYED = "plain", "checked", "compiled"
-"""The forms of a game's rules."""
-SAID = {
-    PLAIN: "in plain Python",
-    CHECKED: "in compiled code that checks indices",
-    PLAYED: "in compiled code",
-}
-DRAWS = {PLAIN: 250, CHECKED: 2000, PLAYED: 2000}
-"""Draws counted at one chance stage."""
 COMPARED = 200
 """Positions at which the forms, and a twin, are compared."""
 SCORED, MOST_STAGES = 60, 12
 """Positions at which every hand-made score is asked, and chance stages at which siblings are."""
+SEED = 1
 MOST_LINES = 3_000_000
 """Lines of the rules' code that may run for one row from outside: rules that would never end stop here, after some seconds."""
 SYMMETRIES = 9
 """Symmetries below which such a row is also transformed, without a look at what comes of it."""
 
 
-class Task(NamedTuple):
-    """What is to be done with a game."""
+def inspect_game(
+    game: Game, seconds: Mapping[str, float], texts: Sequence[str] = (), twins: bool = False, note: Note | None = None
+) -> dict[str, Any]:
+    """Checks a game in this process, and returns how many `positions`; raises RuleFault where it breaks its contract.
 
-    seconds: Mapping[str, float]
-    """The forms to check, in this order, and the processor time for the positions of each."""
-    texts: Sequence[str] = ()
-    """Positions to check besides those that play leads to."""
-    seed: int = 1
-    twins: bool = False
-    """Whether to return what a twin is asked."""
-
-
-class Found(NamedTuple):
-    """What came of it."""
-
-    positions: int
-    twins: list[dict[str, Any]]
-    """Answers in texts."""
-
-
-def open_door(game: Game, form: str, note: Note | None = None) -> Door:
-    """Returns the door to a game's rules in one of their forms."""
-    forms = (
-        PlainForms(game.module).called
-        if form == PLAIN
-        else CheckedForms(game.module).of
-        if form == CHECKED
-        else lambda rule: rule
-    )
-    return Door(game, forms, note, name=form, guarded=form == PLAIN)
-
-
-def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
-    """Checks a game in this process; raises RuleFault where it breaks its contract."""
+    `seconds` are the forms to check, in this order, and the processor time for the positions of each; `texts` are positions to
+    check besides those that play leads to. With `twins` the result has what a twin is asked, answers in texts.
+    """
     check_option_files(game)
     positions = 0
     expected: list[answers.Answer] = []
-    twins: list[answers.Answer] = []
-    for form, seconds in task.seconds.items():
+    asked: list[answers.Answer] = []
+    for form, time in seconds.items():
         try:
-            before = digest(game)
-            door = open_door(game, form, note)
+            before = _digest(game)
+            door = Door(game, form, note)
         except (Exception, SystemExit) as problem:
-            raise RuleFault("", told(problem, game.make_tables)) from None
+            raise fault_of("", problem, game.make_tables) from None
         for one in expected:
-            answers.compare(door, one, SAID[form])
-        rows = [_read(door, text) for text in task.texts]
+            answers.compare(door, one)
+        rows = [_read(door, text) for text in texts]
         try:
-            seen = _walk(door, task.seed, DRAWS[form], seconds, rows)
+            seen = _walk(door, time, rows)
         except RuleFault as fault:
-            if PLAIN in task.seconds and form == CHECKED and fault.row and "IndexError" in fault.told:
+            if PLAIN in seconds and form == CHECKED and fault.row and "IndexError" in fault.told:
                 row = np.array(fault.row, dtype=game.dtype)  # plain Python says which array it was
-                _walk(open_door(game, PLAIN, note), task.seed, DRAWS[PLAIN], 0.0, [row])
+                _walk(Door(game, PLAIN, note), 0.0, [row])
             raise
-        written = [path for (path, crc), (_, new) in zip(before, digest(game), strict=True) if crc != new]
+        written = [path for (path, crc), (_, new) in zip(before, _digest(game), strict=True) if crc != new]
         change = f"a change of T.{', T.'.join(written)}"
         expect(not written, "tables", "only arrays named in `scratch` to be written", change)
         if form == PLAIN:
-            some = Random(task.seed).sample(seen, min(COMPARED, len(seen)))
+            some = Random(SEED).sample(seen, min(COMPARED, len(seen)))
             expected = [answers.answer(door, row) for row in some]
-            twins = [answers.with_texts(door, one) for one in expected] if task.twins else []
+            asked = [answers.with_texts(door, one) for one in expected] if twins else []
         positions = max(positions, len(seen))
-    return Found(positions, twins)
+    return {"positions": positions, "twins": asked}
 
 
-def _walk(door: Door, seed: int, draws: int, seconds: float, rows: list[Row]) -> list[Row]:
+def _walk(door: Door, seconds: float, rows: list[Row]) -> list[Row]:
     """Returns the positions that were checked: none where there is no time, and no row is given."""
-    seen = Walk(door, seed, draws).run(seconds, rows) if seconds or rows else []
-    check_scores(door, seen)
+    seen = Walk(door, SEED).run(seconds, rows) if seconds or rows else []
+    for name in door.game.scores:
+        _check_score(door, name, seen)
     return seen
 
 
@@ -127,57 +94,54 @@ def _read(door: Door, text: str) -> Row:
     return row
 
 
-def digest(game: Game) -> list[tuple[str, int]]:
+def _digest(game: Game) -> list[tuple[str, int]]:
     """Returns the path and a checksum of every array of a game's tables that is not scratch."""
     own = [(path, array) for path, array in arrays_of(game.tables()) if path not in {"stop", *game.scratch}]
     return [(path, zlib.crc32(np.ascontiguousarray(array).tobytes())) for path, array in own]
 
 
-def check_scores(door: Door, rows: list[Row]) -> None:
-    """Checks that every hand-made score is a number within its bounds, at some of the positions."""
-    game = door.game
-    for name in game.scores:
-        rule = f"score {name}"
-        try:
-            evaluator = game.score(name)
-            own = game.tables(evaluator)
-        except (Exception, SystemExit) as problem:
-            raise RuleFault(rule, told(problem, game.scores[name])) from None
-        expect(evaluator.stage in game.stages, rule, f"a stage among {game.stages}", repr(evaluator.stage))
-        if evaluator.value is None:
-            continue
-        T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
-        asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
-        with_siblings = evaluator.speed.sibling_values is not None
-        chance = [row for row in rows if door.player(row) == CHANCE] if with_siblings else []
-        for check, some, most in (check_score, asked, SCORED), (together.check_siblings, chance, MOST_STAGES):
-            for row in Random(1).sample(some, min(most, len(some))):
-                try:
-                    check(door, rule, evaluator, row, T)
-                except RuleFault as fault:
-                    raise fault.at(door.text(row), words(row)) from None
+def _check_score(door: Door, name: str, rows: list[Row]) -> None:
+    """Checks that a hand-made score is a number within its bounds, and its siblings, at some of the positions."""
+    game, rule = door.game, f"score {name}"
+    try:
+        evaluator = game.score(name)
+        own = game.tables(evaluator)
+    except (Exception, SystemExit) as problem:
+        raise fault_of(rule, problem, game.scores[name]) from None
+    expect(evaluator.stage in game.stages, rule, f"a stage among {game.stages}", repr(evaluator.stage))
+    if evaluator.value is None:
+        return
+    T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
 
+    def check_value(row: Row) -> None:
+        value = together.worth(door, rule, evaluator, row, T)
+        low = -math.inf if evaluator.low is None else evaluator.low
+        high = math.inf if evaluator.high is None else evaluator.high
+        expect(math.isfinite(value) and low <= value <= high, rule, f"a finite number in {low:g}..{high:g}", value)
 
-def check_score(door: Door, rule: str, evaluator: Any, row: Row, T: Any) -> None:
-    """Checks one score at one position."""
-    value = together.worth(door, rule, evaluator, row, T)
-    low = -math.inf if evaluator.low is None else evaluator.low
-    high = math.inf if evaluator.high is None else evaluator.high
-    expect(math.isfinite(value) and low <= value <= high, rule, f"a finite number in {low:g}..{high:g}", value)
+    def check_siblings(row: Row) -> None:
+        together.check_siblings(door, rule, evaluator, row, T)
 
-
-_opened: set[str] = set()
+    asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
+    chance = rows if evaluator.speed.sibling_values is not None else []
+    chance = [row for row in chance if door.player(row) == CHANCE]
+    for check, some, most in (check_value, asked, SCORED), (check_siblings, chance, MOST_STAGES):
+        for row in Random(1).sample(some, min(most, len(some))):
+            with at_row(door, row):
+                check(row)
 
 
 @cache
-def _watch() -> None:
-    """Takes down which of the files that are probed for is opened, from now on: such a hook stays."""
+def _opened() -> list[bool]:
+    """Returns what gets an entry whenever this file is opened, from now on: such a hook stays."""
+    opened: list[bool] = []
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and arguments and arguments[0] == __file__:
-            _opened.add(__file__)
+            opened.append(True)
 
     sys.addaudithook(hook)
+    return opened
 
 
 def check_option_files(game: Game) -> None:
@@ -185,17 +149,16 @@ def check_option_files(game: Game) -> None:
 
     This module's own file stands for any.
     """
-    _watch()
     for name, value in game.defaults.items():
         if not isinstance(value, str):
             continue
-        _opened.clear()
+        _opened().clear()
         with contextlib.suppress(Exception):  # most games refuse such an option, which is as well
             probed = game.variant(**{name: os.fspath(__file__)})
             probed.tables()
             probed.start()
         closed = f"the file that the option {name} names to stay closed (a field with `from_file` has its text)"
-        expect(not _opened, "options", closed, "one that was opened")
+        expect(not _opened(), "options", closed, "one that was opened")
 
 
 class RowReader:
@@ -205,11 +168,11 @@ class RowReader:
     """
 
     def __init__(self, game: Game) -> None:
-        self._game, self._forms = game, PlainForms()
+        self._game, self._forms = game, PlainForms(made=WHOLE)
 
     def fault(self, row: Row) -> RuleFault | None:
         """Returns which promise the rules break at a row, None if they can read it and go on from it."""
-        door = Door(self._game, self._forms.called, guarded=True, symmetries=1)
+        door = Door(self._game, PLAIN, made=self._forms, symmetries=1)
         with _budget(self._forms.codes):
             try:
                 Checker(door, Random(0)).check(row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.check import together
-from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, same, words
+from leafwise.envs.core.check.door import Door, Row, RuleFault, amid, at_row, expect, same, words
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
 MOST_ACTIONS = 24
@@ -47,12 +48,13 @@ class Checker:
 
     def check(self, row: Row) -> list[Step]:
         """Returns the ways on from a position; raises RuleFault, with the position in it, where a rule breaks its promise."""
-        door, text = self.door, ""
+        door, number = self.door, f"row {words(row)}"
         door.renew()
-        door.stand(" ".join(map(str, words(row))))
-        try:
+        door.stand(number)
+        with at_row(door, row, number):
             text = self._text(row)
-            door.stand(text)
+        door.stand(text)
+        with at_row(door, row, text):
             if "is_valid" in door.rules:
                 expect(door.valid(row), "is_valid", "True for a row that play leads to", False)
             acts = door.player(row)
@@ -61,26 +63,21 @@ class Checker:
             self._check_key(row, acts, steps)
             door.renew()
             self._check_images(row, acts, steps)
-        except RuleFault as fault:
-            raise fault.at(text or f"row {words(row)}", words(row)) from None
         return steps
 
     def _text(self, row: Row) -> str:
         """Returns the text of a row, which is to read back."""
         door = self.door
-        text = door.python("text", door.write, row.copy(), door.T)
+        text: str = door.call("text", row.copy(), door.T, function=door.write)
         expect(isinstance(text, str) and text and "\n" not in text, "text", "one line of text", repr(text))
-        known = self.texts.setdefault(text, row.tobytes())
-        if known != row.tobytes():
-            rows = f"the rows {words(np.frombuffer(known, dtype=row.dtype))} and {words(row)}"
-            raise RuleFault("text", f"expected another text for another row, got one for {rows}", text)
-        try:
-            back = np.asarray(door.python("parse", door.parse, text, door.T))
-        except RuleFault as fault:
-            raise RuleFault(fault.rule, fault.told, text) from None
-        if back.shape != row.shape or back.astype(row.dtype).tobytes() != row.tobytes():
-            raise RuleFault("parse", f"expected the row back that was written, {words(row)}, got {back.tolist()}", text)
-        return str(text)
+        with at_row(door, row, text):
+            known = words(np.frombuffer(self.texts.setdefault(text, row.tobytes()), dtype=row.dtype))
+            rows = f"one for the rows {known} and {words(row)}"
+            expect(known == words(row), "text", "another text for another row", rows)
+            back = np.asarray(door.call("parse", text, door.T, function=door.parse))
+            reads = back.shape == row.shape and back.astype(row.dtype).tobytes() == row.tobytes()
+            expect(reads, "parse", f"the row back that was written, {words(row)}", back.tolist())
+        return text
 
     def _check_outlook(self, row: Row, acts: int) -> None:
         """Checks what is told of every row: stage, returns, progress, and what is seen where somebody looks."""
@@ -149,26 +146,22 @@ class Checker:
 
     def _act(self, row: Row, a: int) -> Step:
         door = self.door
-        try:
+        with amid(f"action {door.game.actions[a]!r}"):
             cost = door.whole_number("action_cost", row, np.int64(a))
             expect(cost in (0, 1), "action_cost", "0 or 1", cost)
             return Step(door.after(row, a), a, cost)
-        except RuleFault as fault:
-            if fault.everywhere:
-                raise
-            raise RuleFault(fault.rule, f"{fault.told} (action {door.game.actions[a]!r})") from None
 
     def _chance(self, row: Row) -> list[Step]:
         door, law = self.door, self.door.outcomes(row)
         rows = [after.tobytes() for _, after in law]
         expect(len(set(rows)) == len(rows), "chance_outcomes", "outcomes that differ", "one row twice")
-        names = [door.python("outcome_name", door.outcome_name, row, after, door.T) for _, after in law]
+        names = [door.call("outcome_name", row, after, door.T, function=door.outcome_name) for _, after in law]
         if any(names):  # without names nobody asks for an outcome by one
             twice = next((name for name in names if names.count(name) > 1), None)
             expect(twice is None, "outcome_name", "names that differ", f"{twice!r} twice")
         for _ in range(DRAWS):
             key = self.rng.getrandbits(64)
-            drawn, again = (door.draw(row, key, T) for T in (door.used, door.fresh))
+            drawn, again = (door.draw(row, key, kind) for kind in (0, 1))
             expect(drawn.tobytes() in rows, "sample_outcome", "one of the outcomes", f"the row {words(drawn)}")
             expect((drawn == again).all(), "sample_outcome", "one outcome for one stream", "two")
         together.check_afterstates(door, row, law)
@@ -191,12 +184,8 @@ class Checker:
                 expect(again == rows, "transform", group, "others")
         others = sorted(images.keys() - {0})
         for k in rng.sample(others, min(TRIED, len(others))):
-            try:
+            with amid(f"symmetry {k}"):
                 self._check_image(row, acts, steps, k, images[k])
-            except RuleFault as fault:
-                if fault.everywhere:
-                    raise
-                raise RuleFault(fault.rule, f"{fault.told} (symmetry {k})", fault.position) from None
 
     def _check_image(self, row: Row, acts: int, steps: Sequence[Step], k: int, turned: Row) -> None:
         door, rule = self.door, "transform"
@@ -206,10 +195,9 @@ class Checker:
             mine, other = door.ask(what, row), door.ask(what, turned)
             expect(same(mine, other), rule, f"the same {what}, {mine!r}", repr(other))
         if acts == CHANCE:
-            law: dict[bytes, float] = {}
+            law: defaultdict[bytes, float] = defaultdict(float)
             for p, successor in door.outcomes(row):
-                image = door.image(successor, k).tobytes()
-                law[image] = law.get(image, 0.0) + p
+                law[door.image(successor, k).tobytes()] += p
             others = {successor.tobytes(): p for p, successor in door.outcomes(turned)}
             expect(law.keys() == others.keys(), rule, "the images of the outcomes as outcomes of the image", "others")
             for image, p in law.items():

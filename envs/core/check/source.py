@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+import dis
 import importlib
 import linecache
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,31 +34,20 @@ def origin(game: Game, folder: Path) -> dict[str, Any]:
     What a script or a notebook made is written to a file in `folder`, with the statements that the game needs and no others.
     """
     module = sys.modules.get(game.module) or importlib.import_module(game.module)
-    found = next(_places(module, game), None)
+    found = _place(module, game)
     if found is None:
         told = f"expected a game that its module {game.module!r} holds under a name, got one that it does not hold"
         raise ContractError(f"{game.name}: {told}")
-    attribute, keys, options = found
-    file = getattr(module, "__file__", None)
-    named = {"attribute": attribute, "keys": keys, "options": options}
-    if game.module != "__main__":
-        if file is None or not Path(file).exists():
-            raise ContractError(f"{game.name}: expected a game with source, got module {game.module!r} without a file")
-        return {"module": game.module, "file": str(Path(file).resolve()), **named}
-    cells = [read_text(file)] if file and Path(file).exists() else list(_cells(module))
-    if not any(binds([cell], attribute) for cell in cells if _parses(cell)):
-        raise ContractError(f"{game.name}: expected a game whose source can be read (a file, a notebook), got none")
-    path = folder / f"{SHIPPED}.py"
-    path.write_text(needed(cells, attribute), encoding="utf-8")
-    return {"module": SHIPPED, "file": str(path.resolve()), **named}
-
-
-def _parses(cell: str) -> bool:
-    try:
-        compile(cell, "cell", "exec")
-    except (SyntaxError, ValueError):
-        return False
-    return True
+    name, path = game.module, Path(getattr(module, "__file__", None) or "")
+    if name != "__main__" and not path.is_file():
+        raise ContractError(f"{game.name}: expected a game with source, got module {name!r} without a file")
+    if name == "__main__":
+        source = needed([read_text(path)] if path.is_file() else list(_cells(module)), found["attribute"])
+        if not source.strip():
+            raise ContractError(f"{game.name}: expected a game whose source can be read (a file, a notebook), got none")
+        name, path = SHIPPED, folder / f"{SHIPPED}.py"
+        path.write_text(source, encoding="utf-8")
+    return {"module": name, "file": str(path.resolve()), **found}
 
 
 def _cells(main: ModuleType) -> Iterator[str]:
@@ -71,17 +60,14 @@ def _cells(main: ModuleType) -> Iterator[str]:
         yield "".join(linecache.getlines(name))
 
 
-def _places(module: ModuleType, game: Game) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
-    """Yields where a module holds a game: a name, keys below it, and the options that make its variant; itself first."""
-    held = list(_held(module))
-    for name, keys, other in held:
-        if other is game:
-            yield name, keys, {}
-    for name, keys, other in held:
-        if other.name == game.name and set(other.defaults) == set(game.defaults):
-            options = {**{name: other.defaults[name] for name in other.given_options}, **game.given_options}
-            if alike(other.variant(**options), game):
-                yield name, keys, options
+def _place(module: ModuleType, game: Game) -> dict[str, Any] | None:
+    """Returns where a module holds a game: a name, keys below it, and the options that make its variant; itself first."""
+    for name, keys, other in sorted(_held(module), key=lambda held: held[2] is not game):
+        options = {**{name: other.defaults[name] for name in other.given_options}, **game.given_options}
+        known = other is game or (other.name == game.name and set(other.defaults) == set(game.defaults))
+        if known and alike(other if other is game else other.variant(**options), game):
+            return {"attribute": name, "keys": keys, "options": {} if other is game else options}
+    return None
 
 
 def _held(module: ModuleType) -> Iterator[tuple[str, list[Any], Game]]:
@@ -90,24 +76,21 @@ def _held(module: ModuleType) -> Iterator[tuple[str, list[Any], Game]]:
             continue
         if isinstance(thing, Game):
             yield name, [], thing
-        elif isinstance(thing, dict):
+        elif isinstance(thing, (dict, list, tuple)):
+            parts = thing.items() if isinstance(thing, dict) else enumerate(thing)
             yield from (
-                (name, [key], part) for key, part in thing.items() if isinstance(part, Game) and isinstance(key, str)
+                (name, [key], part) for key, part in parts if isinstance(part, Game) and type(key) in (str, int)
             )
-        elif isinstance(thing, (list, tuple)):
-            yield from ((name, [k], part) for k, part in enumerate(thing) if isinstance(part, Game))
 
 
 def alike(first: Any, second: Any) -> bool:
     """Whether two parts of games are the same thing, made twice."""
-    if first is second:
-        return True
-    if hasattr(first, "py_func") or (
-        callable(first) and not isinstance(first, (type, partial)) and not is_dataclass(first)
-    ):
-        return callable(second) and _code(first) == _code(second)
-    if type(first) is not type(second):
-        return False
+    code = getattr(python_function(first), "__code__", None)
+    if code is not None:
+        other = getattr(python_function(second), "__code__", None)
+        return other is not None and code == other and code.co_filename == other.co_filename
+    if first is second or type(first) is not type(second):
+        return first is second
     if is_dataclass(first) and not isinstance(first, type):
         return all(alike(getattr(first, f.name), getattr(second, f.name)) for f in fields(first))
     if isinstance(first, Mapping):
@@ -119,39 +102,26 @@ def alike(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
-def _code(function: Any) -> Any:
-    code = getattr(python_function(function), "__code__", None)
-    if code is None:
-        return function
-    return code.co_filename, code.co_firstlineno, code.co_code, repr(code.co_consts)[:500].split(" at 0x")[0]
-
-
 def needed(cells: Sequence[str], name: str) -> str:
-    """Returns the source with only those top-level statements that `name` depends on, each on its old line.
+    """Returns the source with only those top-level statements that `name` depends on, each on its old line; none without it.
 
     `cells` are the parts of the source in the order in which they ran: a notebook's cells, or one script. Statements are kept
-    that bind a name which is needed, and those that call a method of one that was made here.
+    that bind a name which is needed, and those that change the thing: `table[3] = 5`, `names.append(1)`.
     """
     source = "\n".join(_readable(cell) for cell in cells)
-    lines, kept = source.splitlines(), set[int]()
-    wanted, own = {name}, set[str]()
+    lines, kept, wanted, is_bound = source.splitlines(), set[int](), {name}, False
     for statement in reversed(ast.parse(source).body):
-        bound = set(_bound(statement))
-        changed = set(_changed(statement))
-        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        if not (bound & wanted or changed & wanted or future or _is_star(statement)):
+        if isinstance(statement, ast.If) and "'__main__'" in ast.unparse(statement.test):
             continue
-        own |= bound
-        wanted |= set(_loaded(statement))
-        first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
-        kept |= set(range(first, (statement.end_lineno or first) + 1))
-    return "\n".join(line if k in kept else "" for k, line in enumerate(lines, 1)) + "\n"
-
-
-def binds(cells: Sequence[str], name: str) -> bool:
-    """Whether some top-level statement binds a name."""
-    trees = [ast.parse(_readable(cell)) for cell in cells]
-    return any(name in _bound(statement) for tree in trees for statement in tree.body)
+        bound = _bound(statement)
+        is_bound |= name in bound
+        imported = statement if isinstance(statement, ast.ImportFrom) else None
+        always = imported and (imported.module == "__future__" or imported.names[0].name == "*")
+        if always or wanted & {*bound, *_changed(statement)}:
+            wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+            first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+            kept |= set(range(first, (statement.end_lineno or first) + 1))
+    return "\n".join(line if k in kept else "" for k, line in enumerate(lines, 1)) + "\n" if is_bound else ""
 
 
 def _readable(cell: str) -> str:
@@ -160,64 +130,26 @@ def _readable(cell: str) -> str:
     text = "\n".join(lines)
     try:
         ast.parse(text)
-    except SyntaxError:
+    except (SyntaxError, ValueError):
         return "\n" * max(0, len(lines) - 1)
     return text
 
 
-def _is_star(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.ImportFrom) and any(alias.name == "*" for alias in statement.names)
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names that a statement binds at the top level."""
-    if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
-        yield statement.name
-        return
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        for alias in statement.names:
-            yield alias.asname or alias.name.partition(".")[0]
-        return
-    if isinstance(statement, ast.If) and _is_main_guard(statement.test):
-        return
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from _bound(node)
-
-
-def _is_main_guard(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Constant) and node.value == "__main__" for node in ast.walk(test))
+def _bound(statement: ast.stmt) -> set[str]:
+    """Returns the names that a top-level statement binds."""
+    code = compile(ast.Module([statement], []), "", "exec")
+    return {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
 
 
 def _changed(statement: ast.stmt) -> Iterator[str]:
     """Yields the names of things that a statement changes: `table[3] = 5`, `names.append(1)`."""
-    targets: list[ast.expr] = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)):
-        targets = [statement.target]
-    elif (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Call)
-        and isinstance(statement.value.func, ast.Attribute)
-    ):
-        targets = [statement.value.func]
-    elif isinstance(statement, (ast.For, ast.While)):
-        for inner in statement.body:
-            yield from _changed(inner)
-    for target in targets:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    for node in ast.walk(statement):
+        target: ast.AST = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else node
+        if target is node and not isinstance(getattr(node, "ctx", None), ast.Store):
+            continue
         while isinstance(target, (ast.Subscript, ast.Attribute)):
             target = target.value
             if isinstance(target, ast.Name):
                 yield target.id
-
-
-def _loaded(statement: ast.stmt) -> Iterator[str]:
-    """Yields the names that a statement, or a function in it, reads."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name):
-            yield node.id

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.check.door import AT, OUT, TO, U_AT, U_OUT, U_TO, Door, Row, RuleFault, expect
+from leafwise.envs.core.check.door import AT, OUT, TO, U_AT, U_OUT, U_TO, Door, Row, expect, same
+from leafwise.envs.core.check.guards import Block
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
@@ -21,14 +22,17 @@ FIRST = 3
 
 def written_afterstates(door: Door, row: Row) -> NDArray[Any]:
     """Returns the rows that `afterstates` writes at a chance stage, [n, width]."""
-    rule, most, found = "afterstates", door.game.max_actions, []
+    rule, most = "afterstates", door.game.max_actions
     own = frozenset(range(FIRST, FIRST + most))
-    for kind in (0, 1):
-        n, S = door.once(rule, {AT: row}, U_AT, np.uint64(FIRST), rows=FIRST + most, writes=own, kind=kind)
+
+    def read(n: Any, S: Block) -> NDArray[Any]:
         expect(0 <= int(n) <= most, rule, f"a number of actions in 0..{most} (max_actions)", int(n))
-        found.append(S.plain[FIRST : FIRST + int(n)].copy())
-    expect(len(found[0]) == len(found[1]), rule, "as many rows twice", f"{len(found[0])}, then {len(found[1])}")
-    return found[0]
+        return S.plain[FIRST : FIRST + int(n)].copy()
+
+    first, second = door.twice(read, rule, {AT: row}, U_AT, np.uint64(FIRST), rows=FIRST + most, writes=own)
+    expect(len(first) == len(second), rule, "as many rows twice", f"{len(first)}, then {len(second)}")
+    rows: NDArray[Any] = first
+    return rows
 
 
 def apply_outcome(door: Door, afterstate: Row, outcome: Row) -> Row:
@@ -51,9 +55,8 @@ def check_afterstates(door: Door, row: Row, law: Sequence[tuple[float, Row]]) ->
         for a, afterstate in zip(legal, afterstates, strict=True):
             name = f"action {door.game.actions[a]!r}"
             wanted, got = door.after(outcome, a), apply_outcome(door, afterstate, outcome)
-            if wanted.tobytes() != got.tobytes():
-                written = f"the row that apply_action writes, {wanted.tolist()}"
-                raise RuleFault("apply_outcome", f"expected {written}, got {got.tolist()} ({name})")
+            written = f"the row that apply_action writes, {wanted.tolist()}"
+            expect(wanted.tobytes() == got.tobytes(), "apply_outcome", written, f"{got.tolist()} ({name})")
             acts, cost = door.player(wanted), door.whole_number("action_cost", outcome, np.int64(a))
             sound = acts == CHANCE and cost == 1
             expect(sound, "afterstates", f"chance to act after {name}, which costs 1", f"player {acts}, cost {cost}")
@@ -75,8 +78,7 @@ def check_siblings(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any
             total = 0.0
             for p, leaf in law:
                 total += p * _worth(door, rule, evaluator, leaf, T)
-            same = mean == total or (math.isnan(mean) and math.isnan(total))
-            expect(same, rule, f"the mean of leaves one by one, {total!r}, of siblings", repr(mean))
+            expect(same(mean, total), rule, f"the mean of leaves one by one, {total!r}, of siblings", repr(mean))
         kept = _raised(door, rule, evaluator, afterstate, outcomes, math.inf, T)[1]
         expect(min(kept) == math.inf, rule, "siblings to leave what is higher", repr(min(kept)))
 
@@ -91,7 +93,7 @@ def _raised(
     M, P = door.block("M", rows, (), np.float64), door.block("P", rows, (), np.float64)
     M.guard.permit(frozenset(), own)
     P.guard.permit(frozenset(), scratch)
-    values, given = np.full(rows, M.junk(0)), {AT: afterstate, **dict(enumerate(outcomes, OUT))}
+    values, given = np.full(rows, M.junk[0]), {AT: afterstate, **dict(enumerate(outcomes, OUT))}
     values[OUT:end] = known
     arguments = U_AT, U_OUT, np.uint64(end), M.array, P.array
     function = door.form(evaluator.speed.sibling_values)

@@ -1,19 +1,19 @@
-"""Which positions are checked: all near the start, those of random games, and rows and texts that no game leads to.
+"""Which positions are checked, and at which draws are counted: near the start, of random games, and rows and texts from outside.
 
 A game's `is_valid` has to refuse every row that its rules cannot go on from, and `parse` every text that is no position.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.check import counting
-from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, words
+from leafwise.envs.core.check.door import Door, Row, RuleFault, at_row, expect, words
 from leafwise.envs.core.check.position import GROUP, Checker, Step, check_actions
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.lines import short
@@ -26,6 +26,8 @@ NEAR = 20
 """Positions near the start for each random game."""
 COUNTED = 6
 """Chance stages of each name at which draws are counted at once: the first that differ in how many outcomes they have."""
+PLAIN_DRAWS, DRAWS = 250, 2000
+"""Draws counted at one chance stage, in plain Python and in compiled code."""
 COUNTING_SHARE = 0.4
 """Share of the time for counting draws at more kinds of chance stages."""
 ALTERED = 6
@@ -39,14 +41,21 @@ LETTERS = "0123456789abcdefxo-+=/,. \x00é"
 LONGEST = 400
 """Letters of an altered text at most."""
 NUMBERS = ("-1", "0", "99", "fffff", "65536", "ffffffffffffffff", "99999999999999999999")
+Kind = tuple[Any, ...]
+CYCLES = range(2, 9)
+"""Turns are told apart by what remains when they are divided by these: rules may differ at every other turn, or at one of six."""
+SUSPICIOUS, CERTAIN, AGAIN = 3.5, 6.0, 8
+"""Standard deviations above the mean: of the first draws, and of AGAIN times as many new ones.
+
+A sound game is looked at twice at one stage in 4,000, and called faulty less than once in 10 ** 9.
+"""
 
 
 class Walk:
     """Positions of one game, checked one after the other."""
 
-    def __init__(self, door: Door, seed: int, draws: int) -> None:
-        self.door, self.rng, self.draws = door, Random(seed), draws
-        """`draws`: so many are counted at one chance stage."""
+    def __init__(self, door: Door, seed: int) -> None:
+        self.door, self.rng = door, Random(seed)
         self.checker = Checker(door, self.rng)
         self.strange_rng = Random(seed)
         self.strange = Checker(door, self.strange_rng)
@@ -55,7 +64,7 @@ class Walk:
         self._queued: set[bytes] = set()
         """Rows that are or were in the queue."""
         self._counted: set[tuple[int, int]] = set()
-        self._kinds = counting.Kinds()
+        self._kinds = Kinds()
         self._counting_s = 0.0
         """Seconds that counting at `_kinds` took."""
 
@@ -123,28 +132,24 @@ class Walk:
             if step.action < 0:
                 stages += 1
                 draws += stages == 1
-                met = counting.Met(row, int(self.door.ask("stage", row)), len(steps), player, decisions, draws)
+                met = Met(row, int(self.door.ask("stage", row)), len(steps), player, decisions, draws)
                 self._kinds.add(met)
                 most = f"at most {game.max_stages} chance stages in a row (max_stages)"
-                self._expect(not decided or stages <= game.max_stages, row, "stage", most, stages)
+                with at_row(self.door, row):
+                    expect(not decided or stages <= game.max_stages, "stage", most, stages)
             else:
                 stages, decided, free = 0, True, free + 1
                 player, decisions = self.door.player(row), decisions + 1
                 limit = game.search.decisions_per_depth
                 most = f"at most {limit} decisions in one unit of search depth (decisions_per_depth)"
-                self._expect(free <= limit, row, "action_cost", most, free)
+                with at_row(self.door, row):
+                    expect(free <= limit, "action_cost", most, free)
                 free = 0 if step.cost else free
             row = step.row
 
-    def _expect(self, ok: bool, row: Row, rule: str, expected: str, got: Any) -> None:
-        if not ok:
-            raise RuleFault(rule, f"expected {expected}, got {got}", self.door.text(row), words(row))
-
     def _count_at(self, row: Row) -> None:
-        try:
-            counting.check(self.door, row, self.draws, self.rng.getrandbits(64))
-        except RuleFault as fault:
-            raise fault.at(self.door.text(row), words(row)) from None
+        with at_row(self.door, row):
+            check_draws(self.door, row, PLAIN_DRAWS if self.door.guarded else DRAWS, self.rng.getrandbits(64))
 
     def _count_kinds(self, share: float) -> None:
         """Counts draws at kinds of chance stages that were not counted yet, for at most a share of the time so far."""
@@ -160,36 +165,32 @@ class Walk:
 
     def _try_altered(self) -> None:
         """Tries some rows and texts that play does not lead to."""
-        seen, rng, dtype = list(self.seen), self.strange_rng, self.door.game.dtype
+        seen, rng, says_valid = list(self.seen), self.strange_rng, "is_valid" in self.door.rules
         for _ in range(ALTERED):
             if self._over():
                 return
-            if "is_valid" in self.door.rules:
+            if says_valid:
                 self._check_stranger(altered_row(self._row(rng.choice(seen)), seen, rng), "")
-            known = self._row(rng.choice(seen))
-            text = altered_text(self.door.text(known), rng)
-            given = self._parsed(text)
-            if given is not None and given.shape == known.shape and "is_valid" in self.door.rules:
-                row = given.astype(dtype)
-                if given.tolist() == row.tolist():  # else `State` refuses it
-                    self._check_stranger(row, text)
+            text = altered_text(self.door.text(self._row(rng.choice(seen))), rng)
+            row = self._parsed(text)
+            if says_valid and row is not None:
+                self._check_stranger(row, text)
 
-    def _parsed(self, text: str) -> Any:
-        """Returns what an altered text is read as, None where a ValueError in one line refuses it; raises RuleFault for others."""
-        game = self.door.game
-        self.door.stand(text)
-        if self.door.note is not None:
-            self.door.note.calling("parse")
+    def _parsed(self, text: str) -> Row | None:
+        """Returns the row that an altered text is read as, None where a ValueError in one line, or `State`, refuses it."""
+        door = self.door
+        door.stand(text)
         try:
-            given = np.asarray(self.door.parse(text, self.door.T))
-            given.astype(game.dtype)
+            every = (Exception, SystemExit)
+            given = np.asarray(door.call("parse", text, door.T, function=door.parse, refusals=every))
+            row: Row = given.astype(door.game.dtype)
         except (ValueError, OverflowError) as problem:
             expect("\n" not in str(problem), "parse", f"one line about {text!r}", repr(str(problem)))
             return None
         except (Exception, SystemExit) as problem:
             got = short(f"{type(problem).__name__}: {problem}")
             raise RuleFault("parse", f"expected a position or a ValueError, got {got}", text) from None
-        return given
+        return row if row.shape == (door.game.width,) and given.tolist() == row.tolist() else None
 
     def _check_stranger(self, row: Row, text: str) -> None:
         """Checks a row that no game leads to, if the game says that it is valid; raises RuleFault if it is not."""
@@ -206,14 +207,12 @@ class Walk:
         door, rows = self.door, sorted(self.seen)
         for known in self.rng.sample(rows, min(REMEMBERED, len(rows))):
             row, steps = self._row(known), self.seen[known]
-            try:
+            with at_row(door, row):
                 chance = door.player(row) == CHANCE
                 again = [r for _, r in door.outcomes(row)] if chance else [door.after(row, s.action) for s in steps]
                 alike = [step.row.tobytes() for step in steps] == [r.tobytes() for r in again]
                 rule = "chance_outcomes" if chance else "apply_action"
                 expect(alike, rule, "the same answer later on", "another")
-            except RuleFault as fault:
-                raise fault.at(door.text(row), words(row)) from None
         if 1 < door.symmetries <= GROUP and len(rows) > ENOUGH:
             for k in range(1, door.symmetries):
                 turns = any(door.moved_action(a, k) != a for a in range(len(door.game.actions)))
@@ -250,3 +249,84 @@ def altered_text(text: str, rng: Random) -> str:
             new = {4: [rng.choice(NUMBERS)], 5: [parts[k], parts[k]], 6: []}[how]
             text = " ".join([*parts[:k], *new, *parts[k + 1 :]])
     return text[:LONGEST]
+
+
+class Met(NamedTuple):
+    """A chance stage as a random game came to it."""
+
+    row: Row
+    stage: int
+    outcomes: int
+    player: int
+    """Who decided last."""
+    decisions: int
+    """So many before it."""
+    draws: int
+    """Chance acted so many times before it, stages in a row counted once."""
+
+    def kinds(self) -> Iterator[Kind]:
+        """Yields the kinds of position that it belongs to, coarse ones first: True in front where outcomes are told apart too."""
+        yield False, self.stage, self.player
+        for fine in (False, True):
+            outcomes = self.outcomes if fine else 0
+            for cycle in CYCLES:
+                for what, turn in enumerate((self.decisions, self.draws)):
+                    yield fine, self.stage, self.player, outcomes, what, cycle, turn % cycle
+
+
+class Kinds:
+    """The kinds of chance stages that were met, and those of them at which draws were counted."""
+
+    def __init__(self) -> None:
+        self._met: Counter[Kind] = Counter()
+        self._counted: Counter[Kind] = Counter()
+        self._last: dict[Kind, Met] = {}
+
+    def add(self, met: Met) -> None:
+        """Remembers a chance stage; one with a single outcome has nothing to be counted."""
+        if met.outcomes > 1:
+            for kind in met.kinds():
+                self._met[kind] += 1
+                self._last[kind] = met
+
+    def next(self) -> Met | None:
+        """Returns where to count next, at the rarest kind that was not counted yet; None if there is none."""
+        left = [kind for kind in self._met if not self._counted[kind]]
+        if not left:
+            return None
+        met = self._last[min(left, key=lambda kind: (kind[0], self._met[kind], kind))]
+        self._counted.update(met.kinds())
+        return met
+
+
+def chi_square_score(counts: Sequence[int], expected: Sequence[float]) -> float:
+    """Returns how many standard deviations a chi-square statistic lies above its mean (Wilson and Hilferty 1931)."""
+    bins: list[list[float]] = []
+    for count, mean in sorted(zip(counts, expected, strict=True), key=lambda pair: pair[1]):
+        if bins and bins[-1][1] < 5:  # too rare alone: counted together
+            bins[-1][0] += count
+            bins[-1][1] += mean
+        else:
+            bins.append([count, mean])
+    freedom = len(bins) - 1
+    if freedom == 0:
+        return 0.0
+    statistic = sum((count - mean) ** 2 / mean for count, mean in bins)
+    return ((statistic / freedom) ** (1 / 3) - (1 - 2 / (9 * freedom))) / math.sqrt(2 / (9 * freedom))
+
+
+def check_draws(door: Door, row: Row, draws: int, key: int) -> None:
+    """Compares `draws` draws at a chance stage with its probabilities; `key` is what the keys of their streams are drawn from."""
+    law = {successor.tobytes(): p for p, successor in door.outcomes(row)}
+    if len(law) == 1:
+        return
+    for many, least, keys in (draws, SUSPICIOUS, Random(key)), (AGAIN * draws, CERTAIN, Random(key + 1)):
+        counts = Counter(door.draw(row, keys.getrandbits(64)).tobytes() for _ in range(many))
+        known = counts.keys() <= law.keys()
+        expect(known, "sample_outcome", "one of the outcomes that chance_outcomes gives", "another row")
+        if chi_square_score([counts[outcome] for outcome in law], [many * p for p in law.values()]) <= least:
+            return
+    shares = {outcome: counts[outcome] / many for outcome in law}
+    number, worst = max(enumerate(law), key=lambda pair: abs(shares[pair[1]] - law[pair[1]]))
+    given = f"outcome {number} with the probability that chance_outcomes gives it, {law[worst]:.4g}"
+    raise RuleFault("sample_outcome", f"expected {given}, got it in {shares[worst]:.4g} of {many} draws")

@@ -31,10 +31,10 @@ class Forms:
     replaced: Mapping[str, Any]
     """What stands in for each of `EMITTED`."""
 
-    def __init__(self, module: str = "") -> None:
+    def __init__(self, module: str = "", made: Mapping[Any, Any] | None = None) -> None:
         self.module = module
         """The module or package of the game, whose functions of plain Python are made again."""
-        self._known: dict[Any, Any] = {}
+        self._known: dict[Any, Any] = dict(made or {})
         self._replaced = {
             id(getattr(module, name)): self.replaced[name]
             for module in (emitted, intrinsics)
@@ -47,7 +47,7 @@ class Forms:
         raise NotImplementedError
 
     def of(self, thing: Any) -> Any:
-        """Returns the form of whatever a name in compiled code stands for."""
+        """Returns the form of whatever a name in compiled code stands for; `made` of the constructor has some already."""
         thing = self._replaced.get(id(thing), thing)
         if isinstance(thing, tuple):
             parts = [self.of(part) for part in thing]
@@ -60,9 +60,20 @@ class Forms:
             return thing
         return self._known.get(thing) or self._again(thing, source)
 
+    def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Returns the form of a function as Python calls it."""
+        form: Callable[..., Any] = self.of(function)
+        return form
+
     def _is_own(self, thing: Any) -> bool:
-        """Whether something is a function of the game's in plain Python, which keeps no state in its module."""
-        if not isinstance(thing, FunctionType) or not f"{thing.__module__}.".startswith(f"{self.module}."):
+        """Whether something is a function of the game's in plain Python, which keeps no state in its module.
+
+        So is one that the package made of functions of the game, like `reads_back`.
+        """
+        if not isinstance(thing, FunctionType):
+            return False
+        module = f"{thing.__module__}."
+        if not module.startswith(f"{self.module}.") and not (module.startswith("leafwise.") and thing.__closure__):
             return False
         return not any(step.opname == "STORE_GLOBAL" for step in dis.get_instructions(thing))
 
@@ -104,8 +115,8 @@ class PlainForms(Forms):
         "extract_bits": intrinsics.extract_bits_plain,
     }
 
-    def __init__(self, module: str = "") -> None:
-        super().__init__(module)
+    def __init__(self, module: str = "", made: Mapping[Any, Any] | None = None) -> None:
+        super().__init__(module, made)
         self.codes: set[CodeType] = set()
         """The code of all functions made so far, as frames show it."""
         self._called: dict[Any, Callable[..., Any]] = {}

@@ -12,7 +12,8 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test
 
 import leafwise
-from leafwise.envs.core.check.inspection import PLAIN, Task, inspect_game
+from leafwise.envs.core.check.door import PLAIN
+from leafwise.envs.core.check.inspection import inspect_game
 from leafwise.envs.core.gym.page import page
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.trap import GAME
@@ -95,7 +96,7 @@ def test_the_observation_tells_the_turns_left_if_asked_to() -> None:
 
 def test_who_observes_the_turn_is_checked_and_advised_alike() -> None:
     game = GAME.variant(size=3, observe_turn=True)
-    assert inspect_game(game, Task({PLAIN: 0.3})).positions > 4
+    assert inspect_game(game, {PLAIN: 0.3})["positions"] > 4
     large = GAME.variant(observe_turn=True)
     assert large.start().value(leafwise.leaf(large, "learned")) == GAME.start().value(leafwise.leaf(GAME, "learned"))
     with pytest.raises(ValueError, match=r"^trap: expected observe_turn as True or False, got 1$"):

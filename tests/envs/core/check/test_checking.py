@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import leafwise
-from games import coins, miscompiled, misplayed, solitaire
-from leafwise.envs.core.check.checking import Checked, check_game
+from games import coins, planted, solitaire
+from leafwise.envs.core.check.checking import INSIDE, Checked, check_game
 from leafwise.envs.core.check.guards import arrays_of
-from leafwise.envs.core.check.process import INSIDE
 from twins.solitaire import Twin
 
 
@@ -21,25 +20,6 @@ def test_a_sound_game_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     found = leafwise.check_game(coins.GAME, seconds=1, twin=coins.GAME, positions=["1 2 2 0"])
     assert found.positions > 30
     assert capsys.readouterr().out == f"{found}\n" == f"ok, {found.positions:,} positions\n"
-
-
-@pytest.mark.parametrize(
-    ("game", "said"),
-    [
-        (
-            miscompiled.UNALIKE,
-            r"^coins: returns: expected what plain Python answers, 0.0, got 1.0 in compiled code .*, at '0 0 0 \d'$",
-        ),
-        (
-            miscompiled.ALLOCATING,
-            r"^coins: returns: allocates, miscompiled.py line \d+, .* does not compile:\nexpected no new arrays",
-        ),
-    ],
-    ids=["unalike", "allocating"],
-)
-def test_what_one_build_alone_shows(game: Any, said: str) -> None:
-    with pytest.raises(leafwise.ContractError, match=said):
-        check_game(game, seconds=0.5)
 
 
 class WrongTwin(Twin):
@@ -79,7 +59,7 @@ def test_wrong_arguments_get_one_line(wrong: dict[str, Any], said: str) -> None:
 
 def test_a_process_that_checks_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(INSIDE, "1")
-    assert check_game(misplayed.PLANTED["descending"]) == Checked(0)
+    assert check_game(planted.GAMES["descending"]) == Checked(0)
 
 
 def test_a_contract_error_is_a_value_error() -> None:

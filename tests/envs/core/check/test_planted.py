@@ -1,67 +1,53 @@
-"""Every planted mistake gets one clear line, whatever it does, and the sound game none."""
+"""Every planted fault gets its sentence, and the sound games none."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
-from games import coins, miscompiled, misplayed, mistold, strange
-from leafwise.envs.core.check import process, source
-from leafwise.envs.core.check.checking import settled
-from leafwise.envs.core.check.inspection import CHECKED, PLAIN
+from games import coins, dice, planted
+from leafwise.envs.core.check.checking import inspect_apart
+from leafwise.envs.core.check.door import CHECKED, PLAIN, RuleFault
+from leafwise.envs.core.check.inspection import inspect_game
 from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
 
-SOUND, VALID = "sound", "sound, and says which rows are valid"
-PLANTED = {**misplayed.PLANTED, **mistold.PLANTED, **strange.PLANTED}
-SAID = {**misplayed.MISTAKES.said, **mistold.MISTAKES.said, **strange.MISTAKES.said}
+
+def inspect(fault: planted.Fault) -> None:
+    """Checks a game, in a process of its own where it may end it."""
+    if fault.is_fatal:
+        inspect_apart(fault.game, fault.task, call_s=4.0)
+    else:
+        inspect_game(fault.game, **fault.task)
 
 
-@cache
-def results(form: str) -> dict[str, dict[str, Any]]:
-    """Returns what the processes find of one form of all games, by name: several share a process as long as it lives."""
-    games = {SOUND: coins.GAME, VALID: strange.SOUND, **(PLANTED if form == PLAIN else miscompiled.COMPILED)}
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        jobs = [job(game, form, folder) for game in games.values()]
-        return dict(zip(games, process.run(jobs, folder, process.Limits(call_s=4.0)), strict=True))
-
-
-def job(game: Game, form: str, folder: Path) -> dict[str, Any]:
-    return {"origin": source.origin(game, folder), "task": {"seconds": {form: 0.5}}}
-
-
-def line(result: dict[str, Any]) -> str:
-    with pytest.raises(ContractError) as caught:
-        settled("coins", result)
-    return str(caught.value)
-
-
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_mistake_gets_one_line(name: str) -> None:
-    said = line(results(PLAIN)[name])
-    assert re.match(f"coins: {SAID[name]}", said), said
-    assert "\n" not in said
-    assert len(said) < 400
+@pytest.mark.parametrize("name", planted.TABLE)
+def test_a_fault_gets_its_sentence(name: str) -> None:
+    fault = planted.TABLE[name]
+    with pytest.raises((RuleFault, ContractError)) as caught:
+        inspect(fault)
+    line = caught.value.line(fault.game.name) if isinstance(caught.value, RuleFault) else str(caught.value)
+    assert re.match(f"{fault.game.name}: {fault.said}", line), line
+    assert line.count("\n") == ("does not compile" in fault.said), line
+    assert len(line) < 400 or "\n" in line
 
 
 def test_there_are_enough() -> None:
-    assert len(PLANTED) >= 50
+    assert len(planted.TABLE) >= 85
 
 
-@pytest.mark.parametrize("form", [PLAIN, CHECKED])
-@pytest.mark.parametrize("name", [SOUND, VALID])
-def test_the_sound_game_has_no_fault(form: str, name: str) -> None:
-    assert settled("coins", results(form)[name])["positions"] > 30
-
-
-@pytest.mark.parametrize("name", miscompiled.COMPILED)
-def test_a_mistake_that_compiled_code_alone_shows(name: str) -> None:
-    said = line(results(CHECKED)[name])
-    assert re.match(f"coins: {miscompiled.SAID[name]}", said), said
-    assert said.count("\n") <= 1
+@pytest.mark.parametrize(
+    ("game", "seconds", "texts", "least"),
+    [
+        (coins.GAME, {PLAIN: 0.5}, [], 31),
+        (coins.GAME, {CHECKED: 0.5}, [], 31),
+        (planted.VALID, {PLAIN: 0.5}, [], 31),
+        (planted.VALID, {CHECKED: 0.5}, [], 31),
+        (dice.GAME, {PLAIN: 8.0}, [], 101),
+        (planted.THREES, {PLAIN: 0.0}, planted.TEXTS, len(planted.TEXTS) + 1),
+        (planted.LEARNED, {PLAIN: 0.0}, planted.TEXTS, len(planted.TEXTS) + 1),
+    ],
+)
+def test_a_sound_game_has_no_fault(game: Game, seconds: dict[str, float], texts: list[str], least: int) -> None:
+    assert inspect_game(game, seconds, texts)["positions"] >= least

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import leafwise
-from games import coins, misplayed
+from games import coins, planted
 from leafwise.envs.core.check import source
 from leafwise.envs.core.check.process import load
 from leafwise.envs.core.check.source import ContractError
@@ -99,9 +99,9 @@ def test_a_game_of_a_package_and_its_variants(tmp_path: Path) -> None:
 
 
 def test_a_game_below_a_name(tmp_path: Path) -> None:
-    found = source.origin(misplayed.PLANTED["descending"], tmp_path)
-    assert (found["attribute"], found["keys"]) == ("PLANTED", ["descending"])
-    assert load(found) is misplayed.PLANTED["descending"]
+    found = source.origin(planted.GAMES["descending"], tmp_path)
+    assert (found["attribute"], found["keys"]) == ("GAMES", ["descending"])
+    assert load(found) is planted.GAMES["descending"]
 
 
 def test_a_game_that_no_name_holds_is_refused(tmp_path: Path) -> None:

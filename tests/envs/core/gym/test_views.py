@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 import leafwise
 from games import dice, nim
-from leafwise.envs.core.check.inspection import PLAIN, Task, inspect_game
+from leafwise.envs.core.check.door import PLAIN
+from leafwise.envs.core.check.inspection import inspect_game
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -174,4 +175,4 @@ def out_of_space(S, i, player, O, e, T):
 def test_a_view_that_is_wrong_is_found(observe_as: Any, said: str) -> None:
     game = replace(nim.GAME, rules=replace(nim.GAME.rules, observe_as=observe_as))
     with pytest.raises(Exception, match=said):
-        inspect_game(game, Task({PLAIN: 0.3}))
+        inspect_game(game, {PLAIN: 0.3})

@@ -197,11 +197,11 @@ class Program:
         file = self._printed.fileno()
         os.lseek(file, max(0, os.fstat(file).st_size - LONGEST_TAIL), os.SEEK_SET)
         text = os.read(file, LONGEST_TAIL).decode(errors="replace")
-        return text.rstrip().splitlines()[-count:]
+        return text.rstrip("\r\n").splitlines()[-count:]
 
     def forget_lines(self) -> None:
         """Forgets what it has printed so far."""
-        if self._printed is not None:
+        if self._printed is not None and not self._printed.closed:
             os.lseek(self._printed.fileno(), 0, os.SEEK_SET)  # the program's place in the file is the same
             self._printed.truncate(0)
 

@@ -169,8 +169,12 @@ def test_an_engine_plays_by_the_protocol(tmp_path: Path) -> None:
         assert player.last_lines(2) == ["begun trap {'size': 7} 0", "begun trap {'size': 7} 1"]
         player.kill()
         player.hello("trap", {}, 0, 60)
+        assert player.last_lines(2) == ["begun trap {} 0"]
     assert player.status == 0
     assert (tmp_path / "quit").exists()
+    player.forget_lines()
+    player.hello("trap", {}, 1, 60)  # one that was closed is started again
+    player.close()
 
 
 @pytest.mark.parametrize(

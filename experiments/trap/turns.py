@@ -81,7 +81,7 @@ class Answering:
 
     def choose(self, state: State) -> int:
         """Returns the id of the action that the program names; raises ValueError for an answer that is none."""
-        return state.game.action(self._program.ask(str(state), state.legal_names))
+        return state.game.action(self._program.choose(str(state), state.legal_names))
 
     def close(self) -> None:
         """Ends the program."""

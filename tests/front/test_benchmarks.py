@@ -14,7 +14,7 @@ import pytest
 import leafwise
 from leafwise.__main__ import run
 from leafwise.benchmarks import lines, linking, probe, versions
-from leafwise.benchmarks.comparing import compare, id_of
+from leafwise.benchmarks.comparing import Probe, compare, id_of
 from leafwise.benchmarks.judging import Compared, in_turns, judged
 from leafwise.benchmarks.measurements import PARTS, names_of
 
@@ -96,6 +96,18 @@ def test_a_probe_answers_line_by_line(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert [next(iter(answer)) for answer in answers] == ["time", "time", "error", "time", "time"]
     assert all(answer["time"] > 0 for answer in answers if "time" in answer)
     assert "nothing" in answers[2]["error"]
+
+
+def test_a_probe_says_why_it_does_not_measure(tmp_path: Path) -> None:
+    version = versions.Version(sys.executable)
+    with Probe(version, ("threes", {}, "", {}, []), str(tmp_path)) as one:
+        for _ in range(2):  # it goes on
+            with pytest.raises(ValueError, match=r"^KeyError: 'nothing'$"):
+                one.measure("nothing", 0.0)
+    with Probe(version, ("no-such-game", {}, "", {}, []), str(tmp_path)) as one:
+        for _ in range(2):  # it has ended
+            with pytest.raises(ValueError, match=r"^[\w.]+Error: expected a game .*no-such-game"):
+                one.measure("step", 0.0)
 
 
 def test_only_games_with_an_id_are_compared() -> None:

@@ -101,7 +101,7 @@ def outside(program: Program) -> Asked:
     """Returns a program as a player."""
 
     def choose(moves: str, state: State) -> int:
-        return CONNECT_FOUR.action(program.ask(moves, state.legal_names, "a column"))
+        return CONNECT_FOUR.action(program.choose(moves, state.legal_names, "a column"))
 
     return Asked(choose, lambda: program.seconds)
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 from leafwise.benchmarks import probe
 from leafwise.benchmarks.beside import beside
@@ -21,45 +21,27 @@ from leafwise.benchmarks.measurements import SEARCH, WARMUP, names_of, search_de
 from leafwise.benchmarks.versions import Version, version_of
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.programs import NoAnswer, Program, Refused
 
 WARM_UPS = {"warmup": ("",), "warmup without hooks": ("--no-hooks", "")}
 """What is compiled into an empty cache, once each -> options of `leafwise warmup` that say it, the first that a version knows."""
 
 
-class Probe:
+class Probe(Program):
     """A process that measures with one version."""
 
-    def __init__(self, version: Version, question: tuple[Any, ...], folder: str, told: IO[str]) -> None:
+    def __init__(self, version: Version, question: tuple[Any, ...], folder: str) -> None:
         code = f"{inspect.getsource(probe)}\nmain(*{question!r})"
-        self._told = told
-        self._process = subprocess.Popen(
-            [version.interpreter, "-c", code], env=version.environment, cwd=folder,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=told, text=True,
-        )  # fmt: skip
+        super().__init__([version.interpreter, "-c", code], folder, version.environment)
 
-    def ask(self, name: str, seconds: float) -> float:
+    def measure(self, name: str, seconds: float) -> float:
         """Returns the processor time of a unit; raises ValueError if it cannot be measured."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         try:
-            self._process.stdin.write(json.dumps({"name": name, "seconds": seconds}) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
-            self._process.wait()
-            self._told.seek(0)
-            raise UserError((self._told.read().strip().splitlines() or ["the process ended"])[-1])
-        answer = json.loads(line)
-        if "error" in answer:
-            raise UserError(answer["error"])
-        return float(answer["time"])
-
-    def close(self) -> None:
-        """Ends the process."""
-        self._process.kill()
-        self._process.communicate()
+            return float(self.ask({"name": name, "seconds": seconds})["time"])
+        except Refused as problem:
+            raise UserError(str(problem)) from None
+        except NoAnswer:
+            raise UserError(*(self.last_lines(1) or ["the process ended"])) from None
 
 
 @contextlib.contextmanager
@@ -67,12 +49,8 @@ def both(what: str, question: tuple[Any, ...]) -> Iterator[tuple[Probe, Probe]]:
     """Yields the probes of the version named and of this one."""
     with version_of(what) as other, contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        probes = []
-        for version in (other, Version(sys.executable)):
-            told = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
-            probes.append(Probe(version, question, folder, told))
-            stack.callback(probes[-1].close)
-        yield probes[0], probes[1]
+        first = stack.enter_context(Probe(other, question, folder))
+        yield first, stack.enter_context(Probe(Version(sys.executable), question, folder))
 
 
 def compare(
@@ -144,6 +122,6 @@ def measured(probes: tuple[Probe, Probe], name: str, seconds: float, rounds: int
     """Measures both in turns."""
     times: list[tuple[float, float]] = []
     for turn in range(rounds + 1):  # the first compiles
-        answers = {k: probes[k].ask(name, seconds if turn else 0.0) for k in ((0, 1), (1, 0))[turn % 2]}
+        answers = {k: probes[k].measure(name, seconds if turn else 0.0) for k in ((0, 1), (1, 0))[turn % 2]}
         times.append((answers[0], answers[1]))
     return judged(times[1:])

@@ -1,10 +1,9 @@
-"""Runs a program of the course in a process of its own: one line of JSON asks, one answers.
+"""Runs a program of the course in a process of its own, by the protocol of `leafwise.envs.core.programs`.
 
 `python child.py PATH/PlayerAI.py` imports nothing of ours, so that it starts at once and the program has the process to
-itself. It reads requests from standard input: {"number": 1, "limit": S} starts a game, {"call": "getMove" or "getTrap",
-"position": [row, column], "map": [[...]], "limit": S} asks for a cell. It answers {"ready": true}, {"cell": [row, column]}
-or {"error": "...", "where": "line 3 of PlayerAI.py", "traceback": [...]}; after S seconds with what the program was doing
-then, and ends itself. Whatever the program prints goes to standard error.
+itself. `hello` loads the program anew, `go` calls its getMove or getTrap. Beside the move's name the answer has the `cell` as the
+program gave it. When time is up, a clock answers what the program was doing then, and ends the process. Whatever the program
+prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -24,6 +23,10 @@ from typing import Any
 
 STARTER = Path(__file__).with_name("starter")
 """The folder of BaseAI, Grid and Utils for programs that bring none."""
+CODES = {".": 0, "#": -1, "1": 1, "2": 2}
+"""What the course's boards show for the marks of a position: a free cell, a trap, player 1, player 2."""
+STEPS = ({-1: "N", 0: "", 1: "S"}, {-1: "W", 0: "", 1: "E"})
+"""How the name of a step is made of its rows and its columns."""
 
 
 def is_own(file: str) -> bool:
@@ -63,10 +66,20 @@ def failure(problem: BaseException, folder: str) -> dict[str, Any]:
     if isinstance(problem, SyntaxError) and problem.filename:
         where = f"line {problem.lineno} of {os.path.basename(problem.filename)}"
     lines = "".join(traceback.format_exception(type(problem), problem, trace)).splitlines()
-    return {"error": " ".join(told[-1].split()), "where": where, "traceback": lines}
+    return {"error": " ".join(told[-1].split()), "where": where, "report": lines}
 
 
-class Desk:
+def named(cell: tuple[int, int], at: tuple[int, int] | None) -> str:
+    """Returns the name of a throw at a cell, or of the step that leads there from where the player is `at`."""
+    row, column = cell
+    if at is not None:
+        down, right = STEPS[0].get(row - at[0]), STEPS[1].get(column - at[1])
+        if down is not None and right is not None and down + right:
+            return down + right
+    return f"{row},{column}"
+
+
+class JobServer:
     """Answers requests; a clock answers in the place of a program that takes too long, and ends the process."""
 
     def __init__(self, path: Path) -> None:
@@ -74,6 +87,7 @@ class Desk:
         self.ai: Any = None
         self.grid: Any = None
         self.array: Any = None
+        self.position = ""
         self._requests, self._replies = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)  # a program that asks for input gets none
@@ -82,15 +96,21 @@ class Desk:
         self._thread = threading.get_ident()
 
     def work(self) -> None:
-        """Answers until there are no more requests."""
+        """Answers until it is asked to quit, or there are no more requests."""
         for line in self._requests:
             request = json.loads(line)
-            clock = threading.Timer(request["limit"], self._expire)
+            if request["ask"] == "quit":
+                os._exit(0)  # whatever threads the program has
+            if request["ask"] == "position":
+                self.position = request["state"]
+                continue
+            clock = threading.Timer(request["seconds"], self._expire)
             clock.daemon = True
             self._open = True
             clock.start()
             try:
-                reply = self.load(request["number"]) if "number" in request else self.ask(request)
+                begins = request["ask"] == "hello"
+                reply = self.load(request["player"] + 1) if begins else self.move(*self.position.split())
             except BaseException as problem:  # SystemExit too: a program that ends itself has lost, and says where
                 reply = failure(problem, self.folder)
             clock.cancel()
@@ -110,7 +130,7 @@ class Desk:
             del frames[0]
         lines = "".join(traceback.StackSummary.from_list(frames).format()).splitlines()
         if self._open:
-            self._send({"error": "", "where": place(frames, self.folder), "traceback": lines})
+            self._send({"late": True, "where": place(frames, self.folder), "report": lines})
             os._exit(1)
 
     def load(self, number: int) -> dict[str, Any]:
@@ -126,23 +146,25 @@ class Desk:
         players = players_in(module)
         if len(players) != 1:
             got = " and ".join(players) or "none"
-            return {"error": f"expected a class PlayerAI in {self.path.name}, got {got}", "where": "", "traceback": []}
+            return {"error": f"expected a class PlayerAI in {self.path.name}, got {got}"}
         self.ai = getattr(module, players[0])()
         self.ai.setPlayerNum(number)
-        return {"ready": True}
+        return {"ready": 1}
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Returns the cell that the program chooses."""
-        grid = self.grid(len(request["map"]))
-        grid.map = self.array(request["map"], dtype="float64")
-        self.ai.setPosition(tuple(request["position"]))
-        cell = getattr(self.ai, request["call"])(grid)
+    def move(self, board: str, turn: str, throw: str = "") -> dict[str, Any]:
+        """Returns the move, or with `throw` the throw, that the program chooses at a position."""
+        player, marks = "12"[int(turn.removeprefix("turn=")) % 2], board.split("/")
+        at = next((row, line.index(player)) for row, line in enumerate(marks) if player in line)
+        grid = self.grid(len(marks))
+        grid.map = self.array([[CODES[mark] for mark in line] for line in marks], dtype="float64")
+        self.ai.setPosition(at)
+        call = "getTrap" if throw else "getMove"
+        cell = getattr(self.ai, call)(grid)
         try:
-            row, column = cell
-            return {"cell": [index(row), index(column)]}
+            row, column = map(index, cell)
         except (TypeError, ValueError):
-            told = f"expected a cell (row, column) from {request['call']}, got {cell!r:.200}"
-            return {"error": told, "where": "", "traceback": []}
+            return {"error": f"expected a cell (row, column) from {call}, got {cell!r:.200}"}
+        return {"move": named((row, column), None if throw else at), "cell": [row, column]}
 
 
 def main(path: str) -> None:
@@ -150,7 +172,7 @@ def main(path: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started this process, and ends it
     folder = Path(path).parent
     sys.path[:1] = [str(folder), str(STARTER)]
-    Desk(Path(path)).work()
+    JobServer(Path(path)).work()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,208 @@
+"""Programs beside this one: what they answer, and how they time out, end, flood, start again and are ended."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Program, Refused, TimedOut
+
+FOREVER = "while True: time.sleep(1)"
+
+
+def command(code: str) -> list[str]:
+    return [sys.executable, "-c", "import json, os, sys, time\n" + textwrap.dedent(code)]
+
+
+def pid_of(program: Program) -> int:
+    return int(program.ask_line("pid"))
+
+
+TELLS_PID = "for line in sys.stdin: print(os.getpid(), flush=True)"
+
+
+def test_a_line_answers_a_line_in_a_folder_and_an_environment(tmp_path: Path) -> None:
+    code = "for line in sys.stdin: print(line.strip(), os.getcwd(), os.environ['WORD'], flush=True)"
+    with Program(command(code), tmp_path, {**os.environ, "WORD": "é"}) as program:
+        assert program.ask_line("a", 60) == f"a {tmp_path} é"
+        assert program.is_running
+    assert not program.is_running
+    with pytest.raises(Ended, match=r"^expected a program that runs, got one that was ended$"):
+        program.ask_line("a")
+
+
+def test_a_command_that_does_not_start_leaves_nothing_open(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="no-such-program"):
+        Program([str(tmp_path / "no-such-program")])
+    gc.collect()  # an open file would be a warning, and so an error
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "kind", "message"),
+    [
+        (FOREVER, "a", TimedOut, "expected an answer within 0.5 s, got none"),
+        (FOREVER, "a" * (1 << 22), TimedOut, "expected an answer within 0.5 s, got none"),  # more than a pipe takes
+        ("sys.stdin.readline(); sys.exit(3)", "a", Ended, "got the end of the process with status 3"),
+        ("os.close(1); sys.stdin.readline(); os._exit(4)", "a", Ended, "got the end of the process with status 4"),
+    ],
+)
+def test_no_answer_ends_the_process(code: str, line: str, kind: type[NoAnswer], message: str) -> None:
+    with Program(command(code)) as program:
+        with pytest.raises(kind, match=message):
+            program.ask_line(line, 0.5 if kind is TimedOut else 60)
+        assert program.status is not None
+
+
+def test_a_flood_waits_and_is_ended() -> None:
+    code = "while True: print('x' * 1000)"
+    with Program(command(code)) as program:
+        assert program.ask_line("a", 60) == "x" * 1000
+        assert program.is_running
+        assert program.ask_line("a", 60) == "x" * 1000
+    assert program.status is not None
+
+
+@pytest.mark.parametrize("answer", ["'no JSON'", "[1]", "'[' * 100_000", "'1' * 10_000"])
+def test_what_is_no_object_ends_the_process(answer: str) -> None:
+    with Program(command(f"sys.stdin.readline(); print({answer}, flush=True)\n{FOREVER}")) as program:
+        with pytest.raises(Ended, match=r"^expected a line with a JSON object, got '.{1,80}'$"):
+            program.ask({"a": 1}, 60)
+        assert program.status is not None
+
+
+def test_a_lost_program_is_started_again_and_forgets() -> None:
+    with Program(command("print('hello', file=sys.stderr, flush=True)\n" + TELLS_PID)) as program:
+        first = pid_of(program)
+        program.kill()
+        assert not psutil.pid_exists(first)
+        assert program.last_lines(3) == ["hello"]
+        program.restart()
+        second = pid_of(program)
+        assert second != first
+        assert program.last_lines(3) == ["hello"]
+        program.restart()  # one that runs is ended
+        assert not psutil.pid_exists(second)
+
+
+def test_the_last_lines_are_kept_or_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    shown = "print(*range(5000), 'end ' + line, sep='\\n', file=sys.stderr, flush=True)"
+    code = f"for line in sys.stdin: {shown}; print(flush=True)"
+    with Program(command(code)) as program:
+        program.ask_line("a", 60)
+        assert program.last_lines(2) == ["4999", "end a"]
+        program.forget_lines()
+        assert program.last_lines(2) == []
+        program.ask_line("b", 60)
+        assert program.last_lines(1) == ["end b"]
+    assert program.last_lines(1) == []
+    assert capfd.readouterr().err == ""
+    with Program(command(code), shows=True) as program:
+        program.ask_line("c", 60)
+        assert program.last_lines(1) == []
+    assert "end c" in capfd.readouterr().err
+
+
+def test_a_program_ends_with_who_holds_it() -> None:
+    program = Program(command(TELLS_PID))
+    pid = pid_of(program)
+    del program
+    gc.collect()
+    assert not psutil.pid_exists(pid)
+
+
+def test_a_program_ends_with_the_process_that_started_it() -> None:
+    """At the end of its parent while a question is open, which another thread asks."""
+    code = f"""
+        import sys, threading, time
+        from leafwise.envs.core.programs import Program
+        program = Program([sys.executable, "-c", {"import os, time; print(os.getpid(), flush=True); time.sleep(600)"!r}])
+        print(program.ask_line(""), flush=True)
+        threading.Thread(target=program.ask_line, args=("",), daemon=True).start()
+        time.sleep(0.1)
+    """
+    done = subprocess.run(command(code), capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not psutil.pid_exists(int(done.stdout))
+
+
+ENGINE = """
+def answer(message):
+    if message["ask"] == "hello":
+        print("begun", message["game"], message["options"], message["player"], file=sys.stderr, flush=True)
+        return {ready}
+    if message["ask"] == "position":
+        answer.state = message["state"]
+        return None
+    if message["ask"] == "quit":
+        open("quit", "w").close()
+        sys.exit()
+    return {move}
+
+for line in sys.stdin:
+    if (found := answer(json.loads(line))) is not None:
+        print(json.dumps(found), flush=True)
+"""
+
+
+def engine(folder: Path, ready: str = "{'ready': 1}", move: str = "{'move': answer.state[0], 'more': 1}") -> Engine:
+    return Engine(command(ENGINE.replace("{ready}", ready).replace("{move}", move)), folder)
+
+
+def begin_and_go(player: Engine) -> None:
+    player.hello("trap", {}, 0, 60)
+    player.go("North", 60)
+
+
+def test_an_engine_plays_by_the_protocol(tmp_path: Path) -> None:
+    with engine(tmp_path) as player:
+        for seat in (0, 1):
+            player.hello("trap", {"size": 7}, seat, 60)
+            assert player.go("North", 60) == {"move": "N", "more": 1}
+        assert player.last_lines(2) == ["begun trap {'size': 7} 0", "begun trap {'size': 7} 1"]
+        player.kill()
+        player.hello("trap", {}, 0, 60)
+        assert player.last_lines(2) == ["begun trap {} 0"]
+    assert player.status == 0
+    assert (tmp_path / "quit").exists()
+    player.forget_lines()
+    player.hello("trap", {}, 1, 60)  # one that was closed is started again
+    player.close()
+
+
+@pytest.mark.parametrize(
+    ("answers", "kind", "message", "more"),
+    [
+        ({"ready": "{'ready': 2}"}, Refused, "expected version 1 of the protocol, got 2", ("", ())),
+        ({"ready": "{}"}, Refused, "expected version 1 of the protocol, got None", ("", ())),
+        ({"move": "{'move': 3}"}, Refused, "expected a move by its name, got 3", ("", ())),
+        ({"move": "{'error': 'no', 'report': 3}"}, Refused, "no", ("", ())),
+        (
+            {"move": "{'late': True, 'where': 'line 3', 'report': ['a', 'b']}"},
+            TimedOut,
+            "expected an answer in time, got none",
+            ("line 3", ("a", "b")),
+        ),
+    ],
+)
+def test_an_engine_that_does_not_do_its_part(
+    answers: dict[str, str], kind: type[NoAnswer], message: str, more: tuple[Any, ...], tmp_path: Path
+) -> None:
+    with engine(tmp_path, **answers) as player:
+        with pytest.raises(kind, match=f"^{message}$") as problem:
+            begin_and_go(player)
+        assert (problem.value.where, problem.value.report) == more
+        assert player.is_running == (kind is Refused)
+
+
+def test_an_engine_that_does_not_quit_is_ended() -> None:
+    player = Engine(command(FOREVER))
+    player.close()
+    assert player.status not in (None, 0)

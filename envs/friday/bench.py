@@ -9,6 +9,7 @@ from typing import NamedTuple
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.friday.baselines.fridai import STATES, BestFirst, Cards, Found, Fridai
 from leafwise.envs.registry import game as find_game
 
@@ -70,9 +71,8 @@ def whole_games(games: int, states: int = STATES) -> float:
     for seed in range(games + 1):  # the first loads the machine code
         if seed == 1:
             expanded, before = 0, process_time()
-        state, stream = game.new(seed), new_stream(seed)
-        while not state.is_terminal:
-            state = state.sample(stream) if state.is_chance else state.play(fridai.choose(state))
+        stream = new_stream(seed)
+        play_out(game.new(seed), fridai.choose, lambda state, stream=stream: state.settle(stream))  # type: ignore[misc]
     return expanded / (process_time() - before)
 
 

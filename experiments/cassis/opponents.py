@@ -21,6 +21,7 @@ import numpy as np
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import Study, command, picture, results_of, signed, table, write_page
@@ -81,11 +82,14 @@ class Agent:
     def game_from(self, state: State, seat: int, seed: int) -> tuple[list[State], bool]:
         """Plays a position to its end from one seat; returns the policy's decisions, and whether it won."""
         met, other = list[State](), player("greedy", self.game, seed=seed)
-        while not state.is_terminal:
-            if state.current_player == seat:
-                met.append(state)
-            state = state.play((self.policy if state.current_player == seat else other).choose(state))
-        return met, state.returns * (1 - 2 * seat) > 0
+
+        def choose(state: State) -> int:
+            if state.current_player != seat:
+                return other.choose(state)
+            met.append(state)
+            return self.policy.choose(state)
+
+        return met, play_out(state, choose).returns * (1 - 2 * seat) > 0
 
     def wins(self, states: Sequence[State]) -> float:
         """Returns how often it wins positions as who moves there."""

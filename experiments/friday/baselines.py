@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.friday.cards import PHASES
 from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score
@@ -112,15 +114,19 @@ def play_seed(game: Game, own: Any, seed: int) -> Outcome:
         own.stream = new_stream(derived(seed, PLAYER))
     dealer = own.dealer(seed) if hasattr(own, "dealer") else None
     settle = dealer or (lambda state: state.settle(stream))
-    state, moves, spent, values = settle(game.start()), 0, 0.0, list[float]()
-    while not state.is_terminal:
+    moves, spent, values = 0, 0.0, list[float]()
+
+    def choose(state: State) -> int:
+        nonlocal moves, spent
         start = time.process_time()
-        action = own.choose(state)
+        action: int = own.choose(state)
         spent += time.process_time() - start
         moves += 1
         if found := getattr(own, "found", None):
             values.append(found.value)
-        state = settle(state.play(action))
+        return action
+
+    state = play_out(game.start(), choose, settle)
     score = int(final_score(state.rows(), np.uint64(0), game.tables()))
     return Outcome(state.returns > 0, score, field(state.row[STATUS], PHASE_AT, M2), moves, spent, tuple(values))
 

@@ -25,6 +25,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.pictures.animation import recorded
+from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, missing_seeds, trained
@@ -272,11 +273,15 @@ def ended(own: Player, starts: list[State]) -> dict[str, Any]:
     """Returns how many points and moves a player makes from positions to the end."""
     points, moves = [], []
     for k, state in enumerate(starts):
-        stream, first, n = new_stream(FINAL_SEED + k), state.returns, 0
-        while not state.is_terminal:
-            state, n = state.play(own.choose(state)).settle(stream), n + 1
-        points.append(state.returns - first)
-        moves.append(n)
+        stream, met = new_stream(FINAL_SEED + k), list[State]()
+
+        def choose(state: State, met: list[State] = met) -> int:
+            met.append(state)
+            return own.choose(state)
+
+        end = play_out(state, choose, lambda state, stream=stream: state.settle(stream))  # type: ignore[misc]
+        points.append(end.returns - state.returns)
+        moves.append(len(met))
     error = [float(np.std(v, ddof=1) / np.sqrt(len(v))) for v in (points, moves)]
     told = {"games": len(starts), "mean": float(np.mean(points)), "error": error[0], "moves": float(np.mean(moves))}
     return told | {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.starship.ahead import draw_on, list_places, place_all
 from leafwise.envs.starship.draw import gallery
 from leafwise.envs.starship.hand import finish_by_hand, hand_choice, hand_made_ships
@@ -29,10 +30,7 @@ PICTURED = 8
 def play(game: Game, who: Player, seed: int) -> State:
     """Returns the ship that a player builds on the hull and requests of a seed."""
     stream = new_stream(seed)
-    state = game.start().settle(stream)
-    while not state.is_terminal:
-        state = state.play(who.choose(state)).settle(stream)
-    return state
+    return play_out(game.start(), who.choose, lambda state: state.settle(stream))
 
 
 class Built(NamedTuple):

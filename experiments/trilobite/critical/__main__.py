@@ -24,6 +24,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.search.contests import MCTS, mcts_defaults
 from leafwise.experiments.study import Results, Study, command, share, signed, table, write_page
@@ -148,11 +149,16 @@ def more_answers(one: Asked, positions: list[Position], found: dict[str, Any]) -
 
 def play(one: Asked, perfect: Perfect, opening: str, seat: int) -> str:
     """Returns how a game ends for the player, who is the first (0) or second (1) to move after an opening."""
-    state, moves, turn = after(opening), opening, 0
-    while not state.is_terminal:
-        action = one.choose(moves, state) if turn % 2 == seat else perfect.choose(state)
-        state, moves, turn = state.play(action), moves + str(action + 1), turn + 1
-    won = state.returns * (1 if (len(opening) + seat) % 2 == 0 else -1)
+    moves = opening
+
+    def choose(state: State) -> int:
+        nonlocal moves
+        own = (len(moves) - len(opening)) % 2 == seat
+        action = one.choose(moves, state) if own else perfect.choose(state)
+        moves += str(action + 1)
+        return action
+
+    won = play_out(after(opening), choose).returns * (1 if (len(opening) + seat) % 2 == 0 else -1)
     return {1: "W", 0: "D", -1: "L"}[int(won)]
 
 

@@ -577,8 +577,8 @@ planted(
 
 @compiled(
     "returns",
-    r"returns: expected what plain Python answers, 0.0, got 1.0 in compiled code, at '0 0 0 \d'$",
-    task={"seconds": {PLAIN: 0.1, PLAYED: 0.0}},
+    r"returns: expected what plain Python answers, 0.0, got 1.0 in compiled code that checks indices, at '0 0 0 \d'$",
+    task={"seconds": {PLAIN: 0.1, CHECKED: 0.0}},
 )
 def other_when_compiled(S, i, T):
     return 1.0 if u64(S[i, TOSSES]) - 1 < 0 else 0.0  # numba makes a float of an unsigned and a signed number

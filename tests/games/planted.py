@@ -58,8 +58,8 @@ class Fault(NamedTuple):
     said: str
     task: dict[str, Any]
     """In which forms it is checked, and how."""
-    is_fatal: bool
-    """Whether it may end the process, so that it has one of its own."""
+    is_apart: bool
+    """Whether it has a process of its own, which it may end, or which prints the index that its sentence has."""
 
 
 TABLE: dict[str, Fault] = {}
@@ -72,14 +72,14 @@ def planted(
     *,
     make: Callable[..., Game] = COINS,
     task: Mapping[str, Any] = PLAINLY,
-    is_fatal: bool = False,
+    is_apart: bool = False,
     **patch: Any,
 ) -> None:
     """Adds a mistake to the table, under the name of its function."""
     names = [part.__name__ for part in patch.values() if hasattr(part, "__name__") and part.__name__ != "<lambda>"]
     name = (names or ["_".join(patch)])[0]
     name += f"_{len(TABLE)}" if name in TABLE else ""
-    TABLE[name] = Fault(make(**patch), said, dict(task), is_fatal)
+    TABLE[name] = Fault(make(**patch), said, dict(task), is_apart)
 
 
 def wrong(what: str, said: str, **how: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -463,19 +463,19 @@ def too_high(S, i, T):
 @wrong(
     "returns",
     r"returns: expected an answer from the plain build, got an end of the process \(exit status 3\)",
-    is_fatal=True,
+    is_apart=True,
 )
 def leaves(S, i, T):
     os._exit(3)
 
 
-@wrong("returns", r"returns: expected an answer from the plain build, got no answer in 4 s", is_fatal=True)
+@wrong("returns", r"returns: expected an answer from the plain build, got no answer in 4 s", is_apart=True)
 def hangs(S, i, T):
     while True:
         pass
 
 
-@wrong("returns", r"returns: expected an answer, got MemoryError", is_fatal=True)
+@wrong("returns", r"returns: expected an answer, got MemoryError", is_apart=True)
 def wants_memory(S, i, T):
     return float(len(bytearray(1 << 40)))
 
@@ -533,7 +533,7 @@ planted(
 
 INDICES = {"seconds": {CHECKED: 0.5}}
 OUTSIDE = r"expected every index within its array, got an IndexError"
-compiled = partial(wrong, task=INDICES, is_fatal=True)
+compiled = partial(wrong, task=INDICES)
 
 
 @compiled("returns", r"returns: two_types, planted.py line \d+, .* does not compile:\n.*unify.*numba's own words: ")
@@ -541,12 +541,12 @@ def two_types(S, i, T):
     return "none" if S[i, PHASE] > 9 else 1.0
 
 
-@compiled("returns", rf"returns: {OUTSIDE} \(index 2 of axis 0 with size 2\)")
+@compiled("returns", rf"returns: {OUTSIDE} \(index 2 of axis 0 with size 2\)", is_apart=True)
 def returns_from_beyond(S, i, T):
     return float(T.worth[u64(S[i, TOSSES])])
 
 
-@compiled("returns", rf"returns: {OUTSIDE} \(index -1 of axis 0 with size 2\)")
+@compiled("returns", rf"returns: {OUTSIDE} \(index -1 of axis 0 with size 2\)", is_apart=True)
 def returns_from_before(S, i, T):
     return float(T.worth[np.int64(S[i, TOSSES]) - 1])
 
@@ -570,15 +570,15 @@ def writes_what_lies_before(row, T):
 planted(
     rf"text: {OUTSIDE} \(index -1 of axis 0 with size 2\)",
     task=INDICES,
-    is_fatal=True,
+    is_apart=True,
     write=writes_what_lies_before,
 )
 
 
 @compiled(
     "returns",
-    r"returns: expected what plain Python answers, 0.0, got 1.0 in compiled code, at '0 0 0 \d'$",
-    task={"seconds": {PLAIN: 0.1, PLAYED: 0.0}},
+    r"returns: expected what plain Python answers, 0.0, got 1.0 in compiled code that checks indices, at '0 0 0 \d'$",
+    task={"seconds": {PLAIN: 0.1, CHECKED: 0.0}},
 )
 def other_when_compiled(S, i, T):
     return 1.0 if u64(S[i, TOSSES]) - 1 < 0 else 0.0  # numba makes a float of an unsigned and a signed number

@@ -1,22 +1,28 @@
-"""`leafwise.check_game`: plays a game in a process of its own, and says which promise it breaks, or how the process died."""
+"""`leafwise.check_game`: plays a game in a process of its own, and says which promise it breaks, or how the process died.
+
+The process leaves a note of what it calls, in case it dies.
+"""
 
 from __future__ import annotations
 
+import faulthandler
 import json
+import mmap
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from leafwise.envs.core.check import answers, source
 from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED, RuleFault
-from leafwise.envs.core.check.process import JOB, NOTE, RESULT, Note
+from leafwise.envs.core.check.inspection import inspect_game
 from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
@@ -29,7 +35,9 @@ INSIDE = "LEAFWISE_CHECKING"
 """Set in a process that checks: a module that calls `check_game` while it is imported starts no other."""
 SWITCHES = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK")
 """What an environment may say of how code is compiled; a process that checks has every form of it."""
-OUTPUT = "output.txt"
+JOB, RESULT, NOTE, OUTPUT = "job.json", "result.json", "note", "output.txt"
+SIZE, LONGEST = 8192, 600
+"""Bytes of a note, and letters of a position in it."""
 LOOK_S = 0.25
 COMPILE_S, START_S = 600.0, 120.0
 """Seconds that one rule may take to compile, and that importing the game may take at least."""
@@ -96,6 +104,49 @@ def check_game(
     return checked
 
 
+class Said(NamedTuple):
+    """What a note says."""
+
+    calls: int = 0
+    """Calls so far; where it stands still, nothing happens."""
+    compiling: bool = False
+    rule: str = ""
+    form: str = ""
+    position: str = ""
+
+
+class Note:
+    """A file as memory, in which the checking process says what it calls before it does: so its death can be explained."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            path.write_bytes(bytes(SIZE))
+        with path.open("r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), SIZE)
+        self._calls, self._at = 0, b'"",""'
+
+    def stand(self, form: str, position: str) -> None:
+        """Says in which form, and at which position, rules are called from now on."""
+        self._at = f"{json.dumps(form)},{json.dumps(position[:LONGEST])}".encode()
+
+    def calling(self, rule: str, *, compiling: bool = False) -> None:
+        """Says which rule is called now."""
+        self._calls += 1
+        said = b"[%d,%d,%s,%s]\0" % (self._calls, compiling, json.dumps(rule).encode(), self._at)
+        self._memory[: len(said)] = said
+
+    def read(self) -> Said:
+        """Returns what was said last, by whatever process; nothing where it is being written."""
+        try:
+            return Said(*json.loads(self._memory[:].partition(b"\0")[0]))
+        except ValueError:
+            return Said()
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._memory.close()
+
+
 def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call_s: float = 60.0) -> dict[str, Any]:
     """Returns what `inspect_game` finds in a process of its own, given its keywords in `task`.
 
@@ -110,7 +161,7 @@ def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call
             INSIDE: "1",
             "NUMBA_FULL_TRACEBACKS": "1",
         }  # with which numba prints the indices that it refuses
-        command = [sys.executable, "-m", "leafwise.envs.core.check.process", str(folder)]
+        command = [sys.executable, "-m", "leafwise.envs.core.check.checking", str(folder)]
         note = Note(folder / NOTE)
         with (folder / OUTPUT).open("wb") as output:
             process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
@@ -158,3 +209,42 @@ def _end(process: subprocess.Popen[bytes], note: Note, call_s: float) -> str:
         starting = calls == 0 or said.rule == "import"
         if still > (COMPILE_S if said.compiling else max(START_S, call_s) if starting else call_s):
             return f"no answer in {call_s:g} s"
+
+
+def carry_out(job: dict[str, Any], note: Note) -> dict[str, Any]:
+    """Returns what came of a game: `positions` and `twins`, or a `fault`, a `problem` of its module, or an `error` of ours."""
+    note.calling("import")
+    try:
+        game = source.load(job["origin"])
+    except (Exception, SystemExit) as problem:
+        return {"problem": f"expected a module that a new process can import, got {type(problem).__name__}: {problem}"}
+    try:
+        return inspect_game(game, note=note, **job["task"])
+    except RuleFault as fault:
+        return {"fault": list(fault.args)}
+    except MemoryError:
+        said = note.read()
+        return {"fault": [said.rule, "expected less memory to be used, got a MemoryError", said.position, None]}
+    except Exception:
+        return {"error": traceback.format_exc()}
+
+
+def main(folder: Path) -> None:
+    """Carries out the job of a folder and writes what came of it."""
+    job = json.loads(read_text(folder / JOB))
+    sys.path[:] = job["path"]
+    try:
+        import resource
+    except ImportError:  # Windows, where nothing limits memory
+        pass
+    else:
+        most = int(job["gigabytes"] * 2**30)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    temporary = folder / f"{RESULT}.new"
+    temporary.write_text(json.dumps(carry_out(job, Note(folder / NOTE))))
+    os.replace(temporary, folder / RESULT)
+
+
+if __name__ == "__main__":
+    faulthandler.enable()
+    main(Path(sys.argv[1]))

@@ -18,7 +18,7 @@ from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
 from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL, copy_row
 
 if TYPE_CHECKING:
-    from leafwise.envs.core.check.process import Note
+    from leafwise.envs.core.check.checking import Note
     from leafwise.envs.core.contract.game import Game
 
 Row = NDArray[Any]

@@ -24,7 +24,7 @@ from leafwise.envs.core.compile.forms import PlainForms
 from leafwise.envs.core.contract.rules import CHANCE
 
 if TYPE_CHECKING:
-    from leafwise.envs.core.check.process import Note
+    from leafwise.envs.core.check.checking import Note
     from leafwise.envs.core.contract.game import Game
 
 COMPARED = 200

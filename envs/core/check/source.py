@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 import importlib
+import importlib.util
 import linecache
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +49,33 @@ def origin(game: Game, folder: Path) -> dict[str, Any]:
         name, path = SHIPPED, folder / f"{SHIPPED}.py"
         path.write_text(source, encoding="utf-8")
     return {"module": name, "file": str(path.resolve()), **found}
+
+
+def load(origin: Mapping[str, Any]) -> Game:
+    """Returns the game that an `origin` names."""
+    name, file = origin["module"], origin["file"]
+    found = getattr(sys.modules.get(name) or _imported(name, file), origin["attribute"])
+    for key in origin["keys"]:
+        found = found[key]
+    game: Game = found.variant(**origin["options"])
+    return game
+
+
+def _imported(name: str, file: str) -> ModuleType:
+    """Imports a module by its name, or from its file where its name leads elsewhere."""
+    try:
+        module = importlib.import_module(name)
+        if Path(module.__file__ or "").resolve() == Path(file).resolve():
+            return module
+    except ModuleNotFoundError as problem:
+        if problem.name is None or not f"{name}.".startswith(f"{problem.name}."):
+            raise
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"no module {name!r} in {file}")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _cells(main: ModuleType) -> Iterator[str]:

@@ -15,8 +15,8 @@ from leafwise.envs.core.contract.game import Game
 
 
 def inspect(fault: planted.Fault) -> None:
-    """Checks a game, in a process of its own where it may end it."""
-    if fault.is_fatal:
+    """Checks a game, in a process of its own where it needs one."""
+    if fault.is_apart:
         inspect_apart(fault.game, fault.task, call_s=4.0)
     else:
         inspect_game(fault.game, **fault.task)

@@ -13,8 +13,7 @@ import pytest
 import leafwise
 from games import coins, planted
 from leafwise.envs.core.check import source
-from leafwise.envs.core.check.process import load
-from leafwise.envs.core.check.source import ContractError
+from leafwise.envs.core.check.source import ContractError, load
 
 RACE = """
 import sys

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Program, Refused, TimedOut
+from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Process, Program, Refused, TimedOut
 
 FOREVER = "while True: time.sleep(1)"
 
@@ -27,6 +27,25 @@ def pid_of(program: Program) -> int:
 
 
 TELLS_PID = "for line in sys.stdin: print(os.getpid(), flush=True)"
+
+
+def test_a_process_runs_to_its_end_or_is_ended(capfd: pytest.CaptureFixture[str]) -> None:
+    code = "print('x' * 1_000_000, sys.stdin.read()); print('done', file=sys.stderr); sys.exit(2)"
+    with Process(command(code)) as process:
+        assert process.wait(60)
+        assert (process.status, process.last_lines(1), process.is_running) == (2, ["done"], False)
+    stops = (
+        "import signal; signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); print('on', file=sys.stderr, flush=True)"
+    )
+    with Process(command(f"{stops}\n{FOREVER}")) as process:
+        while not process.last_lines(1):
+            assert not process.wait(0.05)
+        assert process.status is None
+        assert psutil.pid_exists(process.pid)
+        process.terminate()
+        assert process.wait(60)
+    assert process.status == 5
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_line_answers_a_line_in_a_folder_and_an_environment(tmp_path: Path) -> None:

@@ -198,8 +198,10 @@ class Program(Process):
         self._questions.put((line, True))
         try:
             answer = self._answers.get(timeout=seconds)
-        except queue.Empty:
+        except BaseException as problem:  # Ctrl-C too: its answer must not be taken for that to the next question
             self.kill()
+            if not isinstance(problem, queue.Empty):
+                raise
             raise TimedOut(f"expected an answer within {seconds:g} s, got none") from None
         if not answer:
             self.wait(ENDING)

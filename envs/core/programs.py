@@ -1,7 +1,7 @@
 """Programs in processes of their own: started, asked within a time limit, ended, started again, with what they printed last.
 
-`Program` supervises any program that answers a line with a line. `Engine` is one that plays a game by this protocol, in whatever
-language it is written.
+`Process` supervises any program, `Program` one that answers a line with a line. `Engine` is one that plays a game by this protocol,
+in whatever language it is written.
 
 The protocol, version 1. Each line on the program's standard input and output is one JSON object in UTF-8. The program may
 print anything to standard error.
@@ -72,12 +72,15 @@ class Ended(NoAnswer):
     """The process ended, or wrote something else than an answer and was ended."""
 
 
-class Program:
-    """A program that answers lines on its standard input with lines on its standard output.
+class Process:
+    """A process that ends with this object: by `close`, at the end of a `with` block, when nobody holds it, when this process ends.
 
-    It ends with this object: by `close`, at the end of a `with` block, when nobody holds the object, when this process ends.
-    What it prints to standard error is shown, or kept in a temporary file, whose end `last_lines` returns.
+    It gets no input and its output is dropped. What it prints to standard error is shown, or kept in a temporary file, whose end
+    `last_lines` returns.
     """
+
+    _stream = subprocess.DEVNULL
+    """What it has as standard input and output."""
 
     def __init__(
         self,
@@ -100,23 +103,89 @@ class Program:
             self._printed = None if self._shows else opened.enter_context(tempfile.TemporaryFile())
             self._process = subprocess.Popen(
                 self._command, cwd=self._folder, env=self._environment, stderr=self._printed,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", errors="replace",
+                stdin=self._stream, stdout=self._stream, text=True, encoding="utf-8", errors="replace",
             )  # fmt: skip
             self._forget = weakref.finalize(self, opened.pop_all().close)
-        self._questions: Questions = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
-        threading.Thread(target=_talk, args=(self._process, self._questions, self._answers), daemon=True).start()
-        self._end = weakref.finalize(self, _end, self._process, self._questions)
+        self._end = weakref.finalize(self, _end, self._process)
 
     def restart(self) -> None:
         """Ends the process, and starts another."""
-        Program.close(self)
+        self.kill()
+        self._forget()
         self._start()
 
     @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
     def is_running(self) -> bool:
-        """Whether the process is there to be asked."""
+        """Whether the process is there, and was not ended from here."""
         return self._end.alive and self._process.poll() is None
+
+    @property
+    def status(self) -> int | None:
+        """The exit status, None while the process runs."""
+        return self._process.poll()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits for the end of the process; returns whether it came in time."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+        return self._process.poll() is not None
+
+    def terminate(self) -> None:
+        """Asks the process to end."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """Ends the process at once; what it printed can still be read, and `restart` starts another."""
+        self._end()
+
+    def close(self) -> None:
+        """Ends the process, and forgets what it printed."""
+        self.kill()
+        self._forget()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def last_lines(self, count: int) -> list[str]:
+        """Returns the last lines that it printed to standard error, [] where they were shown."""
+        if self._printed is None or self._printed.closed:
+            return []
+        file = self._printed.fileno()
+        os.lseek(file, max(0, os.fstat(file).st_size - LONGEST_TAIL), os.SEEK_SET)
+        text = os.read(file, LONGEST_TAIL).decode(errors="replace")
+        return text.rstrip("\r\n").splitlines()[-count:]
+
+    def forget_lines(self) -> None:
+        """Forgets what it has printed so far."""
+        if self._printed is not None and not self._printed.closed:
+            os.lseek(self._printed.fileno(), 0, os.SEEK_SET)  # the program's place in the file is the same
+            self._printed.truncate(0)
+
+
+class Program(Process):
+    """A program that answers lines on its standard input with lines on its standard output."""
+
+    _stream = subprocess.PIPE
+
+    def _start(self) -> None:
+        super()._start()
+        self._questions: Questions = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=_talk, args=(self._process, self._questions, self._answers), daemon=True).start()
+        self._hush = weakref.finalize(self, self._questions.put, None)
+
+    def kill(self) -> None:
+        """Ends the process at once; what it printed can still be read, and `restart` starts another."""
+        super().kill()
+        self._hush()
 
     def tell_line(self, line: str) -> None:
         """Writes a line that is not answered."""
@@ -129,8 +198,10 @@ class Program:
         self._questions.put((line, True))
         try:
             answer = self._answers.get(timeout=seconds)
-        except queue.Empty:
+        except BaseException as problem:  # Ctrl-C too: its answer must not be taken for that to the next question
             self.kill()
+            if not isinstance(problem, queue.Empty):
+                raise
             raise TimedOut(f"expected an answer within {seconds:g} s, got none") from None
         if not answer:
             self.wait(ENDING)
@@ -163,47 +234,6 @@ class Program:
         if "error" in answer:
             raise Refused(str(answer["error"]), where, report)
         return answer
-
-    @property
-    def status(self) -> int | None:
-        """The exit status, None while the process runs."""
-        return self._process.poll()
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Waits for the end of the process; returns whether it came in time."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(seconds)
-        return self._process.poll() is not None
-
-    def kill(self) -> None:
-        """Ends the process at once; what it printed can still be read, and `restart` starts another."""
-        self._end()
-
-    def close(self) -> None:
-        """Ends the process, and forgets what it printed."""
-        self.kill()
-        self._forget()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.close()
-
-    def last_lines(self, count: int) -> list[str]:
-        """Returns the last lines that it printed to standard error, [] where they were shown."""
-        if self._printed is None or self._printed.closed:
-            return []
-        file = self._printed.fileno()
-        os.lseek(file, max(0, os.fstat(file).st_size - LONGEST_TAIL), os.SEEK_SET)
-        text = os.read(file, LONGEST_TAIL).decode(errors="replace")
-        return text.rstrip("\r\n").splitlines()[-count:]
-
-    def forget_lines(self) -> None:
-        """Forgets what it has printed so far."""
-        if self._printed is not None and not self._printed.closed:
-            os.lseek(self._printed.fileno(), 0, os.SEEK_SET)  # the program's place in the file is the same
-            self._printed.truncate(0)
 
 
 class Engine(Program):
@@ -255,8 +285,7 @@ def _talk(process: subprocess.Popen[str], questions: Questions, answers: queue.S
     process.stdout.close()
 
 
-def _end(process: subprocess.Popen[str], questions: Questions) -> None:
+def _end(process: subprocess.Popen[str]) -> None:
     """Kills a process and waits for it."""
     process.kill()
     process.wait()
-    questions.put(None)

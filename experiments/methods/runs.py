@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.programs import Process
 from leafwise.envs.core.textfile import read_text
 from leafwise.experiments.methods.plans import Plan, Way
 from leafwise.experiments.study import finished, logged
@@ -77,10 +77,10 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
     """
     if not (path / "results.json").exists():
         again = ["--resume"] if config_file(path) is not None else []
-        process = subprocess.Popen([sys.executable, "-m", *words, *again], stdout=subprocess.DEVNULL)
-        most = watched(process)
-        if process.returncode:
-            raise UserError(f"expected a run that learns, got status {process.returncode} of {' '.join(words)}")
+        with Process([sys.executable, "-m", *words, *again], shows=True) as process:
+            most = watched(process)
+        if process.status:
+            raise UserError(f"expected a run that learns, got status {process.status} of {' '.join(words)}")
         finished(path)
         write_atomically(path / "memory.json", json.dumps(most).encode())
     told = json.loads(read_text(path / "results.json"))
@@ -95,22 +95,18 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
     }
 
 
-def watched(process: subprocess.Popen[bytes]) -> float:
+def watched(process: Process) -> float:
     """Waits for a run to end; returns the most memory that it had, in MB. Where the study is stopped the run is too, and saves."""
     most = 0.0
-    while True:
-        try:
-            process.wait(PERIOD)
-            return most
-        except subprocess.TimeoutExpired:
-            try:
+    try:
+        while not process.wait(PERIOD):
+            with suppress(psutil.NoSuchProcess):
                 most = max(most, psutil.Process(process.pid).memory_info().rss / MB)
-            except psutil.NoSuchProcess:
-                continue
-        except KeyboardInterrupt:
-            process.terminate()
-            process.wait()
-            raise
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+    return most
 
 
 def curve(path: Path) -> dict[str, Any]:

@@ -6,22 +6,25 @@ every core busy, and prints how many turns were above the limit, the median and 
 
 from __future__ import annotations
 
-import multiprocessing
+import os
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
-from multiprocessing.synchronize import Event
 
 import numpy as np
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.programs import Process
 from leafwise.envs.trap.baselines.course import PlayerAI, adapter
 from leafwise.envs.trap.baselines.course.grid import Grid
 from leafwise.envs.trap.tables import DIRECTIONS
 
 MARKS = {mark: value for value, mark in adapter.MARKS.items()}
+BUSY = "import os; parent = os.getppid()\nwhile os.getppid() == parent: sum(range(100_000))"
+"""What keeps a core busy, while the process that started it is there."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,8 @@ class Config:
     """Seconds of a turn, move and throw together."""
     limit: float = 0.25
     """Seconds that no turn should take."""
-    busy: int = multiprocessing.cpu_count()
+    busy: int = os.cpu_count() or 1
     """Processes that do nothing but count meanwhile."""
-
-
-def count(stop: Event) -> None:
-    """Keeps a core busy."""
-    while not stop.is_set():
-        sum(range(100_000))
 
 
 def timed_turns(config: Config) -> list[float]:
@@ -77,17 +74,10 @@ def grid_of(state: State) -> Grid:
 
 def timed_while_busy(config: Config) -> list[float]:
     """Returns the seconds of each turn while other processes keep the cores busy."""
-    context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    workers = [context.Process(target=count, args=(stop,), daemon=True) for _ in range(config.busy)]
-    for worker in workers:
-        worker.start()
-    try:
+    with ExitStack() as stack:
+        for _ in range(config.busy):
+            stack.enter_context(Process([sys.executable, "-c", BUSY]))
         return timed_turns(config)
-    finally:
-        stop.set()
-        for worker in workers:
-            worker.join()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Program, Refused, TimedOut
+from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Process, Program, Refused, TimedOut
 
 FOREVER = "while True: time.sleep(1)"
 
@@ -27,6 +29,25 @@ def pid_of(program: Program) -> int:
 
 
 TELLS_PID = "for line in sys.stdin: print(os.getpid(), flush=True)"
+
+
+def test_a_process_runs_to_its_end_or_is_ended(capfd: pytest.CaptureFixture[str]) -> None:
+    code = "print('x' * 1_000_000, sys.stdin.read()); print('done', file=sys.stderr); sys.exit(2)"
+    with Process(command(code)) as process:
+        assert process.wait(60)
+        assert (process.status, process.last_lines(1), process.is_running) == (2, ["done"], False)
+    stops = (
+        "import signal; signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); print('on', file=sys.stderr, flush=True)"
+    )
+    with Process(command(f"{stops}\n{FOREVER}")) as process:
+        while not process.last_lines(1):
+            assert not process.wait(0.05)
+        assert process.status is None
+        assert psutil.pid_exists(process.pid)
+        process.terminate()
+        assert process.wait(60)
+    assert process.status == 5
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_line_answers_a_line_in_a_folder_and_an_environment(tmp_path: Path) -> None:
@@ -76,6 +97,35 @@ def test_what_is_no_object_ends_the_process(answer: str) -> None:
         with pytest.raises(Ended, match=r"^expected a line with a JSON object, got '.{1,80}'$"):
             program.ask({"a": 1}, 60)
         assert program.status is not None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process sends itself Ctrl-C there")
+def test_a_question_that_ctrl_c_interrupts_ends_the_process() -> None:
+    code = "for line in sys.stdin: time.sleep(1 if 'slow' in line else 0); print(line, end='', flush=True)"
+    with Program(command(code)) as program:
+        assert program.ask_line("a", 60) == "a"
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            program.ask_line("slow", 60)
+        assert program.status is not None  # its answer would have been the next question's
+        program.restart()
+        assert program.ask_line("b", 60) == "b"
+
+
+def test_what_a_program_has_started_keeps_nobody_waiting() -> None:
+    code = """
+        import subprocess
+        more = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        print(more.pid, flush=True)
+        time.sleep(600)
+    """
+    program = Program(command(code))
+    more = psutil.Process(int(program.ask_line("", 60)))
+    with pytest.raises(TimedOut):
+        program.ask_line("", 0.1)
+    program.close()
+    assert more.is_running()  # it still has the pipes
+    more.kill()
 
 
 def test_a_lost_program_is_started_again_and_forgets() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
@@ -341,6 +344,34 @@ def test_the_state_of_a_game_is_not_lost_between_turns(tmp_path: Path) -> None:
         player.choose(state)
     assert player.choose(GAME.start()) in GAME.start().legal_actions
     player.close()
+
+
+def test_the_process_of_a_program_speaks_the_protocol(tmp_path: Path) -> None:
+    (tmp_path / "PlayerAI.py").write_text(GUEST.replace("{trouble}", "if self.turns == 2: return self.pos"))
+    here = ".../12./..#"
+    asked: list[dict[str, object]] = [
+        {"ask": "hello", "protocol": 1, "game": "trap", "options": {"size": 3}, "player": 0, "seconds": 60, "new": 1},
+        {"ask": "position", "state": f"{here} turn=2"},
+        {"ask": "go", "seconds": 60},
+        {"ask": "position", "state": f"{here} turn=2 throw"},
+        {"ask": "go", "seconds": 60},
+        {"ask": "position", "state": f"{here} turn=4"},
+        {"ask": "go", "seconds": 60},
+        {"ask": "position", "state": f"{here} turn=5"},
+        {"ask": "go", "seconds": 60},
+        {"ask": "quit"},
+    ]
+    words = [sys.executable, str(guests.CHILD), str(tmp_path / "PlayerAI.py")]
+    lines = "".join(f"{json.dumps(message)}\n" for message in asked)
+    done = subprocess.run(words, input=lines, text=True, capture_output=True, timeout=120)
+    ready, step, throw, stays, wrong = map(json.loads, done.stdout.splitlines())
+    assert ready == {"ready": 1}
+    assert step == {"move": "N", "cell": [0, 0]}
+    assert throw["move"] == ",".join(map(str, throw["cell"]))
+    assert stays == {"move": "1,0", "cell": [1, 0]}  # no name of a step, as it is none
+    assert wrong["error"].startswith("AssertionError")  # it is player 1, and was asked as player 2
+    assert wrong["where"] == "line 18 of PlayerAI.py"
+    assert (done.returncode, done.stderr) == (0, "a program may print\n")
 
 
 STAFF = """

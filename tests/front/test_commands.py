@@ -98,7 +98,7 @@ WRONG = {
     "bench threes --seconds 0": "expected --seconds above 0",
     "train": "expected a game among threes, got 'nothing'",
     "train foo": "expected a game among threes, got 'foo'",
-    "train threes --method foo": "expected --method among",
+    "train threes --method foo": "expected a method among ntuple-td, ",
     "train threes --method": "expected a value after --method, got nothing",
     "train threes --bonus-p x": "expected FLOAT for --bonus-p, got 'x'",
     "train threes --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",

@@ -71,9 +71,8 @@ class Processes(Executor[P, R]):
 
     def _close(self) -> None:
         """Ends the processes, whatever they do."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
         self._leash.close()
-        self._pool.shutdown()
+        self._pool.shutdown(cancel_futures=True)  # and waits for its thread, which tidies up after them
         self._end.close()
 
     def submit(self, key: int, piece: P) -> None:

@@ -107,7 +107,8 @@ def test_a_learner_killed_at_random_goes_on_as_if_it_had_not_been(whole: Path, t
         assert not (run / "results.json").exists()
         assert len(others) > 3  # the cluster's own and its workers, which end with their driver
         until(lambda: not any(alive(other.pid) for other in others))  # noqa: B023
-    subprocess.run([*words, "--resume"], check=True, stdout=subprocess.DEVNULL)
+    command = train_command("selfplay", [*words, "--resume"])
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     print(f"{len(kept)} learners killed, with {kept} of 12 iterations kept; 12 in all, logged once each")
     assert kept == sorted(kept)
     assert state(run) == state(whole)

@@ -38,7 +38,7 @@ from leafwise.training.alphazero.kernels import GAMES, PLIES, WON_BY_FIRST, How
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.runs.folder import need_train_extra, origin
-from leafwise.training.runs.gating import ActorOptions, GatedLearner, named, prefixed
+from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.replay import Replay
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Config(ActorOptions):
+class Config(IterationOptions):
     """Options of `leafwise train GAME --method alphazero`."""
 
     total_steps: Annotated[int, Range(1, 1e13)] = 100
@@ -58,14 +58,8 @@ class Config(ActorOptions):
     """Last positions that are learned from."""
     learning_starts: Annotated[int, Range(0, 1e8)] = 0
     """Positions recorded before learning begins."""
-    passes: Annotated[float, Range(0.01, 1000)] = 4.0
-    """How often a new position is learned from in its iteration's training, on average over the replay."""
     batch_size: Annotated[int, Range(1, 1e6)] = 1024
     """Positions in a batch."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
-    """Highest learning rate of the first iteration's cycle (Adam)."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
-    """The same for the last iteration; geometric in between."""
     hidden: tuple[int, ...] = (64, 32)
     """Outputs of the layers between what the network sees and its value and policy, multiples of 4."""
     policy_weight: Annotated[float, Range(0, 1000)] = 1.0
@@ -94,11 +88,10 @@ class Config(ActorOptions):
     """Iterations from one match against the best network to the next; the last iteration has one too."""
 
 
-class AlphaZero(GatedLearner):
+class AlphaZero(IterationLearner):
     """One run: networks, replay, files."""
 
     method, unit = "alphazero", "iterations"
-    done = 0
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -192,8 +185,7 @@ class AlphaZero(GatedLearner):
         from leafwise.training.networks.sparse import fit, policy_loss, values_for_two
 
         config, n = self.config, self.config.batch_size
-        progress = self.done / max(config.total_steps - 1, 1)
-        rate = config.learning_rate * (config.final_learning_rate / config.learning_rate) ** progress
+        rate = self.rate()
         steps = max(1, int(config.passes * config.positions / n))
         rng = np.random.default_rng((config.seed, self.done))
         T, actions = self.game.tables(self.newest.evaluator("newest")), len(self.game.actions)
@@ -220,15 +212,6 @@ class AlphaZero(GatedLearner):
         self.newest = self.module.export()
         told = {"train/policy_loss": float(np.mean(policy_losses)), "train/policy_entropy": float(np.mean(entropies))}
         return {"train/loss": loss, "train/learning_rate": rate, **told}
-
-    def advance(self) -> tuple[dict[str, float], int | None]:
-        """Plays and learns: one iteration, and says whether a match is due."""
-        logged = self.play()
-        if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):
-            logged |= self.learn()
-        self.done += 1
-        due = self.done % self.config.evaluate_every == 0 or self.done == self.goal
-        return logged, self.done if due else None
 
 
 def train(config: Config) -> Path:

@@ -26,6 +26,7 @@ from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.loop import Learner, find_variant, run_path
 from leafwise.training.runs.options import RunOptions, flag_of
+from leafwise.training.runs.replay import Replay
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 LOOK = 100
@@ -202,6 +203,18 @@ class ActorOptions(Options):
     or HOST:PORT."""
 
 
+@dataclass(frozen=True)
+class IterationOptions(ActorOptions):
+    """Options of methods that play, then learn, again and again."""
+
+    passes: Annotated[float, Range(0.01, 1000)] = 4.0
+    """How often a new position is learned from in its iteration's training, on average over the replay."""
+    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
+    """Highest learning rate of the first iteration's cycle (Adam)."""
+    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
+    """The same for the last iteration; geometric in between."""
+
+
 class GatedLearner(Learner):
     """A run of one method, step by step: it learns, and now and then its newest network challenges the best so far.
 
@@ -294,3 +307,32 @@ class GatedLearner(Learner):
     def results(self) -> dict[str, Any]:
         """Returns what results.json says."""
         return super().results() | ({"elo": self.gate.best_elo} if self.game.players == 2 else {})
+
+
+class IterationLearner(GatedLearner):
+    """A run in iterations: games into the replay, then one cycle of the learning rate."""
+
+    done = 0
+    replay: Replay
+
+    @abstractmethod
+    def play(self) -> dict[str, float]:
+        """Takes the games of an iteration into the replay; returns what is logged."""
+
+    @abstractmethod
+    def learn(self) -> dict[str, float]:
+        """Learns from the replay for one cycle of the learning rate; returns what is logged."""
+
+    def rate(self) -> float:
+        """Returns the highest learning rate of this iteration."""
+        first, last = self.config.learning_rate, self.config.final_learning_rate
+        return float(first * (last / first) ** (self.done / max(self.config.total_steps - 1, 1)))
+
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays and learns: one iteration, and says whether a match is due."""
+        logged = self.play()
+        if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):
+            logged |= self.learn()
+        self.done += 1
+        due = self.done % self.config.evaluate_every == 0 or self.done == self.goal
+        return logged, self.done if due else None

@@ -42,7 +42,7 @@ from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.playing import GAMES, PLIES, WON_BY_FIRST
 from leafwise.training.runs.folder import need_train_extra, origin
-from leafwise.training.runs.gating import ActorOptions, GatedLearner, named, prefixed
+from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.replay import Replay
 from leafwise.training.selfplay.actor import Games, Recorded, Recorder, guide_of, taught_by
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Config(ActorOptions):
+class Config(IterationOptions):
     """Options of `leafwise train GAME --method selfplay`."""
 
     total_steps: Annotated[int, Range(1, 1e13)] = 60
@@ -64,14 +64,8 @@ class Config(ActorOptions):
     """Last positions that are learned from."""
     learning_starts: Annotated[int, Range(0, 1e8)] = 0
     """Positions recorded before learning begins: few games teach a network that plays well (`--init-from`) more harm than good."""
-    passes: Annotated[float, Range(0.01, 1000)] = 4.0
-    """How often a new position is learned from in its iteration's training, on average over the replay."""
     batch_size: Annotated[int, Range(1, 1e6)] = 2048
     """Positions in a batch."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
-    """Highest learning rate of the first iteration's cycle (Adam)."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
-    """The same for the last iteration; geometric in between."""
     hidden: tuple[int, ...] = (32, 32)
     """Outputs of the layers between features and value, multiples of 4."""
     sees: str = ""
@@ -145,13 +139,12 @@ SURPRISE = 0.5
 """Positions are repeated whose target is further than this from what the network says: half of what a win is more than a draw."""
 
 
-class SelfPlay(GatedLearner):
+class SelfPlay(IterationLearner):
     """One run: networks, replay, files."""
 
     method, unit = "selfplay", "iterations"
     own = False
     """Whether targets are what the network says of positions, not what its search says."""
-    done = 0
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -343,8 +336,7 @@ class SelfPlay(GatedLearner):
         from leafwise.training.networks.sparse import fit
 
         config = self.config
-        progress = self.done / max(config.total_steps - 1, 1)
-        rate = config.learning_rate * (config.final_learning_rate / config.learning_rate) ** progress
+        rate = self.rate()
         steps = max(1, int(config.passes * config.positions / config.batch_size))
         rng = np.random.default_rng((config.seed, self.done))
         T = self.tables(self.newest, self.game)
@@ -366,15 +358,6 @@ class SelfPlay(GatedLearner):
         loss = fit(self.module, sample, steps, rate)
         self.newest = self.module.export()
         return {"train/loss": loss, "train/learning_rate": rate}
-
-    def advance(self) -> tuple[dict[str, float], int | None]:
-        """Plays and learns: one iteration, and says whether a match is due."""
-        logged = self.play()
-        if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):
-            logged |= self.learn()
-        self.done += 1
-        due = self.done % self.config.evaluate_every == 0 or self.done == self.goal
-        return logged, self.done if due else None
 
     def also_logged(self) -> dict[str, float]:
         """Returns the newest network's rating among the reference players, at the depth of matches."""

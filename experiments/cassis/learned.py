@@ -17,7 +17,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.cassis.solved import MOVER, S28, enumerate_levels
+from leafwise.experiments.cassis.positions import MOVER, S28, enumerate_levels
 from leafwise.experiments.study import PlacedStudy, Results, command, leaves, results_of, signed, table, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
 

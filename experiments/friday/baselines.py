@@ -27,7 +27,7 @@ from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score
 from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study import PlacedStudy, Results, command, missing_seeds, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, known_results, missing_seeds, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.search.players import player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
@@ -199,11 +199,14 @@ def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") ->
 
 def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
     """Plays what is missing of the plan, for about as long as it may take, and writes the page."""
-    results, end = Results(config, "baselines.json", indent=0), time.monotonic() + (config.seconds or float("inf"))
+    results, end = (
+        known_results(config, "baselines.json", indent=0),
+        time.monotonic() + (config.seconds or float("inf")),
+    )
     for share in ROUNDS:
         for entry in (entry for entry in plan if entry.name.startswith(config.players)):
             done, block = results.get(entry.name, {}).get("games", 0), max(entry.games // 100, 1)
-            for seeds in missing_seeds(done, round(share * entry.games), block):
+            for seeds in missing_seeds(done, round(share * entry.games), block, FINAL_SEED):
                 if time.monotonic() >= end:
                     break
                 found = figures(play_block(entry, seeds, config.processes, config.cluster), results.get(entry.name))
@@ -213,7 +216,7 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
                 )
                 write_page(config, "baselines.md", page(results))
     results.update({name: figures((), found) for name, found in results.items()})
-    results.write()
+    results.save()
     write_page(config, "baselines.md", page(results))
 
 

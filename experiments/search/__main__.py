@@ -35,6 +35,7 @@ from leafwise.experiments.study import (
     bootstrapped,
     command,
     digest_of,
+    known_results,
     picture,
     scored,
     signed,
@@ -200,7 +201,7 @@ def study(config: Config) -> None:
     if config.dry_run:
         told(config)
         return
-    results = Results(config, "search.json", indent=1)
+    results = known_results(config, "search.json", indent=1)
     for cell in cells(config):
         about = cell.about
         known = results.get(cell.name, {"games": 0})

@@ -31,7 +31,7 @@ from leafwise.experiments.search.contests import (
     text,
     variant,
 )
-from leafwise.experiments.study import Results, Study, command, digest_of, signed, table, write_page
+from leafwise.experiments.study import Results, Study, command, digest_of, known_results, signed, table, write_page
 from leafwise.models.players import player
 from leafwise.models.shipped import need_shipped
 from leafwise.search.engine import Search
@@ -163,7 +163,7 @@ def study(config: Config) -> None:
     """Measures what is missing."""
     check_names(config.games, config.leaves)
     check_fields(config, shown=flag_of)
-    results = Results(config, "effort.json", indent=1)
+    results = known_results(config, "effort.json", indent=1)
     for label in config.games:
         game = variant(label)
         for leaf in config.leaves:

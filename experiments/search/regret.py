@@ -27,7 +27,17 @@ from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.search.contests import MCTS, mcts_defaults
-from leafwise.experiments.study import Results, Study, bootstrapped, command, digest_of, signed, table, write_page
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    bootstrapped,
+    command,
+    digest_of,
+    known_results,
+    signed,
+    table,
+    write_page,
+)
 from leafwise.experiments.study.config import CHECKOUT
 from leafwise.experiments.trilobite.critical import positions as critical
 from leafwise.models.files import write_atomically
@@ -217,7 +227,7 @@ def study(config: Config) -> None:
     wrong = [label for label in config.games if label not in TRUTHS]
     if wrong:
         raise UserError(f"expected --games among {', '.join(TRUTHS)}, got {wrong[0]!r}")
-    results = Results(config, "regret.json", indent=1)
+    results = known_results(config, "regret.json", indent=1)
     for label in config.games:
         asked, game = positions(config, label), game_of(label)
         for text in players(config, game):

@@ -13,9 +13,10 @@ scores.py   what players make, by their texts
 from leafwise.experiments.study.config import PlacedStudy, Study, command
 from leafwise.experiments.study.page import bootstrapped, points, share, signed, table, write_page
 from leafwise.experiments.study.picture import picture, with_bars
-from leafwise.experiments.study.results import Results, digest_of, missing_seeds, results_of, write_json
+from leafwise.experiments.study.results import Results, digest_of, known_results, results_of, write_json
 from leafwise.experiments.study.runs import finished, logged, trained
 from leafwise.experiments.study.scores import scored
+from leafwise.training.evaluation.game_store import missing_seeds
 
 __all__ = [
     "PlacedStudy",
@@ -25,6 +26,7 @@ __all__ = [
     "command",
     "digest_of",
     "finished",
+    "known_results",
     "logged",
     "missing_seeds",
     "picture",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, missing_seeds, points, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, known_results, missing_seeds, points, table, write_page
 from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
 from leafwise.training.evaluation.intervals import bounds, mean_interval
 
@@ -96,10 +96,10 @@ def side_by_side(name: str, found: dict[str, Any]) -> list[list[str]]:
 
 def study(config: Config, plan: dict[str, int] = PLAN) -> None:
     """Plays what is missing of the plan, and writes the page."""
-    results = Results(config, "baselines.json")
+    results = known_results(config, "baselines.json")
     for name, games in plan.items():
         done = results[name]["games"] if name in results else 0
-        for seeds in missing_seeds(done, games, max(games // 10, 1)):
+        for seeds in missing_seeds(done, games, max(games // 10, 1), FINAL_SEED):
             more = evaluate(
                 game("threes"), name, len(seeds), seeds[0], processes=config.processes, cluster=config.cluster
             )

@@ -28,7 +28,7 @@ from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, missing_seeds, trained
+from leafwise.experiments.study import PlacedStudy, command, digest_of, known_results, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
 from leafwise.experiments.threes.learned_report import report, split
 from leafwise.models.files import model_path
@@ -125,7 +125,7 @@ class Parts:
             known = ", ".join(PARTS)
             raise UserError(f"expected parts among {known} and a share in (0, 1], got {config.parts}, {config.share}")
         self.config = config
-        self.results = Results(config, "learned.json")
+        self.results = known_results(config, "learned.json")
         for part in PARTS:
             self.results[part] = {name: rescored(found) for name, found in self.results.get(part, {}).items()}
 
@@ -297,7 +297,7 @@ def study(config: Config) -> None:
     for part in config.parts:
         getattr(parts, part)()
         report(parts.results, config)
-    parts.results.write()
+    parts.results.save()
     report(parts.results, config)
 
 

@@ -16,7 +16,17 @@ import numpy as np
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, digest_of, points, signed, table, write_page
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    digest_of,
+    known_results,
+    points,
+    signed,
+    table,
+    write_page,
+)
 from leafwise.models.files import model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_files import load_ntuples
@@ -84,7 +94,9 @@ def run(config: Config) -> None:
     network = load_ntuples(model_path(config.model), THREES) if config.model else None
     if network is None or network.packed:
         raise UserError(f"expected --model RUN with an unpacked network of threes, got {config.model or 'none'}")
-    results = Results(config, "sizes.json", {"model": digest_of(config.model), "games": config.games}, indent=None)
+    results = known_results(
+        config, "sizes.json", {"model": digest_of(config.model), "games": config.games}, indent=None
+    )
     if "unpacked" not in results:
         results.keep("unpacked", found := measured(network, config), f"unpacked: {found['mean']:,.0f}")
     for moves in config.moves:

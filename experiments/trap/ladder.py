@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, known_results, table, write_page
 from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.evaluation.elo import Unit, rate
 
@@ -85,9 +84,7 @@ def page(results: dict[str, list[float]], told: dict[str, Any]) -> list[str]:
 def study(config: Config) -> None:
     """Plays the pairs that are missing, and writes the mean return of the first per seed, by pair."""
     told = {name: getattr(config, name) for name in ("seconds", "depth", "candidates", "rare", "first_seed")}
-    results = Results(config, "ladder.json", told, under="pairs")
-    if results.differs:
-        raise UserError(f"ladder.json: expected results of {told}, got others; give another --data and --out")
+    results = known_results(config, "ladder.json", told, under="pairs", anew=False)
     effort = f"depth={config.depth}" if config.depth else f"seconds={config.seconds / 2},clock=cpu"
     options = f"{effort},candidates={config.candidates},rare={config.rare}"
     for pair in combinations(config.leaves, 2):

@@ -23,6 +23,7 @@ from leafwise.experiments.study import (
     PlacedStudy,
     Results,
     command,
+    known_results,
     missing_seeds,
     picture,
     share,
@@ -150,7 +151,7 @@ def figures(scores: list[float]) -> dict[str, Any]:
 def work_out(results: Results) -> None:
     """Works the figures of all matches out of their scores, as they are worked out now, and writes them."""
     results.update({title: found | figures(found["scores"]) for title, found in results.items()})
-    results.write()
+    results.save()
 
 
 def play(match: Match, results: Results, first_seed: int, **where: Any) -> None:
@@ -235,7 +236,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
 def study(config: Config) -> None:
     """Plays what is missing, and writes the page."""
     wanted = [match for part in config.parts for match in matches(config, part)]
-    results = Results(config, "learned.json")
+    results = known_results(config, "learned.json")
     for match in wanted:
         play(match, results, config.first_seed, processes=config.processes, cluster=config.cluster)
     work_out(results)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, table, write_page
+from leafwise.experiments.study import PlacedStudy, Results, command, known_results, table, write_page
 from leafwise.experiments.trap.learned import row, work_out
 from leafwise.experiments.trap.turns import Pairs, go_on, network_of, whole_turns
 from leafwise.training.execution.places import executor_for
@@ -62,7 +62,7 @@ def page(results: dict[str, Any], config: Config) -> list[str]:
 
 def study(config: Config) -> None:
     """Plays what is missing, and writes the page."""
-    results = Results(config, "sizes.json")
+    results = known_results(config, "sizes.json")
     for size in config.sizes:
         for seconds in config.seconds:
             play(size, seconds, results, config)

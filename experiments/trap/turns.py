@@ -19,7 +19,16 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, digest_of, missing_seeds, table, write_page
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    digest_of,
+    known_results,
+    missing_seeds,
+    table,
+    write_page,
+)
 from leafwise.experiments.study.program import Program
 from leafwise.experiments.trap.learned import figures, row, work_out
 from leafwise.models.players import player
@@ -207,7 +216,7 @@ def page(results: dict[str, Any], config: Config) -> list[str]:
 def study(config: Config) -> None:
     """Plays what is missing, and writes the page."""
     wanted = [match for part in config.parts for match in matches(config, part)]
-    results = Results(config, "turns.json")
+    results = known_results(config, "turns.json")
     for match in wanted:
         play(match, results, config)
     work_out(results)

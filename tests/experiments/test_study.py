@@ -14,11 +14,11 @@ import pytest
 from leafwise import experiments
 from leafwise.envs.core.errors import UserError
 from leafwise.experiments.study import (
-    Results,
     Study,
     bootstrapped,
     command,
     config,
+    known_results,
     missing_seeds,
     picture,
     results_of,
@@ -68,14 +68,14 @@ def test_results_hold_for_the_same_command_and_models(tmp_path: Path) -> None:
 
 def test_out_comes_before_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known, fresh = tmp_path / "known", tmp_path / "fresh"
-    Results(Config(out=known, data=known), "a.json").keep("x", 1)
+    known_results(Config(out=known, data=known), "a.json").keep("x", 1)
     assert "no a.json in" in capsys.readouterr().err
     both = Config(out=fresh, data=known)
-    results = Results(both, "a.json")
+    results = known_results(both, "a.json")
     assert results == {"x": 1}
     results.keep("x", 2)
-    assert Results(both, "a.json") == {"x": 2}
-    assert Results(Config(out=known, data=known), "a.json") == {"x": 1}
+    assert known_results(both, "a.json") == {"x": 2}
+    assert known_results(Config(out=known, data=known), "a.json") == {"x": 1}
     assert capsys.readouterr().err == ""
 
 
@@ -112,12 +112,12 @@ def test_a_command_says_what_is_wrong_in_one_line(capsys: pytest.CaptureFixture[
 
 
 def test_the_seeds_that_are_missing() -> None:
-    assert list(missing_seeds(3, 8, 2)) == [
+    assert list(missing_seeds(3, 8, 2, 1_000_000)) == [
         range(1_000_003, 1_000_005),
         range(1_000_005, 1_000_007),
         range(1_000_007, 1_000_008),
     ]
-    assert list(missing_seeds(8, 8, 2)) == []
+    assert list(missing_seeds(8, 8, 2, 1_000_000)) == []
 
 
 def test_tables() -> None:

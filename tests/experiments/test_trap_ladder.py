@@ -36,7 +36,7 @@ def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFi
     table = (tmp_path / "ladder.md").read_text()
     assert table.startswith("Equal processor time, 2 ms a turn")
     assert sorted(line.split("`")[1] for line in table.splitlines() if "`" in line) == ["is", "ocls", "reach"]
-    with pytest.raises(ValueError, match="give another --data and --out"):
+    with pytest.raises(ValueError, match=r"ladder.json': expected seconds 0.5, got 0.002$"):
         study(Config(seconds=0.5, out=tmp_path))
     assert set(LEAVES) - set(GAME.scores) == {"learned", "course:is", "random"}
 

@@ -22,17 +22,16 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.envs.core.play.playing import play_out
-from leafwise.envs.core.writing import is_stream
 from leafwise.models.players import player
 from leafwise.search.loading import load_code
 from leafwise.search.options import MOST_SECONDS
 from leafwise.search.players import Player, draws
 from leafwise.training.evaluation.elo import elo_difference
-from leafwise.training.evaluation.kept_games import NO_PACE, SAVE_SECONDS, Figures, KeptGames, Pace
+from leafwise.training.evaluation.game_store import GameStore
 from leafwise.training.evaluation.match_workers import Maker, from_text, matches_for, unseen
 from leafwise.training.evaluation.openings import PLAYER, derived, plies_of
 from leafwise.training.evaluation.openings import openings as found_openings
-from leafwise.training.evaluation.result import Evaluation, Fault
+from leafwise.training.evaluation.result import NO_PACE, Evaluation, Fault, Figures, Pace
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
 from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.runs.seeds import FINAL_SEED
@@ -192,11 +191,20 @@ def check(
 
 def kept_games(
     game: Game, text: str, opponent: str | None, plies: int | None, keep: bool, file: Path | None, resume: bool
-) -> KeptGames:
-    """Returns the games that are known already; raises ValueError for a file of other games."""
+) -> GameStore[int, list[Figures]]:
+    """Returns batches of games that are known already, by their first seeds; raises ValueError for a file of other games."""
     about = {"game": game.name, "options": game.given_options, "player": text, "opponent": opponent, "records": keep}
     begins = {"plies": (plies_of(game, plies) if opponent is not None else 0) or None}
-    return KeptGames(file, about | begins, resume=resume)
+    kept: GameStore[int, list[Figures]] = GameStore(
+        file,
+        about | begins,
+        under="batches",
+        what="the games of an evaluation",
+        encode=lambda batches: dict(sorted(batches.items())),
+        decode=Figures.by_seed,
+    )
+    kept.begin("evaluate", resume)
+    return kept
 
 
 def starts_of(game: Game, games: int, first_seed: int, plies: int, drawing: bool) -> tuple[list[Start], int]:
@@ -253,7 +261,7 @@ def evaluate(
     # Pieces of work, but for those that the file holds
     pieces = [(starts[k][0], starts[k : k + BATCH]) for k in range(0, len(starts), BATCH)]
     kept = kept_games(game, text, opponent, plies, keep, file, resume)
-    missing = [(seed, batch) for seed, batch in pieces if not kept.has(seed, game.players * len(batch))]
+    missing = [(seed, batch) for seed, batch in pieces if len(kept.get(seed, ())) < game.players * len(batch)]
     done = game.players * (len(starts) - sum(len(batch) for _, batch in missing))
     # Play, and keep what was played even if it breaks off
     try:
@@ -265,7 +273,7 @@ def evaluate(
     finally:
         kept.save()
     # Figures of all games, in the order of their seeds
-    played = [one for seed, batch in pieces for one in kept.batches[seed][: game.players * len(batch)]]
+    played = [one for seed, batch in pieces for one in kept[seed][: game.players * len(batch)]]
     moves = sum(p.moves for p in played)
     return Evaluation(
         player=text,
@@ -336,7 +344,7 @@ def arena(
         file=file,
         resume=resume,
     )
-    run(tournament, makers, seconds, processes, file, progress, cluster=cluster)
+    run(tournament, makers, seconds, processes, progress, cluster=cluster)
     return tournament
 
 
@@ -360,10 +368,7 @@ def ready(
     check_places(processes, cluster)
     if not 0 < seconds <= MOST_SECONDS:
         raise UserError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
-    if file is not None and file.exists() and not is_stream(file):
-        if not resume:
-            raise UserError(f"arena: expected a new file, or to resume, got {str(file)!r}, which is there")
-        tournament.resume(file)
+    tournament.keep_in(file, resume)
     if isinstance(players, Mapping):
         return tournament, players
     for text in players:
@@ -376,16 +381,14 @@ def run(
     makers: Mapping[str, Maker],
     seconds: float,
     processes: int,
-    file: Path | None,
     progress: Callable[[Tournament, Played], None],
     keep: Callable[[str], None] | None = None,
     cluster: str = "",
 ) -> None:
-    """Plays what is still to be played; whatever ends it, the file then holds all games that have ended.
+    """Plays what is still to be played; whatever ends it, the file of `ready` then holds all games that have ended.
 
     `keep` is told every game as text.
     """
-    saved = time.monotonic()
     try:
         jobs = [job._replace(keep=keep is not None) for job in tournament.jobs()]
         with matches_for(tournament.game, makers, seconds, len(jobs), processes, cluster) as executor:
@@ -393,9 +396,5 @@ def run(
                 if keep is not None:
                     keep(outcome.record or str(unseen(jobs[number], outcome)))
                 progress(tournament, tournament.add(jobs[number], outcome))
-                if file is not None and not is_stream(file) and time.monotonic() - saved > SAVE_SECONDS:
-                    tournament.save(file, figures=False)
-                    saved = time.monotonic()
     finally:
-        if file is not None:
-            tournament.save(file)
+        tournament.save()

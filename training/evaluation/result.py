@@ -2,17 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.training.evaluation.elo import Unit, rate
 from leafwise.training.evaluation.intervals import Interval, returns_interval
-from leafwise.training.evaluation.kept_games import NO_PACE, Pace
 
 FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
+
+
+class Pace(NamedTuple):
+    """How long a player took for its turns: the decisions that it made in a row."""
+
+    turns: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+    """Seconds of the longest turn."""
+
+    def after(self, seconds: float, turn: float, begins: bool) -> Pace:
+        """Returns it with a decision more, of a turn that is now `turn` seconds long; `begins`: it was the first of it."""
+        return Pace(self.turns + begins, self.seconds + seconds, max(self.longest, turn))
+
+    @staticmethod
+    def of_all(paces: Iterable[Pace]) -> Pace:
+        """Returns that of several games."""
+        turns, seconds, longest = zip(*paces, strict=True)
+        return Pace(sum(turns), sum(seconds), max(longest))
+
+
+NO_PACE = Pace()
+
+
+class Figures(NamedTuple):
+    """One game of the player in question."""
+
+    score: float
+    """Its return."""
+    best_cell: int
+    moves: int
+    seconds: float
+    """Of the player, to choose."""
+    record: str = ""
+    """The game as text, where it is kept."""
+    pace: Pace = NO_PACE
+    """Of the player."""
+    opponent_pace: Pace = NO_PACE
+    loser: int = -1
+    """Who gave the game away: 0 the player, 1 the opponent, -1 nobody."""
+    fault: str = ""
+    """How, in lines, the first of which says why."""
+
+    @staticmethod
+    def of_json(told: Sequence[Any]) -> Figures:
+        """Returns the figures that a file holds."""
+        found = Figures(*told)
+        return found._replace(pace=Pace(*found.pace), opponent_pace=Pace(*found.opponent_pace))
+
+    @staticmethod
+    def by_seed(told: Mapping[str, Any]) -> dict[int, list[Figures]]:
+        """Returns the batches of games that a file holds, by the seed that each begins with."""
+        return {int(seed): [Figures.of_json(one) for one in batch] for seed, batch in told.items()}
 
 
 @dataclass(frozen=True)

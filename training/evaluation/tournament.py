@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -15,9 +14,8 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
-from leafwise.envs.core.writing import write_named
 from leafwise.training.evaluation.elo import Ratings, Unit, rate
+from leafwise.training.evaluation.game_store import GameStore
 from leafwise.training.evaluation.intervals import bounds, results_interval
 from leafwise.training.evaluation.match_workers import Job, Maker, Outcome
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, openings, plies_of
@@ -27,6 +25,10 @@ KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 """Faults by which a player loses."""
 MOST_GAMES, MOST_SEED = 10**7, 2**62
 """What may be asked for at most."""
+
+
+Key = tuple[str, str, int]
+"""The players by seat, and the round."""
 
 
 def check_amounts(games: int, seed: int) -> None:
@@ -57,9 +59,20 @@ class Played:
     """Whether it may go otherwise the next time from the same opening: by chance, or by a player that draws."""
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> Key:
         """What tells a game from all others."""
         return self.first, self.second, self.round
+
+    @staticmethod
+    def by_key(told: Sequence[Mapping[str, Any]]) -> dict[Key, Played]:
+        """Returns the games that a file holds."""
+        games = (Played(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in told)
+        return {one.key: one for one in games}
+
+    @staticmethod
+    def listed(games: Mapping[Key, Played]) -> list[dict[str, Any]]:
+        """Returns games as a file holds them."""
+        return [asdict(one) for one in games.values()]
 
 
 @dataclass
@@ -79,7 +92,7 @@ class Tournament:
     plies: int
     """Random decisions of an opening."""
     seed: int
-    played: dict[tuple[str, str, int], Played] = field(default_factory=dict)
+    played: GameStore[Key, Played] = field(default_factory=GameStore)
 
     @cached_property
     def positions(self) -> list[State]:
@@ -126,7 +139,7 @@ class Tournament:
             fault,
             outcome.random,
         )
-        self.played[one.key] = one
+        self.played.add(one.key, one, self.counts())
         return one
 
     @property
@@ -224,41 +237,40 @@ class Tournament:
             "seed": self.seed,
         }
 
-    def save(self, path: Path, *, figures: bool = True) -> None:
-        """Writes settings, games and (they take a moment) figures, atomically."""
-        about = {
-            **self.settings(),
+    def counts(self) -> dict[str, Any]:
+        """Returns what a file says of a round robin beside its settings and games."""
+        return {
             "openings": len(self.positions),
             "players": list(self.players),
             "games": self.games,
             "complete": self.complete,
-            **(self.figures() if figures else {}),
-            "played": [asdict(p) for p in self.played.values()],
         }
-        write_named(path, (json.dumps(about) + "\n").encode())
 
-    def resume(self, path: Path) -> None:
-        """Takes over the games of a file; raises ValueError, saying what was expected, if they are not of this round robin."""
+    def save(self) -> None:
+        """Writes the file with the figures, which take a moment, if there is one."""
+        if self.played.file is not None:
+            self.played.save(self.counts() | self.figures())
+
+    def keep_in(self, file: Path | None, resume: bool) -> None:
+        """Keeps the games in a file from now on, and takes over those that it holds.
+
+        Raises ValueError, saying what was expected, if they are not of this round robin.
+        """
+        self.played = GameStore(
+            file, self.settings(), under="played", what="an arena's file", encode=Played.listed, decode=Played.by_key
+        )
+        self.played.begin("arena", resume)
 
         def refuse(what: str, expected: object, got: object) -> UserError:
-            return UserError(f"arena file {str(path)!r}: expected {what} {expected!r}, got {got!r}")
+            return UserError(f"arena file {str(file)!r}: expected {what} {expected!r}, got {got!r}")
 
-        try:
-            old = json.loads(read_text(path))
-            games = [Played(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in old["played"]]
-        except (ValueError, KeyError, TypeError) as problem:
-            raise UserError(f"expected an arena's file, got {str(path)!r}: {problem}") from None
-        for name, expected in self.settings().items():
-            if old.get(name) != expected:
-                raise refuse(name, expected, old.get(name))
-        for one in games:
+        for one in self.played.values():
             if missing := {one.first, one.second} - set(self.players):
                 raise refuse("its players among those named", list(self.players), sorted(missing))
             if one.round >= self.games // 2:
                 raise refuse("games a pair of at least", 2 * one.round + 2, self.games)
             if one.opening != str(self.opening(one.round)):
                 raise refuse("opening", str(self.opening(one.round)), one.opening)
-            self.played[one.key] = one
 
 
 def plan(

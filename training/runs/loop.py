@@ -206,7 +206,7 @@ def told_of(logged: Mapping[str, Any]) -> str:
     """Returns what is said of the figures of an evaluation; nothing where there was none."""
     numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
     return "  ".join(
-        f"{tag.partition('/')[2]} {x:{',.0f' if abs(x) >= 1000 else '.3g'}}"
+        f"{tag.removeprefix('eval/').removeprefix('eval_')} {x:{',.0f' if abs(x) >= 1000 else '.3g'}}"
         for tag, x in numbers.items()
         if tag.startswith("eval")
     )

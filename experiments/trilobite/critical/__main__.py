@@ -27,7 +27,7 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.search.contests import MCTS, mcts_defaults
-from leafwise.experiments.study import Results, Study, command, share, signed, table, write_page
+from leafwise.experiments.study import Results, Study, command, known_results, share, signed, table, write_page
 from leafwise.experiments.study.program import Program
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
@@ -254,7 +254,7 @@ def digest(path: Path) -> str:
 def known(config: Config) -> tuple[Results, str]:
     """Returns the results that hold for the positions and for what `about` says of their player; and the model."""
     model = digest(model_path("trilobite7x6"))
-    results = Results(config, "scores.json", {"positions": digest(Path(__file__).with_name(FILE))}, indent=1)
+    results = known_results(config, "scores.json", {"positions": digest(Path(__file__).with_name(FILE))}, indent=1)
     for name in [name for name, found in results.items() if not about(name, model).items() <= found.items()]:
         del results[name]
     return results, model

@@ -168,7 +168,6 @@ def main(arguments: list[str]) -> int:
                 makers,
                 config.seconds,
                 config.processes,
-                file,
                 Progress(update),
                 records.append if config.save else None,
                 cluster=config.cluster,

@@ -15,8 +15,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.training.games.playing import Choosing, choosing, forget, make_open_game, new_table
-from leafwise.training.games.steps import HERE, make_settle
+from leafwise.training.games.kernels import HERE, Choosing, choosing, forget, make_open_game, make_settle, new_table
 
 BATCH = 20
 """Games played before what they said is put away."""

@@ -20,6 +20,7 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.network import Learned
 from leafwise.models.sparse import WITH_ACTIONS
+from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games.kernels import (
     AFTER,
@@ -27,10 +28,9 @@ from leafwise.training.games.kernels import (
     GAMES,
     HERE,
     PLIES,
-    Choosing,
-    choosing,
     forget,
     guide_of,
+    make_best_action,
     make_choose_actions,
     make_open_game,
     make_settle,
@@ -38,6 +38,7 @@ from leafwise.training.games.kernels import (
     make_transform_rows,
     new_table,
     put_row,
+    search_of,
     share_out,
 )
 
@@ -61,17 +62,17 @@ class Kernels(NamedTuple):
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, choosing(game, evaluator))
+    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
 
 
 @functools.cache
-def _compiled(game: Game, by: Choosing) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
     return Kernels(
         start_games=make_start_games(game),
-        advance=make_advance(game, by.leaf_stage),
+        advance=make_advance(game, leaf_stage),
         mask_actions=make_mask_actions(game),
-        root_values=make_root_values(game, by.search, by.last_step),
-        choose_actions=make_choose_actions(game, by.best_action),
+        root_values=make_root_values(game, *search_of(game, found)),
+        choose_actions=make_choose_actions(game, make_best_action(game, found)),
         transform_rows=make_transform_rows(game),
     )
 
@@ -156,7 +157,7 @@ def make_mask_actions(game: Game) -> Compiled:
 
 
 def make_root_values(game: Game, search: Compiled, last_step: Compiled) -> Compiled:
-    """Returns `root_values(table, rows, depth, values, T)`; `search` and `last_step` are those of `make_best_action`.
+    """Returns `root_values(table, rows, depth, values, T)`; `search` and `last_step` are those of `search_of`.
 
     It writes what a search says of each action in each row, all of them decisions, to `values` [n, A]: what comes from now on, for
     who acts, with all outcomes of chance by their probabilities; -inf where an action is not considered.

@@ -143,30 +143,15 @@ def forget(table: Table) -> None:
         buffers.killers[:] = -1
 
 
-class Choosing(NamedTuple):
-    """What compiled games call of a game's search and leaf."""
+def search_of(game: Game, found: CompiledSearch) -> tuple[Compiled, Compiled]:
+    """Returns the search of compiled games, `search(S, buffers, i, top, depth, lower, upper, T)`, with pruning in a game for two.
 
-    best_action: Compiled
-    """As `make_best_action` returns it."""
-    search: Compiled
-    last_step: Compiled
-    """Both as `make_best_action` takes them: those with pruning in a game for two."""
-    leaf_value: Compiled
-    leaf_stage: int
-    """Place of the leaf's stage among the game's."""
-
-
-def choosing(game: Game, evaluator: Evaluator) -> Choosing:
-    """Returns the functions for a game and a kind of leaf (its weights are in `T`)."""
-    return _choosing(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
-
-
-@functools.cache
-def _choosing(game: Game, found: CompiledSearch, leaf_stage: int) -> Choosing:
-    search, last_step = found.plain, bind(game.room, inline=True)(never_at_once)
+    And its `last_step`, which without the depth says at once what most rows with no decision to go are worth: calling a search
+    takes as long as valuing a leaf.
+    """
     if game.players == 2:
-        search, last_step = found.pruning, found.last_step
-    return Choosing(make_best_action(game, search, last_step), search, last_step, found.leaf_value, leaf_stage)
+        return found.pruning, found.last_step
+    return found.plain, bind(game.room, inline=True)(never_at_once)
 
 
 def never_at_once(S, B, row, top, lower, upper, T):
@@ -174,13 +159,13 @@ def never_at_once(S, B, row, top, lower, upper, T):
     return False, 0.0
 
 
-def make_best_action(game: Game, search: Compiled, last_step: Compiled) -> Compiled:
+def make_best_action(game: Game, found: CompiledSearch) -> Compiled:
     """Returns `best_action(table, buffers, depth, T)`.
 
     It searches row HERE, writes the best action, ties broken at random, to `table.chosen`, and returns its value for
-    player 0. `search` is called as `(S, buffers, i, top, depth, lower, upper, T)`; `last_step`, without the depth, says at once
-    what most rows with no decision to go are worth: calling a search takes as long as valuing a leaf.
+    player 0.
     """
+    search, last_step = search_of(game, found)
     current_player, apply_action, action_cost = (
         game.rules.current_player,
         game.rules.apply_action,
@@ -327,15 +312,16 @@ class Kernels(NamedTuple):
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, choosing(game, evaluator))
+    return _compiled(game.with_defaults, compiled_search(game, evaluator))
 
 
 @functools.cache
-def _compiled(game: Game, by: Choosing) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch) -> Kernels:
+    best_action = make_best_action(game, found)
     return Kernels(
-        play_matches=make_play_matches(game, by.best_action),
-        play_alone=make_play_alone(game, by.best_action, by.leaf_value),
-        choose_actions=make_choose_actions(game, by.best_action),
+        play_matches=make_play_matches(game, best_action),
+        play_alone=make_play_alone(game, best_action, found.leaf_value),
+        choose_actions=make_choose_actions(game, best_action),
     )
 
 

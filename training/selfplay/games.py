@@ -22,6 +22,7 @@ from leafwise.envs.core.contract.stream import below, uniform
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
 from leafwise.models.network import Learned
+from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games.kernels import (
     AFTERSTATE,
@@ -33,10 +34,9 @@ from leafwise.training.games.kernels import (
     PLIES,
     ROOM,
     WON_BY_FIRST,
-    Choosing,
-    choosing,
     forget,
     guide_of,
+    make_best_action,
     make_open_game,
     make_random_action,
     make_settle,
@@ -68,14 +68,15 @@ class Kernels(NamedTuple):
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, choosing(game, evaluator))
+    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
 
 
 @functools.cache
-def _compiled(game: Game, by: Choosing) -> Kernels:
-    record_game = make_record_game(game, by.best_action, by.leaf_value, by.leaf_stage)
+def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
+    best_action = make_best_action(game, found)
+    record_game = make_record_game(game, best_action, found.leaf_value, leaf_stage)
     return Kernels(
-        record_games=make_record_games(game, record_game, make_open_even(game, by.best_action)),
+        record_games=make_record_games(game, record_game, make_open_even(game, best_action)),
         write_all_targets=make_write_all_targets(game),
         transform_rows=make_transform_rows(game),
     )

@@ -32,8 +32,7 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged, quantised
 from leafwise.training.evaluation.intervals import bounds, interval_half, mean_interval
-from leafwise.training.ntuple_td.games import play_games
-from leafwise.training.ntuple_td.lookups import looked_up, without
+from leafwise.training.ntuple_td.games import looked_up, play_games, without
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 THREES = game("threes")

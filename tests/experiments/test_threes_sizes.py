@@ -9,7 +9,7 @@ import leafwise
 from leafwise.experiments.threes import sizes
 from leafwise.models.files import save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape
-from leafwise.training.ntuple_td.lookups import looked_up, without
+from leafwise.training.ntuple_td.games import looked_up, without
 
 pytestmark = pytest.mark.long
 THREES = leafwise.game("threes")

@@ -33,8 +33,7 @@ from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
 from leafwise.models.sparse import BOUND
 from leafwise.models.sparse_files import load_sparse
-from leafwise.training.alphazero.actor import Games, Pairs, Recorder
-from leafwise.training.alphazero.kernels import GAMES, PLIES, WON_BY_FIRST, How
+from leafwise.training.alphazero.games import GAMES, PLIES, WON_BY_FIRST, Games, How, Pairs, Recorder
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.runs.folder import need_train_extra, origin

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.dqn.player import GROUP, Decisions, How, Player, Playing, Steps
+from leafwise.training.dqn.games import GROUP, Decisions, How, Player, Playing, Steps
 from leafwise.training.dqn.replay import Decided, Order, Target
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games.playing import GAMES, PLIES
+from leafwise.training.games.kernels import GAMES, PLIES
 from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import BOUND
-from leafwise.training.dqn.player import Player
+from leafwise.training.dqn.games import Player
 from leafwise.training.dqn.replay import Decided, Target
 from leafwise.training.networks.sparse import (
     chance_losses,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.training.dqn.player import Decisions
+from leafwise.training.dqn.games import Decisions
 from leafwise.training.runs.replay import Replay
 
 LEAST = 0.01

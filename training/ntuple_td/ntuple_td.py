@@ -41,11 +41,9 @@ from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import restored
 from leafwise.training.evaluation.intervals import bounds, logged_bounds
-from leafwise.training.games.steps import HERE
-from leafwise.training.ntuple_td.games import play_games
-from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, Trainer, kernels, new_trainer
-from leafwise.training.ntuple_td.lookups import looked_up
-from leafwise.training.ntuple_td.trajectories import FRESH_GAMES, GAMES, MOVES
+from leafwise.training.games.kernels import HERE
+from leafwise.training.ntuple_td.games import looked_up, play_games
+from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
 from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin
 from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
 from leafwise.training.runs.options import RunOptions, flag_of

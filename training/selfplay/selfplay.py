@@ -40,13 +40,13 @@ from leafwise.models.sparse_files import load_sparse
 from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games.playing import GAMES, PLIES, WON_BY_FIRST
-from leafwise.training.runs.folder import need_train_extra, origin
+from leafwise.training.games.kernels import GAMES, PLIES, WON_BY_FIRST, guide_of
+from leafwise.training.runs.folder import Checkpoints, need_train_extra, origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
 from leafwise.training.runs.loop import find_variant, run_learner
+from leafwise.training.runs.options import config_file, read_options
 from leafwise.training.runs.replay import Replay
-from leafwise.training.selfplay.actor import Games, Recorded, Recorder, guide_of, taught_by
-from leafwise.training.selfplay.replay import replay_of
+from leafwise.training.selfplay.games import Games, Recorded, Recorder
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module
@@ -169,7 +169,8 @@ class SelfPlay(IterationLearner):
         if config.exact_nodes:
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
-        self.start = origin(source) if (source := config.init_from or taught_by(self.game, config.guide)) else {}
+        taught_by = "" if config.guide in self.game.scores else config.guide
+        self.start = origin(source) if (source := config.init_from or taught_by) else {}
         self.guide = guide_of(self.game, config.guide)
         self.newest = self.module.export()
         self.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
@@ -365,6 +366,30 @@ class SelfPlay(IterationLearner):
             return {}
         how: dict[str, Any] = {"rare": self.config.rare, "candidates": self.config.candidates or None}
         return self.references.rating_of(self.newest, self.config.match_depth, how, self.done)
+
+
+def replay_of(run: str, config: Any, game: Game) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Returns rows [n, width] and targets [n] of a run's replay, the oldest first.
+
+    Raises ValueError for a folder without a run's state, or with that of another game, variant or method.
+    """
+    path = Path(run)
+    file, found = config_file(path), Checkpoints(path).load()
+    if file is None or found is None:
+        raise UserError(f"expected a run with a state as --replay-from, got {run!r}")
+    options, wanted = read_options(file, type(config)), (config.game, config.variant)
+    recorded = found[1].get("recorded")
+    if (
+        (options["game"], options["variant"]) != wanted
+        or not {"rows", "targets"} <= set(found[0])
+        or type(recorded) is not int
+    ):
+        raise UserError(f"expected --replay-from of {' '.join(wanted)} by this method, got {run!r}")
+    rows, targets = found[0]["rows"], found[0]["targets"]
+    if rows.dtype != game.dtype or rows.shape[1:] != (game.width,) or len(rows) != len(targets):
+        raise UserError(f"expected rows of {game.width} words in the replay of {run!r}, got {list(rows.shape)}")
+    oldest = recorded % max(len(rows), 1)
+    return np.roll(rows, -oldest, axis=0), np.roll(targets, -oldest)
 
 
 def train(config: Config) -> Path:

@@ -15,7 +15,7 @@ import pytest
 
 from leafwise.models.files import load_tensors
 from leafwise.training.runs.loop import run_learner
-from leafwise.training.selfplay.actor import Recorded
+from leafwise.training.selfplay.games import Recorded
 from leafwise.training.selfplay.selfplay import Config, SelfPlay, train
 from running.killing import Killer, alive, workers
 from running.training import train_command

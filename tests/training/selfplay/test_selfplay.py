@@ -20,13 +20,11 @@ from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.elo import SequentialTest, expected_share
 from leafwise.training.execution.executor import Own
 from leafwise.training.games import kernels as games
-from leafwise.training.games.playing import new_table
-from leafwise.training.games.recording import EXPLORED, make_write_targets, new_record
+from leafwise.training.games.kernels import EXPLORED, guide_of, make_write_targets, new_record, new_table
 from leafwise.training.networks.sparse import SparseModule, fit
 from leafwise.training.runs.seeds import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.actor import Recorder, guide_of
-from leafwise.training.selfplay.kernels import kernels
+from leafwise.training.selfplay.games import Recorder, kernels
 from running.training import learn
 
 GAME = leafwise.game("trilobite")

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import source_of
 from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
+from leafwise.models.tensors import MODEL
 from leafwise.training.runs.lock import FolderLock
 from leafwise.training.runs.options import (
     CONFIG,
@@ -198,7 +199,7 @@ class RunFolder:
         going on in another process.
         """
         self.path = path
-        self.model, self.results = path / "model.safetensors", path / "results.json"
+        self.model, self.results = path / MODEL, path / "results.json"
         self.checkpoints = Checkpoints(path)
         self.shorter: int | None = None
         """The run's length before this one lengthened it."""

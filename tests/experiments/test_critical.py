@@ -19,7 +19,6 @@ from leafwise.experiments.trilobite.critical.__main__ import (
     games_table,
     kept_table,
     known,
-    main,
     missing,
     mixed,
     more_answers,
@@ -149,8 +148,3 @@ def test_what_was_found_with_another_model_is_not_known(tmp_path: Path) -> None:
 def test_a_program_that_does_not_start() -> None:
     with pytest.raises(ValueError, match="expected a command that starts, got 'no-such-program'"):
         Program("no-such-program")
-
-
-def test_the_study_tells_a_program_that_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--out", str(tmp_path), "--players", "--programs", "no-such-program"]) == 2
-    assert "expected a command that starts, got 'no-such-program'" in capsys.readouterr().err.splitlines()[-1]

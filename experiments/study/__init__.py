@@ -6,6 +6,7 @@ page.py     Markdown tables and pages
 picture.py  pictures of figures
 program.py  anyone's program as a player
 runs.py     runs of the trainers, and what they logged
+matches.py  one runner for studies of matches
 leaves.py   learned leaves against hand-made ones: choices judged by a solver, games from given openings
 scores.py   what players make, by their texts
 """

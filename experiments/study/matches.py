@@ -78,9 +78,9 @@ def score_figures(found: Found) -> dict[str, Any]:
 def more_games(known: Found, more: Evaluation) -> dict[str, Any]:
     """Returns what is kept of a match: scores, and where they are known highest cells, moves and time a move."""
     kept: dict[str, Any] = {"scores": [*known.get("scores", []), *more.scores.tolist()]}
-    if more.best_cells.any():
+    if more.best_cells.any() and ("best_cells" in known or not known.get("scores")):
         kept["best_cells"] = [*known.get("best_cells", []), *more.best_cells.tolist()]
-    if not known or "moves" in known:
+    if "moves" in known or not known.get("scores"):
         moves, seconds = known.get("moves", 0), known.get("seconds_per_move", 0.0)
         kept["moves"] = moves + more.moves
         kept["seconds_per_move"] = (seconds * moves + more.seconds_per_move * more.moves) / max(kept["moves"], 1)
@@ -143,8 +143,8 @@ class MatchStudy(Generic[C]):
     page: Callable[[C, Results], list[str]]
     figures: Callable[[Found], dict[str, Any]] = points_figures
 
-    def __call__(self, config: C) -> None:
-        """Works through the matches; the page tells all that is known, whatever was asked for."""
+    def __call__(self, config: C) -> Results:
+        """Works through the matches and returns all results; the page tells all that is known, whatever was asked for."""
         wanted = list(self.matches(config))
         results = known_results(config, f"{self.name}.json")
         results.update({title: {**found, **self.figures(found)} for title, found in results.items()})
@@ -152,3 +152,4 @@ class MatchStudy(Generic[C]):
             play(match, results, config, self.figures)
         results.save()
         write_page(config, f"{self.name}.md", self.page(config, results))
+        return results

@@ -91,12 +91,12 @@ def of_match(share: float, low: float, high: float) -> list[Bar]:
 
 def threes(config: Config) -> Panel:
     """Reads 1 ms a move."""
-    found = read(config, "threes")["time"]
+    found = read(config, "threes")
     bars = [
-        Bar(who, *(found[f"{leaf} 1"][key] for key in ("mean", "ci_low", "ci_high")))
+        Bar(who, *(found[f"time, {leaf} 1"][key] for key in ("mean", "ci_low", "ci_high")))
         for who, leaf in (("hand-made leaf", "rows"), ("learned leaf", "learned"))
     ]
-    return Panel("Threes", "mean score", "1 ms a move", "rows", bars, f"{found['rows 1']['games']} games each")
+    return Panel("Threes", "mean score", "1 ms a move", "rows", bars, f"{found['time, rows 1']['games']} games each")
 
 
 def trilobite(config: Config) -> Panel:

@@ -6,6 +6,7 @@ page.py     Markdown tables and pages
 picture.py  pictures of figures
 program.py  anyone's program as a player
 runs.py     runs of the trainers, and what they logged
+matches.py  one runner for studies of matches
 leaves.py   learned leaves against hand-made ones: choices judged by a solver, games from given openings
 scores.py   what players make, by their texts
 """
@@ -14,7 +15,7 @@ from leafwise.experiments.study.config import PlacedStudy, Study, command
 from leafwise.experiments.study.page import bootstrapped, points, share, signed, table, write_page
 from leafwise.experiments.study.picture import picture, with_bars
 from leafwise.experiments.study.results import Results, digest_of, known_results, results_of, write_json
-from leafwise.experiments.study.runs import finished, logged, trained
+from leafwise.experiments.study.runs import finished, logged
 from leafwise.experiments.study.scores import scored
 from leafwise.training.evaluation.game_store import missing_seeds
 
@@ -36,7 +37,6 @@ __all__ = [
     "share",
     "signed",
     "table",
-    "trained",
     "with_bars",
     "write_json",
     "write_page",

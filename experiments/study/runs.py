@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from leafwise.envs.core.errors import UserError
 from leafwise.training.runs.folder import need_train_extra
-from leafwise.training.runs.options import config_file
-from leafwise.training.runs.recipes import method_of
 
 
 def finished(path: Path) -> Path:
@@ -19,15 +14,6 @@ def finished(path: Path) -> Path:
     if not (path / "results.json").exists():
         raise KeyboardInterrupt
     return path
-
-
-def trained(path: Path, method: str, options: Mapping[str, Any]) -> Path:
-    """Returns the folder of a finished run, trained now, or gone on with, if it is not."""
-    if not (path / "results.json").exists():
-        module = importlib.import_module(method_of(options["game"], method).module)
-        config = module.Config(run=str(path), **options)
-        module.train(replace(config, resume=config_file(path) is not None))
-    return finished(path)
 
 
 def logged(run: Path, tags: Sequence[str]) -> dict[str, dict[int, float]]:

@@ -7,15 +7,16 @@ stopped study goes on where it was. `baselines.md` is the table of the results.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, command, known_results, missing_seeds, points, table, write_page
-from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
-from leafwise.training.evaluation.intervals import bounds, mean_interval
+from leafwise.experiments.study import PlacedStudy, Results, command, points, table
+from leafwise.experiments.study.matches import Found, Match, MatchStudy, score_figures
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
 SCORES = ("openness", "openness_wegner", "rows", "rows_cli", "total_score", "empty_spaces")
@@ -39,28 +40,26 @@ class Config(PlacedStudy):
     """Plays the hand-made players of Threes on paired seeds and writes baselines.json and baselines.md."""
 
 
-def figures(known: dict[str, Any] | None, more: Evaluation) -> dict[str, Any]:
-    """Returns what is kept of one player's games: those that are known, and more."""
-    old = known or {"scores": [], "best_cells": [], "moves": 0, "seconds_per_move": 0.0}
-    scores, best_cells = (np.concatenate([old[name], getattr(more, name)]) for name in ("scores", "best_cells"))
-    moves = old["moves"] + more.moves
-    seconds = old["seconds_per_move"] * old["moves"] + more.seconds_per_move * more.moves
-    values = 3 * 2.0 ** (best_cells - 3)
-    return {
-        "games": len(scores),
-        "first_seed": FINAL_SEED,
-        "mean": float(scores.mean()),
-        **bounds(mean_interval(scores)),
-        "median": float(np.median(scores)),
-        "reached": {str(tile): float((values >= tile).mean()) for tile in MILESTONES},
-        "moves": moves,
-        "seconds_per_move": seconds / max(moves, 1),
-        "scores": scores.tolist(),
-        "best_cells": best_cells.astype(int).tolist(),
-    }
+def figures(found: Found) -> dict[str, Any]:
+    """Returns mean, median and the shares of games with each milestone; of some games only these shares are known."""
+    cells, games = np.array(found.get("best_cells", [])), len(found["scores"])
+    if len(cells) == games:
+        values = 3 * 2.0 ** (cells - 3)
+        reached = {str(tile): float((values >= tile).mean()) for tile in MILESTONES}
+    elif found["games"] == games:
+        reached = found["reached"]
+    else:
+        raise UserError(f"expected the highest cells of {games} games, got {len(cells)}; give another --data and --out")
+    return {**score_figures(found), "reached": reached}
 
 
-def page(results: dict[str, Any]) -> list[str]:
+def matches(config: Config) -> Iterator[Match]:
+    """Yields the games of each player."""
+    for name, games in PLAN.items():
+        yield Match(name, game("threes"), name, games, block=max(games // 10, 1))
+
+
+def page(config: Config, results: Results) -> list[str]:
     """Returns the results as a table."""
     rows = []
     for name in PLAN:
@@ -94,23 +93,7 @@ def side_by_side(name: str, found: dict[str, Any]) -> list[list[str]]:
     ]
 
 
-def study(config: Config, plan: dict[str, int] = PLAN) -> None:
-    """Plays what is missing of the plan, and writes the page."""
-    results = known_results(config, "baselines.json")
-    for name, games in plan.items():
-        done = results[name]["games"] if name in results else 0
-        for seeds in missing_seeds(done, games, max(games // 10, 1), FINAL_SEED):
-            more = evaluate(
-                game("threes"), name, len(seeds), seeds[0], processes=config.processes, cluster=config.cluster
-            )
-            found = figures(results.get(name), more)
-            told = f"{name}: {found['mean']:,.0f}, {found['games']} games, {found['seconds_per_move']:.2g} s per move"
-            results.keep(name, found, told)
-            write_page(config, "baselines.md", page(results))
-    write_page(config, "baselines.md", page(results))
-
-
-main = command(Config, study)
+main = command(Config, MatchStudy("baselines", matches, page, figures))
 
 if __name__ == "__main__":
     raise SystemExit(main())

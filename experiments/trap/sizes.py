@@ -7,14 +7,13 @@ the table. Every seed is played from both seats.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, known_results, table, write_page
-from leafwise.experiments.trap.learned import row, work_out
-from leafwise.experiments.trap.turns import Pairs, go_on, network_of, whole_turns
-from leafwise.training.execution.places import executor_for
+from leafwise.experiments.study import PlacedStudy, Results, command
+from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
+from leafwise.experiments.trap.turns import whole_turns
 
 
 @dataclass(frozen=True)
@@ -33,17 +32,17 @@ class Config(PlacedStudy):
     """First seed."""
 
 
-def play(size: int, seconds: float, results: Results, config: Config) -> None:
-    """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
-    title = f"{size}x{size}, {1000 * seconds:g} ms a turn"
-    own, rival = whole_turns("learned", seconds), whole_turns(config.rival, seconds)
-    board = game("trap", size=size)
-    told = {"player": own, "opponent": rival} | network_of("learned", board)
-    with executor_for(Pairs(board, own, rival, False), config.processes, config.cluster) as executor:
-        go_on(results, title, told, executor, config.games, config.first_seed)
+def matches(config: Config) -> Iterator[Match]:
+    """Yields a match for each size and time."""
+    for size in config.sizes:
+        board = game("trap", size=size)
+        for seconds in config.seconds:
+            own, rival = (whole_turns(leaf, seconds) for leaf in ("learned", config.rival))
+            title, network = f"{size}x{size}, {1000 * seconds:g} ms a turn", network_of("learned", board)
+            yield Match(title, board, own, config.games, rival, config.first_seed, network=network)
 
 
-def page(results: dict[str, Any], config: Config) -> list[str]:
+def page(config: Config, results: Results) -> list[str]:
     """Returns sizes.md."""
     return [
         "# Trap: boards of other sizes",
@@ -51,26 +50,13 @@ def page(results: dict[str, Any], config: Config) -> list[str]:
         f"The network that ships for each size against `{config.rival}`, both in the search of whole turns with the same throws "
         f"and the same processor time. Seeds from {config.first_seed:,} on, each from both seats.",
         "",
-        *table(
-            "match | games | won / drawn / lost | share of the points (95 %) | Elo",
-            [row(title, found) for title, found in results.items()],
-        ),
+        *points_table(results),
         "",
         f"Written by `{config.program()}`, which plays what is missing of each match.",
     ]
 
 
-def study(config: Config) -> None:
-    """Plays what is missing, and writes the page."""
-    results = known_results(config, "sizes.json")
-    for size in config.sizes:
-        for seconds in config.seconds:
-            play(size, seconds, results, config)
-    work_out(results)
-    write_page(config, "sizes.md", page(results, config))
-
-
-main = command(Config, study)
+main = command(Config, MatchStudy("sizes", matches, page))
 
 if __name__ == "__main__":
     raise SystemExit(main())

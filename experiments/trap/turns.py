@@ -12,38 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+
+import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game
-from leafwise.experiments.study import (
-    Results,
-    Study,
-    command,
-    digest_of,
-    known_results,
-    missing_seeds,
-    table,
-    write_page,
-)
+from leafwise.experiments.study import PlacedStudy, Results, command
+from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
 from leafwise.experiments.study.program import Program
-from leafwise.experiments.trap.learned import figures, row, work_out
-from leafwise.models.players import player
-from leafwise.models.shipped import LEARNED, need_shipped
-from leafwise.training.evaluation.arena import batches_of, play_game
-from leafwise.training.execution.executor import Executor
-from leafwise.training.execution.places import executor_for
+from leafwise.training.evaluation.arena import batches_of, loaded, play_game
+from leafwise.training.evaluation.result import Evaluation, Figures
 
 FIRST_SEED = 2_666_000
-PAIRS = 10
-"""Pairs of games between two times that results are written."""
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Plays the matches of Trap's search of whole turns and writes turns.json and turns.md."""
 
     parts: tuple[str, ...] = ("rivals", "searches", "player")
@@ -66,19 +53,6 @@ class Config(Study):
     """Games of a match."""
     first_seed: int = FIRST_SEED
     """First seed."""
-    processes: int = 1
-    """Processes that play at the same time."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
-
-
-class Match(NamedTuple):
-    """Two players."""
-
-    title: str
-    player: str
-    opponent: str
-    is_command: bool = False
 
 
 class Answering:
@@ -97,27 +71,24 @@ class Answering:
         self._program.close()
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Plays every seed from both seats; the scores are the player's, first seat first."""
+def against_program(game: Game, text: str, command: str, seeds: Sequence[int]) -> list[Figures]:
+    """Plays every seed from both seats against a program, first seat first."""
+    own, other = loaded(text, game, seeds[0]), Answering(command)
+    try:
+        other.choose(game.new(seeds[0]))  # loads its code, which is no part of a turn
+        both = (own, other), (other, own)
+        return [play_game(game, seats, seed, k) for seed in seeds for k, seats in enumerate(both)]
+    finally:
+        other.close()
 
-    game: Game
-    text: str
-    opponent: str
-    is_command: bool
 
-    def __call__(self, seeds: Sequence[int]) -> list[float]:
-        """Returns the scores of the seeds, in their order."""
-        own = player(self.text, self.game, seed=seeds[0])
-        other = Answering(self.opponent) if self.is_command else player(self.opponent, self.game, seed=seeds[0] + 1)
-        try:
-            for one in (own, other):
-                one.choose(self.game.new(seeds[0]))  # loads the compiled code, which is no part of a turn
-            both = (own, other), (other, own)
-            return [play_game(self.game, seats, seed, k).score for seed in seeds for k, seats in enumerate(both)]
-        finally:
-            if isinstance(other, Answering):
-                other.close()
+def play_program(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
+    """Plays seeds of a match whose opponent is a program's command."""
+    work = partial(against_program, match.game, match.player, str(match.opponent))
+    played = [one for part in config.each(work, [batch for _, batch in batches_of(seeds)]) for one in part]
+    moves, scores = sum(one.moves for one in played), np.array([one.score for one in played])
+    seconds = sum(one.seconds for one in played) / max(moves, 1)
+    return Evaluation(match.player, seeds[0], scores, np.zeros(len(played), dtype=np.int64), moves, seconds)
 
 
 def whole_turns(leaf: str, seconds: float) -> str:
@@ -133,67 +104,33 @@ def decisions(leaf: str, seconds: float) -> str:
 SEARCHES = {"whole turns": whole_turns, "single decisions": decisions}
 
 
-def matches(config: Config, part: str) -> Iterator[Match]:
-    """Yields the matches of a part; raises ValueError for a part that there is not."""
+def matches(config: Config) -> Iterator[Match]:
+    """Yields the matches of the parts; raises ValueError for a part that there is not."""
+    trap = game("trap")
+    match = partial(
+        Match, game=trap, games=config.games, first_seed=config.first_seed, network=network_of(config.model, trap)
+    )
     told = f"{1000 * config.turn_seconds:g} ms a turn"
-    own = whole_turns(config.model, config.turn_seconds)
-    if part == "rivals":
+    for part in config.parts:
+        need_among(part, ("rivals", "searches", "player"), "parts")
+    if "rivals" in config.parts:
         for seconds in config.seconds:
+            own = whole_turns(config.model, seconds)
             for kind in config.rival_searches:
                 need_among(kind, SEARCHES, "rival_searches")
-                yield Match(
-                    f"{1000 * seconds:g} ms a turn, against `{config.rival}` searched by {kind}",
-                    whole_turns(config.model, seconds),
-                    SEARCHES[kind](config.rival, seconds),
-                )
-    elif part == "searches":
+                title = f"{1000 * seconds:g} ms a turn, against `{config.rival}` searched by {kind}"
+                yield match(title, player=own, opponent=SEARCHES[kind](config.rival, seconds))
+    if "searches" in config.parts:
         for leaf in (config.model, config.rival):
             title = f"{told}, `{leaf}` searched by whole turns, against the same by single decisions"
-            yield Match(title, whole_turns(leaf, config.turn_seconds), decisions(leaf, config.turn_seconds))
-    elif part == "player":
-        if config.player:
-            yield Match(f"{told}, against {config.called}", own, config.player, is_command=True)
-    else:
-        raise UserError(f"expected parts among rivals, searches, player, got {part!r}")
+            own, other = (search(leaf, config.turn_seconds) for search in (whole_turns, decisions))
+            yield match(title, player=own, opponent=other)
+    if "player" in config.parts and config.player:
+        own = whole_turns(config.model, config.turn_seconds)
+        yield match(f"{told}, against {config.called}", player=own, opponent=config.player, play=play_program)
 
 
-def play(match: Match, results: Results, config: Config) -> None:
-    """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
-    work = Pairs(game("trap"), match.player, match.opponent, match.is_command)
-    told = {"player": match.player, "opponent": match.opponent} | network_of(config.model, work.game)
-    with executor_for(work, config.processes, config.cluster) as executor:
-        go_on(results, match.title, told, executor, config.games, config.first_seed)
-
-
-def network_of(leaf: str, game: Game) -> dict[str, str]:
-    """Returns what tells a leaf's network from others; nothing for a hand-made leaf."""
-    if leaf in game.scores:
-        return {}
-    return {"network": digest_of(need_shipped(game) if leaf == LEARNED else leaf)}
-
-
-def go_on(
-    results: Results, title: str, told: dict[str, str], executor: Executor[Any, Any], games: int, first_seed: int
-) -> None:
-    """Plays the games of a match that are missing, pairs by pairs, and keeps them with `told`.
-
-    Known games of another network (`network_of`) are played anew. Raises ValueError if known games are of other players.
-    """
-    known = results.get(title, told)
-    players = {name: text for name, text in told.items() if name != "network"}
-    if {name: known.get(name) for name in players} != players:
-        raise UserError(f"{title}: expected games of {players}, got others; give another --data and --out")
-    if known.get("network") != told.get("network"):
-        known = told
-    scores: list[float] = list(known.get("scores", []))
-    for seeds in missing_seeds(len(scores) // 2, games // 2, PAIRS, first_seed):
-        for found in executor.in_order(batches_of(seeds)):
-            scores += found
-        kept = told | {"scores": scores} | figures(scores)
-        results.keep(title, kept, f"{title}, {len(scores)} games: {kept['share']:.1%}")
-
-
-def page(results: dict[str, Any], config: Config) -> list[str]:
+def page(config: Config, results: Results) -> list[str]:
     """Returns turns.md."""
     return [
         "# Trap: the search of whole turns",
@@ -204,26 +141,13 @@ def page(results: dict[str, Any], config: Config) -> list[str]:
         "chosen by games on seeds below 900,000; earlier ones and the network before played on those from 2,650,000 to "
         "2,665,200.",
         "",
-        *table(
-            "match | games | won / drawn / lost | share of the points (95 %) | Elo",
-            [row(title, found) for title, found in results.items()],
-        ),
+        *points_table(results),
         "",
         f"Written by `{config.program()}`, which plays what is missing of each match.",
     ]
 
 
-def study(config: Config) -> None:
-    """Plays what is missing, and writes the page."""
-    wanted = [match for part in config.parts for match in matches(config, part)]
-    results = known_results(config, "turns.json")
-    for match in wanted:
-        play(match, results, config)
-    work_out(results)
-    write_page(config, "turns.md", page(results, config))
-
-
-main = command(Config, study)
+main = command(Config, MatchStudy("turns", matches, page))
 
 if __name__ == "__main__":
     raise SystemExit(main())

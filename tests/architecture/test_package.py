@@ -88,12 +88,12 @@ def test_the_wheel_carries_that_description(wheel):
 
 def test_an_installed_study_says_where_its_data_are_missing(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
-    command = [sys.executable, "-W", "ignore", "-m", "leafwise.experiments.trap.curves"]
+    command = [sys.executable, "-W", "ignore", "-m", "leafwise.experiments.equal_time"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
     answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert answer.returncode == 2
     assert answer.stderr == (
-        "error: expected curves.json, found none in an installed leafwise; --run RUN writes it, --data names its folder\n"
+        "error: expected --out FOLDER, got none: an installed leafwise holds no folder of the studies' data\n"
     )
 
 

@@ -26,7 +26,6 @@ from leafwise.experiments.study import (
     table,
 )
 from leafwise.experiments.study.picture import with_bars
-from leafwise.experiments.trap import curves
 
 OTHER_COMMANDS = (
     "leafwise.experiments.demo",
@@ -82,14 +81,17 @@ def test_out_comes_before_data(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_missing_data_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert curves.main(["--name", "none", "--out", str(tmp_path), "--data", str(tmp_path)]) == 2
+    def main(*words: str) -> int:
+        return command(Config, lambda config: config.needed("none.json", "--run RUN"))(list(words))
+
+    assert main("--out", str(tmp_path), "--data", str(tmp_path)) == 2
     said = capsys.readouterr().err
     assert (
         said == f"error: expected none.json, found none in {str(tmp_path / 'none.json')!r}; --run RUN writes it, "
         "--data names its folder\n"
     )
     monkeypatch.setattr(config, "CHECKOUT", None)
-    assert curves.main([]) == 2
+    assert main() == 2
     assert "found none in an installed leafwise; --run RUN writes it" in capsys.readouterr().err
     assert Config().source("a.json") is None
     assert "no a.json in an installed leafwise; --data names a folder: everything is worked out anew" in (

@@ -118,8 +118,3 @@ def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> NDArray[np.b
     T = network.game.tables(network.evaluator("games"))
     stoppable(lambda: kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T), T.stop)
     return sizes > 0
-
-
-def without(network: NTupleNetwork, kept: NDArray[np.bool_]) -> NTupleNetwork:
-    """Returns a network whose other entries are 0."""
-    return NTupleNetwork.create(network.game, network.shape, np.where(kept, network.weights.table, np.float32(0)))

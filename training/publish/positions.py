@@ -122,7 +122,7 @@ def figures(told: dict[str, Any]) -> list[str]:
     """Returns the table of figures, or where they are."""
     first = told["score"][0]
     if not first:
-        page = "sizes" if told["options"] else "learned"
+        page = "sizes" if told["options"] else "turns"
         return [
             f"`python -m leafwise.experiments.{told['game']}.{page}` measures it; its page is",
             f"[{page}.md](../../experiments/{told['game']}/{page}.md).",

@@ -67,7 +67,7 @@ def test_a_card_names_the_method_of_its_command_or_the_default(told: dict[str, A
             "Share of 20 critical positions",
         ),
         (["--run", "starshipplace", "--games", "2", "--unit-games", "4"], "| gain, paired |"),
-        (["--run", "trap", "--unit-games", "0"], "python -m leafwise.experiments.trap.learned"),
+        (["--run", "trap", "--unit-games", "0"], "python -m leafwise.experiments.trap.turns"),
     ],
 )
 def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp_path: Path) -> None:

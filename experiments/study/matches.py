@@ -1,0 +1,155 @@
+"""One runner for studies of matches: players and settings in, games kept as they end, figures and a page out.
+
+A study names its matches and says what its page is; `MatchStudy` plays what is missing. What stands in the JSON file is not
+played again, so a stopped study goes on where it was. Figures are worked out of the scores each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
+from leafwise.experiments.study.config import PlacedStudy
+from leafwise.experiments.study.page import share, table, write_page
+from leafwise.experiments.study.results import Results, digest_of, known_results
+from leafwise.models.shipped import LEARNED, need_shipped
+from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
+from leafwise.training.evaluation.elo import Unit, rate
+from leafwise.training.evaluation.game_store import missing_seeds
+from leafwise.training.evaluation.intervals import bounds, mean_interval, points_interval
+from leafwise.training.evaluation.result import Evaluation
+
+Found = Mapping[str, Any]
+"""What is kept of a match: its players, the scores in the order of seeds, figures."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """Games of a player, alone or against another from both seats, on seeds that follow each other."""
+
+    title: str
+    game: Game
+    player: str
+    games: int
+    opponent: str | None = None
+    first_seed: int = FINAL_SEED
+    block: int = 10
+    """Seeds between two times that games are written."""
+    network: str | None = None
+    """What tells a learned leaf's file from others: games of another are played anew."""
+    play: Callable[[Match, range, PlacedStudy], Evaluation] | None = None
+    """What plays seeds in place of `evaluate`."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is kept of the players."""
+        told = {"player": self.player, "opponent": self.opponent, "network": self.network}
+        return {name: text for name, text in told.items() if text is not None}
+
+
+def network_of(leaf: str, game: Game) -> str | None:
+    """Returns what tells a leaf's network from others; None for a hand-made leaf."""
+    return None if leaf in game.scores else digest_of(need_shipped(game) if leaf == LEARNED else leaf)
+
+
+def points_figures(found: Found) -> dict[str, Any]:
+    """Returns share of the points, its 95 % interval and Elo from returns, two games a seed."""
+    points = (1 + np.array(found["scores"]).reshape(-1, 2).mean(axis=1)) / 2
+    elo, error = rate(2, [Unit(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
+    return {"share": float(points.mean()), **bounds(points_interval(points)), "elo": elo, "elo_error": error}
+
+
+def score_figures(found: Found) -> dict[str, Any]:
+    """Returns mean with its 95 % interval and median of the scores of a player alone."""
+    scores = np.array(found["scores"], dtype=np.float64)
+    return {
+        "games": len(scores),
+        "mean": float(scores.mean()),
+        **bounds(mean_interval(scores)),
+        "median": float(np.median(scores)),
+    }
+
+
+def more_games(known: Found, more: Evaluation) -> dict[str, Any]:
+    """Returns what is kept of a match: scores, and where they are known highest cells, moves and time a move."""
+    kept: dict[str, Any] = {"scores": [*known.get("scores", []), *more.scores.tolist()]}
+    if more.best_cells.any() and ("best_cells" in known or not known.get("scores")):
+        kept["best_cells"] = [*known.get("best_cells", []), *more.best_cells.tolist()]
+    if "moves" in known or not known.get("scores"):
+        moves, seconds = known.get("moves", 0), known.get("seconds_per_move", 0.0)
+        kept["moves"] = moves + more.moves
+        kept["seconds_per_move"] = (seconds * moves + more.seconds_per_move * more.moves) / max(kept["moves"], 1)
+    return {**known, **kept}
+
+
+def played(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
+    """Returns the games of some seeds; raises ValueError for players who fail in one: that is no result of a study."""
+    if match.play is not None:
+        return match.play(match, seeds, config)
+    found = evaluate(
+        match.game, match.player, match.game.players * len(seeds), seeds[0], opponent=match.opponent,
+        processes=config.processes, cluster=config.cluster,
+    )  # fmt: skip
+    for fault in found.faults:
+        raise UserError(f"expected players without faults, got {fault}")
+    return found
+
+
+def play(match: Match, results: Results, config: PlacedStudy, figures: Callable[[Found], dict[str, Any]]) -> None:
+    """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
+    known: Found = results.get(match.title, {})
+    for name in ("player", "opponent"):
+        if name in known and known[name] != match.about.get(name):
+            raise UserError(
+                f"{match.title}: expected games of {name} {match.about.get(name)!r}, got {known[name]!r}; "
+                "give another --data and --out"
+            )
+    if known.get("network") != match.network:
+        known = {}
+    players = match.game.players
+    done = len(known.get("scores", [])) // players
+    for seeds in missing_seeds(done, match.games // players, match.block, match.first_seed):
+        known = match.about | {"first_seed": match.first_seed} | more_games(known, played(match, seeds, config))
+        known |= figures(known)
+        told = f"{known['share']:.1%}" if "share" in known else f"{known['mean']:,.0f}"
+        results.keep(match.title, known, f"{match.title}, {len(known['scores'])} games: {told}")
+
+
+def points_table(results: Mapping[str, Found]) -> list[str]:
+    """Returns the table of matches between two players."""
+    rows = []
+    for title, found in results.items():
+        scores = np.array(found["scores"])
+        counts = " / ".join(str(int((scores == result).sum())) for result in (1, 0, -1))
+        rated = f"{found['elo']:+.0f} ± {found['elo_error']:.0f}"
+        rows.append([title, f"{len(scores)}", counts, share(found, "share"), rated])
+    return table("match | games | won / drawn / lost | share of the points (95 %) | Elo", rows)
+
+
+C = TypeVar("C", bound=PlacedStudy)
+
+
+@dataclass(frozen=True)
+class MatchStudy(Generic[C]):
+    """A study as data: its files' name, its matches, its page; called, it plays what is missing and writes the page."""
+
+    name: str
+    matches: Callable[[C], Iterable[Match]]
+    page: Callable[[C, Results], list[str]]
+    figures: Callable[[Found], dict[str, Any]] = points_figures
+
+    def __call__(self, config: C) -> Results:
+        """Works through the matches and returns all results; the page tells all that is known, whatever was asked for."""
+        wanted = list(self.matches(config))
+        results = known_results(config, f"{self.name}.json")
+        results.update({title: {**found, **self.figures(found)} for title, found in results.items()})
+        for match in wanted:
+            play(match, results, config, self.figures)
+        results.save()
+        write_page(config, f"{self.name}.md", self.page(config, results))
+        return results

@@ -1,0 +1,112 @@
+"""The runner of matches: studies go on where they were, of the same players and network; figures are those of the scores."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+import leafwise
+from leafwise.experiments.study import PlacedStudy, Results
+from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_figures, points_table
+
+TRAP = leafwise.game("trap", size=3)
+
+
+@dataclass(frozen=True)
+class Config(PlacedStudy):
+    """A study of one match."""
+
+    games: int = 4
+    player: str = "greedy"
+    network: str | None = None
+
+
+def matches(config: Config) -> list[Match]:
+    return [Match("a match", TRAP, config.player, config.games, "random", 920_000, 1, config.network)]
+
+
+def page(config: Config, results: Results) -> list[str]:
+    return points_table(results)
+
+
+STUDY = MatchStudy("games", matches, page)
+
+
+def kept(folder: Path) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = json.loads((folder / "games.json").read_text())
+    return found
+
+
+def test_a_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = Config(tmp_path, tmp_path)
+    STUDY(config)
+    first = kept(tmp_path)["a match"]
+    assert capsys.readouterr().out.splitlines()[-1].startswith("a match, 4 games: ")
+    STUDY(replace(config, games=10))
+    more = kept(tmp_path)["a match"]
+    assert more["scores"][:4] == first["scores"]  # type: ignore[index]
+    STUDY(Config(tmp_path / "whole", tmp_path / "whole", games=10))
+    whole = kept(tmp_path / "whole")["a match"]
+    assert {**more, "seconds_per_move": 0} == {**whole, "seconds_per_move": 0}
+    assert "| a match | 10 |" in (tmp_path / "games.md").read_text()
+    with pytest.raises(
+        ValueError, match=r"^a match: expected games of player 'random', got 'greedy'; give another --data"
+    ):
+        STUDY(replace(config, player="random"))
+
+
+def test_games_of_another_network_are_played_anew(tmp_path: Path) -> None:
+    config = Config(tmp_path, tmp_path, network="one")
+    STUDY(config)
+    (tmp_path / "games.json").write_text(json.dumps({"a match": kept(tmp_path)["a match"] | {"scores": [0.5] * 4}}))
+    STUDY(config)
+    assert kept(tmp_path)["a match"]["scores"] == [0.5] * 4
+    STUDY(replace(config, network="another"))
+    assert 0.5 not in kept(tmp_path)["a match"]["scores"]  # type: ignore[operator]
+
+
+def test_the_network_is_told_by_its_file() -> None:
+    board = leafwise.game("trap", size=5)
+    assert network_of("reach", board) is None
+    assert len(str(network_of("learned", board))) == 16
+    assert network_of("learned", board) != network_of("learned", leafwise.game("trap", size=6))
+
+
+def test_figures_are_of_pairs_and_worked_out_each_time(tmp_path: Path) -> None:
+    found = points_figures({"scores": [1.0, -1.0, 1.0, 1.0, 1.0, 0.0]})
+    assert found["share"] == pytest.approx(0.75)
+    assert found["ci_low"] <= 0.75 <= found["ci_high"]
+    assert found["elo"] > 0
+    scores = [1.0, -1.0, 1.0, 1.0]
+    told = {"player": "greedy", "opponent": "random", "scores": scores} | dict.fromkeys(found, 0.0)
+    (tmp_path / "games.json").write_text(json.dumps({"a match": told}))
+    STUDY(Config(tmp_path, tmp_path))
+    assert kept(tmp_path)["a match"] == told | points_figures({"scores": scores})
+    assert "| a match | 4 | 3 / 0 / 1 | 75.0% (" in (tmp_path / "games.md").read_text()
+
+
+def test_a_study_that_is_killed_goes_on_with_what_it_kept(tmp_path: Path) -> None:
+    words = ["--out", str(tmp_path), "--data", str(tmp_path), "--sizes", "5", "--rival", "is"]
+    words += ["--seconds", "0.002", "--first-seed", "920000"]
+    command = [sys.executable, "-W", "ignore", "-m", "leafwise.experiments.trap.sizes", *words]
+    process = subprocess.Popen([*command, "--games", "100000"])
+    try:
+        while not (tmp_path / "sizes.json").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    (before,) = json.loads((tmp_path / "sizes.json").read_text()).values()
+    games = len(before["scores"]) + 2
+    subprocess.run([*command, "--games", str(games)], check=True)
+    (after,) = json.loads((tmp_path / "sizes.json").read_text()).values()
+    assert len(after["scores"]) == games
+    assert after["scores"][:-2] == before["scores"]

@@ -218,22 +218,11 @@ class Program(Process):
 
         Raises TimedOut and Ended as `ask_line` does, Refused for an answer that is an error.
         """
-        line = self.ask_line(json.dumps(message), seconds)
         try:
-            answer = json.loads(line)
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
-            self.kill()  # nobody knows which line answers the next question
-            raise Ended(f"expected a line with a JSON object, got {line[:80]!r}")
-        where, report = str(answer.get("where", "")), answer.get("report")
-        report = [str(line) for line in report] if isinstance(report, list) else []
-        if answer.get("late"):
-            self.kill()
-            raise TimedOut("expected an answer in time, got none", where, report)
-        if "error" in answer:
-            raise Refused(str(answer["error"]), where, report)
-        return answer
+            return understood(self.ask_line(json.dumps(message), seconds))
+        except (Ended, TimedOut):
+            self.kill()  # nobody knows which line would answer the next question
+            raise
 
 
 class Engine(Program):
@@ -262,6 +251,23 @@ class Engine(Program):
             self.tell({"ask": "quit"})
             self.wait(LATE)
         super().close()
+
+
+def understood(line: str | bytes) -> dict[str, Any]:
+    """Returns the JSON object of a line; raises Refused for an error, TimedOut for one that is late, Ended for no object."""
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise Ended(f"expected a line with a JSON object, got {line[:80]!r}")
+    where, report = str(answer.get("where", "")), answer.get("report")
+    report = [str(line) for line in report] if isinstance(report, list) else []
+    if answer.get("late"):
+        raise TimedOut("expected an answer in time, got none", where, report)
+    if "error" in answer:
+        raise Refused(str(answer["error"]), where, report)
+    return answer
 
 
 def _talk(process: subprocess.Popen[str], questions: Questions, answers: queue.SimpleQueue[str]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.commandline import flag_of, parse
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.lines import perhaps
@@ -135,11 +135,6 @@ def with_words(config: C, words: Mapping[str, str]) -> C:
         raise UserError(f"expected a position with {' and '.join(map(flag_of, words))}, got none")
     more = [f"{name}={text}" for name, text in words.items()]
     return dataclasses.replace(config, position=" ".join([position, *more]))  # type: ignore[type-var]
-
-
-def flag_of(name: str) -> str:
-    """Returns how an option is written."""
-    return "--" + name.replace("_", "-")
 
 
 def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:

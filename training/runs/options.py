@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import msgspec
 import tyro
 
+from leafwise.envs.core.commandline import flag_of as flag_of
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.errors import UserError
@@ -52,11 +53,6 @@ class RunOptions:
     """Seconds between two checkpoints, at least."""
     resume: bool = False
     """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
-
-
-def flag_of(name: str) -> str:
-    """Returns an option as it is written on a command line."""
-    return "--" + name.replace("_", "-")
 
 
 def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]:

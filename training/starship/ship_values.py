@@ -168,7 +168,7 @@ class Builds(Learner):
         import torch
 
         from leafwise.training.networks.sparse import one_thread
-        from leafwise.training.starship.grid import GridModule
+        from leafwise.training.starship.grid import GridModule, device_to_learn
 
         check_fields(config, shown=flag_of)
         variants = (config.variant, *config.mix)
@@ -180,7 +180,7 @@ class Builds(Learner):
         self.game: Game = games[0]
         blank = GridNetwork.create(self.game, config.hidden)
         self.docks = [Dock(g, blank, config, s / sum(config.shares)) for g, s in zip(games, config.shares, strict=True)]
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.device = device_to_learn()
         self.module = GridModule(blank).reset(config.seed).to(self.device)
         self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate)
         self.folder = RunFolder(run_path(config, "ship-values"), config, resume=config.resume)

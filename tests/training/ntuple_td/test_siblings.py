@@ -28,7 +28,9 @@ while not state.is_terminal and met < 12:
     chosen, best = best_action(trainer, T)
     expected = {}
     for action in state.legal_actions:
-        expected[action] = sum(p * after.value(value) for p, after in state.play(action).outcomes())
+        expected[action] = 0.0
+        for p, after in state.play(action).outcomes():  # `sum` of floats is another sum from Python 3.12 on
+            expected[action] += p * after.value(value)
     assert best == max(expected.values()) == expected[chosen], (best, chosen, expected)
     state, met = state.play(int(chosen)).settle(stream), met + 1
 print(met)

@@ -6,8 +6,6 @@ or takes the process down, loses that game; the worker is replaced and the next 
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +26,7 @@ from leafwise.search.players import Player, draws
 from leafwise.training.evaluation.result import Fault, FaultKind
 from leafwise.training.execution.executor import Bundles, Executor, Lost, Shared
 from leafwise.training.execution.places import executor_for
-from leafwise.training.execution.processes import Sent
+from leafwise.training.execution.processes import Sent, end_with
 
 T = TypeVar("T")
 Maker = Callable[[Game, int], Player]
@@ -186,10 +184,9 @@ def unseen(job: Job, outcome: Outcome) -> GameRecord:
 
 def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[str, Maker], limit: float) -> None:
     """Plays the games that come through a pipe, until it closes or the parent is gone; runs in the worker."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends its workers
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    parent = parent_process()
+    assert parent is not None
+    end_with(parent.join)
     table = Table(game, makers, clock, limit)
     while True:
         try:
@@ -197,13 +194,6 @@ def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[s
         except EOFError:
             return
         pipe.send(table.play(Job(names, State.unchecked(game, row), *others)))
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 class Worker:

@@ -124,7 +124,7 @@ def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) 
     room = learner.recorder.room
     learner.play()
     rows, targets = room.rows[:200].copy(), room.targets[:200].copy()
-    off = np.abs(learner.newest.batch(rows, learner.tables(learner.newest, GAME)) - targets) > 0.5
+    off = np.abs(learner.newest.batch(rows, learner.recorder.tables(learner.newest, GAME)) - targets) > 0.5
     assert 0 < off.sum() < 200
     place = learner.replay.next
     learner.keep(0, rows, targets)

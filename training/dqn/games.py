@@ -328,7 +328,9 @@ class Player:
         told = asked, after, streams, actions, rewards, signs
         self.kernels.advance(self.table, rows, *told, self.how.plies, how.credit, self.T)
         gains = np.stack([rewards, signs], axis=1).astype(np.float32)
-        mean = float(self.units(best).mean()) if len(best) and not how.guided else float("nan")
+        if self.by_actions:  # as who acts would count them: what searches say they say so already
+            best = np.tanh(best) if self.game.players == 2 else best * self._first.unit
+        mean = float(best.mean()) if len(best) and not how.guided else float("nan")
         return Decisions(before, asked, after, actions, gains, explored, mean)
 
     def of_guide(self, rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -340,12 +342,6 @@ class Player:
         )
         found[np.arange(len(rows)), actions] = 1.0
         return found
-
-    def units(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Returns values as who acts would count them: outputs for actions before, what searches say as it is."""
-        if not self.by_actions:
-            return values
-        return np.tanh(values) if self.game.players == 2 else values * self._first.unit
 
     def legal(self, rows: NDArray[Any]) -> NDArray[np.int8]:
         """Returns the mask of legal actions of rows, [n, A]."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import BOUND
-from leafwise.training.dqn.games import Player
+from leafwise.training.dqn.games import How, Player
 from leafwise.training.dqn.replay import Decided, Target
 from leafwise.training.networks.sparse import (
     chance_losses,
@@ -34,19 +34,21 @@ Tensors = dict[str, NDArray[Any]]
 class Learning:
     """The newest network, the target network, the optimiser."""
 
-    def __init__(self, game: Game, config: Any, head: str, wanted: Target) -> None:
-        """`config` are the method's options; `wanted` says which target is learned."""
-        self.game, self.config, self.head, self.wanted, self.solo = game, config, head, wanted, game.players == 1
-        told = {"head": head, "sees": config.sees, "scale": config.scale, "dueling": config.dueling}
+    def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided, how: How) -> None:
+        """`config` are the method's options; `wanted` says which target is learned, `how` searches with the target network work.
+
+        The network says the chance of a win where a game for one is won or lost and states are valued.
+        """
+        self.game, self.config, self.wanted, self.replay, self.solo = game, config, wanted, replay, game.players == 1
+        chance = wanted == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
+        self.head = "chance" if chance else config.head
+        told = {"head": self.head, "sees": config.sees, "scale": config.scale, "dueling": config.dueling}
         self.online, self.target = (fresh_module(game, config.hidden, config.seed, **told) for _ in range(2))
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.shape, self.batches = self.online.export(), 0
         self.both = np.zeros((2 * config.batch_size, game.width), dtype=game.dtype)
-
-    def open(self, player: Player, replay: Decided) -> None:
-        """Gets who searches, and what is learned from."""
-        self.player, self.kernels, self.replay = player, player.kernels, replay
-        self.T = player.new_tables(self.shape)
+        self.player = Player(self.shape, how)
+        self.T = self.player.new_tables(self.shape)
         """Those of the target network."""
 
     def tensors(self) -> Tensors:
@@ -60,6 +62,7 @@ class Learning:
         load_parameters(self.target, named(tensors, "target"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
         self.batches = batches
+        self.target.write_to(self.T.leaf)
 
     @property
     def divisor(self) -> float:
@@ -70,7 +73,7 @@ class Learning:
         """Returns rows under symmetries, [n, width]; `actions` are mapped along."""
         n = len(rows)
         self.both[:n] = rows
-        self.kernels.transform_rows(self.both, symmetries, actions, self.T)
+        self.player.kernels.transform_rows(self.both, symmetries, actions, self.T)
         return self.both[n:].copy()
 
     def sampled(self, places: NDArray[np.int64], symmetries: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -162,8 +165,4 @@ class Learning:
             self.target.load_state_dict(self.online.state_dict())
         else:
             return
-        self.write_target()
-
-    def write_target(self) -> None:
-        """Gives the searches the target network as it is."""
-        self.target.write_to(self.T.leaf)
+        self.target.write_to(self.T.leaf)  # that of the searches

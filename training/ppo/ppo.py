@@ -23,7 +23,7 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.network import Learned
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.runs.folder import need_train_extra
+from leafwise.training.runs.folder import Checkpoint, need_train_extra
 from leafwise.training.runs.gating import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
 
@@ -128,12 +128,14 @@ class MaskedPpo(GatedLearner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
         self.ppo.restore(tensors, metadata["updates"])
         self.newest = self.exported()
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        return self.ppo.tensors(), {"updates": self.ppo.updates}
+        tensors, told = super().state()
+        return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | told
 
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays one rollout and learns from it; a match is due every few updates."""

@@ -18,10 +18,19 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.core.interrupts import Deferred
+from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.folder import RunFolder, check_form, commit, hardware, training_command
+from leafwise.training.runs.folder import (
+    Checkpoint,
+    RunFolder,
+    check_form,
+    commit,
+    hardware,
+    load_checkpoint,
+    training_command,
+)
 from leafwise.training.runs.logs import Events, run_progress
-from leafwise.training.runs.options import variant_options
+from leafwise.training.runs.options import flag_of, variant_options
 
 
 def find_variant(name: str, variant: str) -> Game:
@@ -35,12 +44,6 @@ def find_variant(name: str, variant: str) -> Game:
     return found
 
 
-def run_path(config: Any, method: str) -> Path:
-    """Returns the folder of a run: the one named, or runs/GAME-METHOD-SEED."""
-    variant = "".join(f"-{word.replace('=', '')}" for word in config.variant.split(",") if word)
-    return Path(config.run or f"runs/{config.game}{variant}-{method}-{config.seed}")
-
-
 class Learner(ABC):
     """A run that goes on step by step."""
 
@@ -49,6 +52,7 @@ class Learner(ABC):
     unit: str
     """What steps count."""
     config: Any
+    game: Game
     folder: RunFolder
     seconds = 0.0
     """Processor time spent."""
@@ -59,6 +63,19 @@ class Learner(ABC):
     breaks_whole = False
     """Whether a step looks itself whether Ctrl-C was pressed (`leafwise.envs.core.interrupts.check`), where a checkpoint may be
     made; any other is taken back."""
+
+    def __init__(self, config: Any) -> None:
+        """Raises ValueError for an option out of range, or a variant that there is not."""
+        check_fields(config, shown=flag_of)
+        self.config = config
+        self.game = find_variant(config.game, config.variant)
+
+    def open_folder(self) -> None:
+        """Makes or finds the run folder, the one named or runs/GAME-METHOD-SEED; raises ValueError if it holds another run."""
+        config = self.config
+        variant = "".join(f"-{word.replace('=', '')}" for word in config.variant.split(",") if word)
+        path = Path(config.run or f"runs/{config.game}{variant}-{self.method}-{config.seed}")
+        self.folder = RunFolder(path, config, resume=config.resume)
 
     @property
     @abstractmethod
@@ -77,27 +94,17 @@ class Learner(ABC):
         Raises KeyboardInterrupt where Ctrl-C broke it off.
         """
 
-    @abstractmethod
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Returns the method's own state: arrays, and what JSON can hold."""
+    def state(self) -> Checkpoint:
+        """Returns what a checkpoint holds; a method adds its own."""
+        return {}, {"method": self.method, "seconds": self.seconds}
 
-    @abstractmethod
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes the method's own state out of a checkpoint."""
-
-    def checkpoint(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Returns all that a checkpoint holds."""
-        tensors, metadata = self.state()
-        return tensors, {**metadata, "method": self.method, "seconds": self.seconds}
-
-    def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes all that a checkpoint holds."""
-        self.restore(tensors, metadata)
+        """Takes the state of a checkpoint; a method takes its own besides."""
         self.seconds = metadata["seconds"]
 
     def save(self) -> None:
         """Writes a checkpoint."""
-        self.folder.save_state(*self.checkpoint())
+        self.folder.save(*self.state())
 
     def step_or_save(self, stop: Deferred) -> dict[str, Any]:
         """Makes a step; where Ctrl-C breaks it off, what was done before is saved and KeyboardInterrupt raised."""
@@ -107,13 +114,13 @@ class Learner(ABC):
             except KeyboardInterrupt:
                 self.save()
                 raise
-        tensors, metadata = self.checkpoint()
+        tensors, metadata = self.state()
         before = {name: np.array(tensor) for name, tensor in tensors.items()}, copy.deepcopy(metadata)
         try:
             with stop.raising():
                 return self.step()
         except KeyboardInterrupt:
-            self.folder.save_state(*before)
+            self.folder.save(*before)
             raise
 
     def resume(self) -> bool:
@@ -121,14 +128,14 @@ class Learner(ABC):
 
         Raises ValueError in one line for a checkpoint of something else.
         """
-        saved = self.folder.checkpoints.load() if self.config.resume else None
+        saved = load_checkpoint(self.folder.path) if self.config.resume else None
         if saved is None:
             return False
         try:
-            check_form(saved, self.checkpoint())
-            self.take(*saved)
+            check_form(saved, self.state())
+            self.restore(*saved)
         except (ValueError, TypeError, LookupError, RuntimeError) as problem:  # torch raises the last
-            file, what = str(self.folder.checkpoints.last), " ".join(str(problem).split())
+            file, what = str(self.folder.state), " ".join(str(problem).split())
             raise UserError(f"{file!r}: expected the state of such a run: {what:.300}") from None
         return True
 

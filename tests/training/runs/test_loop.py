@@ -62,7 +62,7 @@ class Folder:
     def checkpoint_due(self, seconds: float) -> bool:
         return False
 
-    def save_state(self, tensors: Any, metadata: Any) -> None:
+    def save(self, tensors: Any, metadata: Any) -> None:
         self.saved.append(({name: tensor.tolist() for name, tensor in tensors.items()}, metadata))
 
 
@@ -87,9 +87,6 @@ class Broken(loop.Learner):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {"weights": self.weights}, {"done": self.done}
-
-    def restore(self, tensors: Any, metadata: Any) -> None:
-        raise NotImplementedError
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -124,7 +124,7 @@ def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) 
     room = learner.recorder.room
     learner.play()
     rows, targets = room.rows[:200].copy(), room.targets[:200].copy()
-    off = np.abs(learner.newest.batch(rows, learner.tables(learner.newest, GAME)) - targets) > 0.5
+    off = np.abs(learner.newest.batch(rows, learner.recorder.tables(learner.newest, GAME)) - targets) > 0.5
     assert 0 < off.sum() < 200
     place = learner.replay.next
     learner.keep(0, rows, targets)
@@ -284,7 +284,7 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
     [
         (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
         (["--td-lambda", "2"], "expected --td-lambda of 0 to 1, got 2.0"),
-        (["--game", "threes"], "expected a game for two players, or one that is won or lost, got 'threes'"),
+        (["--game", "threes"], "expected a method among ntuple-td, dqn, ppo, ntuple-q, got 'selfplay'"),
         (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
         (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
         (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
@@ -301,7 +301,7 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     status: Any
     try:
-        status = learn("selfplay", ["--game", "trilobite", *words])
+        status = learn("selfplay", words if "--game" in words else ["--game", "trilobite", *words])
     except SystemExit as exit:
         status = exit.code
     said = capsys.readouterr().err

@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.cassis.canon import make_scratch
+from leafwise.envs.cassis.canon import canonical_form
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.cassis.solved import MOVER, S28, enumerate_levels
 from leafwise.experiments.study import PlacedStudy, Results, command, leaves, results_of, signed, table, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
+
+S28 = u64(28)
+"""Where the other's edges begin in a canonical board."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,18 @@ class Config(PlacedStudy):
 def every_position(cassis: Game) -> Judged:
     """Returns every reachable undecided position with a free edge, up to renaming, with the actions that keep its value."""
     T, solver = cassis.tables(), exact_solver(cassis, TABLE_MB)
-    rows, keeps = [], []
-    for level, boards in enumerate(enumerate_levels(T, make_scratch())):
-        for board in boards:
-            own, other = board & MOVER, board >> S28
-            row = np.array([own, other] if level % 2 == 0 else [other, own], dtype=np.uint64)
-            state = State(cassis, row)
-            if not state.is_terminal:
-                rows.append(row)
-                keeps.append(value_keeping(solver, state))
+    rows, keeps, level, turn = [], [], {0: cassis.start()}, 1
+    # Level by level, all with as many coloured edges; a position stands for all that are one with the points renamed
+    while level:
+        following = {}
+        for _, state in sorted(level.items()):
+            rows.append(state.row)
+            keeps.append(value_keeping(solver, state))
+            for after in (state.play(a) for a in state.legal_actions):
+                if not after.is_terminal:
+                    sides, _ = canonical_form(after.row[::-turn], T)
+                    following[int(sides[0] | sides[1] << S28)] = State(cassis, sides[::-turn].copy())
+        level, turn = following, -turn
     return Judged(cassis, np.array(rows), np.array(keeps))
 
 

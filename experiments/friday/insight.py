@@ -21,9 +21,9 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.pictures.animation import pictured
 from leafwise.envs.core.play.gamefile import play_game
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.cards import CARDS, HAZARDS, KINDS, PHASES, PIRATES
-from leafwise.envs.friday.piles import kind_in, reference
-from leafwise.envs.friday.text import field
+from leafwise.envs.friday.cards import CARDS, KINDS, PHASES, PIRATES
+from leafwise.envs.friday.draw import phase_of, turn_of
+from leafwise.envs.friday.text import cards_in, number, pirates_of
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.plots import draw
 from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
@@ -61,16 +61,6 @@ def play(game: Game, model: str, options: Mapping[str, Any], seeds: range) -> li
     return [(pictured(record), [step.name for step in record.moves]) for record in records]
 
 
-def phase_of(row: NDArray[Any]) -> int:
-    """Returns the phase of a row, 0 to 3."""
-    return int(field(row[at.STATUS], at.PHASE_AT, at.M2))
-
-
-def life_of(row: NDArray[Any]) -> int:
-    """Returns the life of a row."""
-    return int(field(row[at.STATUS], at.LIFE_AT, at.M5))
-
-
 class Asked:
     """The network, asked about rows."""
 
@@ -89,14 +79,12 @@ def removals(ask: Asked, rows: Sequence[NDArray[Any]]) -> list[dict[str, Any]]:
     before, found = ask(rows), []
     for now in range(3):
         for kind in range(KINDS):
-            shift = np.uint64(at.SHIFTS[kind])
-            mask = np.uint64((1 << at.WIDTHS[kind]) - 1)
-            here = [k for k, row in enumerate(rows) if phase_of(row) == now and (row[at.DISCARD] >> shift) & mask]
+            here = [k for k, row in enumerate(rows) if phase_of(row) == now and kind in cards_in(row[at.DISCARD])]
             if len(here) < LEAST:
                 continue
             less = [rows[k].copy() for k in here]
             for row in less:
-                row[at.DISCARD] -= np.uint64(1) << shift
+                row[at.DISCARD] -= np.uint64(1) << np.uint64(at.SHIFTS[kind])
             gain = 100 * (ask(less) - before[here])
             found.append({
                 "phase": PHASES[now], "card": CARDS[kind].name, "title": CARDS[kind].title, "value": CARDS[kind].value,
@@ -111,7 +99,7 @@ def lives(ask: Asked, rows: Sequence[NDArray[Any]], most: int) -> list[dict[str,
     before, found = ask(rows), []
     for now in range(3):
         for life in range(most):
-            here = [k for k, row in enumerate(rows) if phase_of(row) == now and life_of(row) == life]
+            here = [k for k, row in enumerate(rows) if phase_of(row) == now and number(row, "life") == life]
             if len(here) < LEAST:
                 continue
             more = [rows[k].copy() for k in here]
@@ -125,8 +113,8 @@ def lives(ask: Asked, rows: Sequence[NDArray[Any]], most: int) -> list[dict[str,
 def with_pirates(row: NDArray[Any], first: int, second: int) -> NDArray[Any]:
     """Returns a row with other pirates, in ascending order."""
     status = int(row[at.STATUS])
-    for where, number in ((at.PIRATE_AT, first), (at.SECOND_PIRATE_AT, second)):
-        status = status & ~(15 << int(where)) | number << int(where)
+    for where, pirate in ((at.PIRATE_AT, first), (at.SECOND_PIRATE_AT, second)):
+        status = status & ~(15 << int(where)) | pirate << int(where)
     changed = row.copy()
     changed[at.STATUS] = np.uint64(status)
     return changed
@@ -163,25 +151,24 @@ class Told(NamedTuple):
     def choosing(self) -> list[NDArray[Any]]:
         """The rows in which a hazard is chosen."""
         rows = [state.row for state in self.states[:-1]]
-        return [r for r in rows if field(r[at.STATUS], at.MODE_AT, at.M4) == int(at.CHOOSE) and phase_of(r) < 3]
+        return [row for row in rows if turn_of(row) == "choose" and phase_of(row) < 3]
 
     @property
     def pirates(self) -> list[int]:
         """The numbers of the two pirates."""
-        status = int(self.states[0].row[at.STATUS])
-        return [status >> int(at.PIRATE_AT) & 15, status >> int(at.SECOND_PIRATE_AT) & 15]
+        return pirates_of(self.states[0].row)
 
 
 def pirate_games(games: Sequence[Told], chances: NDArray[np.float64]) -> list[dict[str, Any]]:
     """Returns of each pirate the chance told, [10, 10] by pairs, and how its games went."""
     found = []
-    for number in range(1, 11):
-        here = [g for g in games if number in g.pirates]
+    for pirate in range(1, 11):
+        here = [g for g in games if pirate in g.pirates]
         reached = [g for g in here if phase_of(g.states[-1].row) == 3]
         wins = sum(g.won for g in here)
         low, high = share_interval(wins, max(len(here), 1))
         found.append({
-            "pirate": number, "told": float(np.nanmean(chances[number - 1])), "games": len(here),
+            "pirate": pirate, "told": float(np.nanmean(chances[pirate - 1])), "games": len(here),
             "won": wins / max(len(here), 1), "ci_low": low, "ci_high": high, "reached": len(reached),
             "won_there": sum(g.won for g in reached) / max(len(reached), 1),
         })  # fmt: skip
@@ -219,38 +206,13 @@ def insight(config: Config) -> dict[str, Any]:
     }
 
 
-def card_words(kind: int) -> str:
-    """Returns a card for people: its name, title and value."""
-    return f"{CARDS[kind].name} {CARDS[kind].title} ({CARDS[kind].value})"
-
-
-def in_words(state: State, name: str) -> str:
-    """Returns an action for people."""
-    row, game = state.row, state.game
-    here = int(field(row[at.STATUS], at.MODE_AT, at.M4))
-    if name in ("first", "second"):
-        if phase_of(row) == 3:
-            number = field(row[at.STATUS], at.PIRATE_AT if name == "first" else at.SECOND_PIRATE_AT, at.M4)
-            return f"fight pirate P{number}"
-        kind = int(field(row[at.STATUS], at.HAZARD_AT if name == "first" else at.SECOND_HAZARD_AT, at.M6)) - 1
-        return f"fight hazard {CARDS[kind].name[0]}: {HAZARDS[CARDS[kind].name[0]].title}, for {card_words(kind)}"
-    slot = name.removeprefix("use").removeprefix("card")
-    doing = {int(at.IN_FIGHT): "use", int(at.TARGET): "on", int(at.REMOVE): "remove"}
-    if slot.isdigit() and here in doing:
-        kind = int(kind_in(reference(state.rows(), np.uint64(0), np.uint64(int(slot)), game.tables())))
-        return f"{doing[here]} {card_words(kind)}"
-    if name == "end":
-        return "end the fight" if here == int(at.IN_FIGHT) else "no more"
-    return {"free": "draw free", "pay": "draw for life"}.get(name, name)
-
-
 def game_page(told: Told, seed: int) -> list[str]:
     """Returns a page about a game: the chance to win at every decision."""
     rows = []
     for k, (state, name) in enumerate(zip(told.states, told.names, strict=False)):
         fight = next((line for line in state.board().splitlines() if line.startswith("fight: total")), "")
-        cells = [f"{k + 1}", PHASES[phase_of(state.row)], f"{life_of(state.row)}", f"{told.chances[k]:.1%}"]
-        rows.append([*cells, fight.removeprefix("fight: "), in_words(state, name)])
+        cells = [f"{k + 1}", PHASES[phase_of(state.row)], f"{number(state.row, 'life')}", f"{told.chances[k]:.1%}"]
+        rows.append([*cells, fight.removeprefix("fight: "), state.action_words(name)])
     first, second = told.pirates
     return [
         f"# A game of the trained network of Friday (seed {seed:,}, pirates P{first} and P{second})", "",

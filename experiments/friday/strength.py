@@ -18,23 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.experiments.friday.baselines import Entry, Outcome, play_block
-from leafwise.experiments.study import (
-    PlacedStudy,
-    Results,
-    command,
-    missing_seeds,
-    picture,
-    results_of,
-    share,
-    signed,
-    table,
-    write_page,
-)
+from leafwise.experiments.friday.blocks import COLUMNS, LEVELS, known_blocks, missing_blocks, share_won, wins_of
+from leafwise.experiments.study import PlacedStudy, Results, command, picture, results_of, signed, table, write_page
 from leafwise.training.evaluation.calibration import BINS, calibration_test, cross_scaled, tenths_of
-from leafwise.training.evaluation.intervals import share_interval
 
 FIRST_SEED = 2_000_000
-LEVELS = (1, 2, 3, 4)
 DECISIONS = 370
 """About so many decisions has a game."""
 ROUNDS = (0.25, 0.5, 1.0)
@@ -57,9 +45,9 @@ class Point(NamedTuple):
     """Whether the chances that the search tells are kept, by tenths."""
 
     @property
-    def begins(self) -> str:
-        """What the names of its parts begin with."""
-        return f"{'' if self.search == 'search' else f'{self.search}, '}{self.milliseconds} ms, level {self.level}, "
+    def title(self) -> str:
+        """What the names of its blocks begin with."""
+        return f"{'' if self.search == 'search' else f'{self.search}, '}{self.milliseconds} ms, level {self.level}"
 
     @property
     def block(self) -> int:
@@ -73,10 +61,6 @@ class Point(NamedTuple):
     def player(self, model: str) -> str:
         """Returns the player's text."""
         return f"{self.search}:{model},seconds={self.milliseconds / 1000},clock=cpu"
-
-    def known(self, results: dict[str, Any]) -> list[dict[str, Any]]:
-        """Returns its parts that are known."""
-        return [found for name, found in results.items() if name.startswith(self.begins)]
 
 
 PLAN: tuple[Point, ...] = (
@@ -118,9 +102,11 @@ def by_tenths(values: Sequence[float]) -> list[list[float]]:
     return [[int(k), int((tenths == k).sum()), round(float(told[tenths == k].sum()), 4)] for k in np.unique(tenths)]
 
 
-def told_games(parts: Sequence[dict[str, Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Returns the decisions and the sums of their chances by game and tenth, and which games were won, of some judged parts."""
-    games = [game for part in parts for game in part["told"]]
+def told_games(
+    blocks: Sequence[dict[str, Any]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Returns the decisions and the sums of their chances by game and tenth, and which games were won, of some judged blocks."""
+    games = [game for block in blocks for game in block["told"]]
     decisions, chances = np.zeros((len(games), BINS)), np.zeros((len(games), BINS))
     for k, (_, *tenths) in enumerate(games):
         for tenth, n, chance in tenths:
@@ -128,25 +114,21 @@ def told_games(parts: Sequence[dict[str, Any]]) -> tuple[NDArray[np.float64], ND
     return decisions, chances, np.array([float(game[0]) for game in games])
 
 
-def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the figures of all games of some parts, at least one."""
-    sums = {name: sum(part[name] for part in parts) for name in ("games", "wins", "moves", "seconds")}
-    low, high = share_interval(sums["wins"], sums["games"])
-    ms = 1000 * sums["seconds"] / max(sums["moves"], 1)
-    told = {"told": told_games(parts)} if all("told" in part for part in parts) else {}
-    return sums | {"mean": sums["wins"] / sums["games"], "ci_low": low, "ci_high": high, "ms": ms, **told}
+def together(blocks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the figures of all games of some blocks, at least one."""
+    moves, seconds = (sum(block[name] for block in blocks) for name in ("moves", "seconds"))
+    told = {"told": told_games(blocks)} if all("told" in block for block in blocks) else {}
+    return {**wins_of(blocks), "moves": moves, "seconds": seconds, **told}
 
 
 def todo_lines(results: dict[str, Any], plan: Sequence[Point]) -> list[str]:
     """Returns what is missing of each point, with the time that it takes, and the sum of both."""
     lines, hours = [], 0.0
     for point in plan:
-        done = sum(part["games"] for part in point.known(results))
-        left = max(0, point.games - done)
-        hours += point.hours(left)
-        lines.append(
-            f"{point.begins}{done} of {point.games} games known, about {point.hours(left):.2f} hours for the others"
-        )
+        done = sum(block["games"] for block in known_blocks(point.title, results))
+        left = point.hours(max(0, point.games - done))
+        hours += left
+        lines.append(f"{point.title}, {done} of {point.games} games known, about {left:.2f} hours for the others")
     return [*lines, f"about {hours:.1f} hours of processor time in all"]
 
 
@@ -165,61 +147,47 @@ def study(config: Config, plan: Sequence[Point] = PLAN) -> None:
 
 def play(point: Point, results: Results, config: Config, end: float) -> None:
     """Plays the games of a point that are missing, until the time is up."""
-    done = sum(part["games"] for part in point.known(results))
     entry = Entry(point.player(config.model), point.games, point.level)
-    for seeds in missing_seeds(done, point.games, point.block * max(config.processes, 1), FIRST_SEED):
+    block = point.block * max(config.processes, 1)
+    for name, seeds in missing_blocks(point.title, results, point.games, block, FIRST_SEED):
         if time.monotonic() >= end:
             return
-        name = f"{point.begins}from {seeds[0] - FIRST_SEED}"
-        if name not in results:
-            played = play_block(entry, seeds, config.processes, config.cluster)
-            found = figures(played, point.judged)
-            results.keep(name, found, f"{name}: {found['wins']} of {found['games']} games won")
+        found = figures(play_block(entry, seeds, config.processes, config.cluster), point.judged)
+        results.keep(name, found, f"{name}: {found['wins']} of {found['games']} games won")
 
 
 def write(config: Config, results: Results, plan: Sequence[Point]) -> None:
     """Writes the page and the picture of the points of which something is known."""
-    found = {point: together(parts) for point in plan if (parts := point.known(results))}
+    found = {point: together(blocks) for point in plan if (blocks := known_blocks(point.title, results))}
     if not found:
         return
     write_page(config, "strength.md", signed(config, lines(found, config)))
     lowest = min(f["ci_low"] for f in found.values())
     with picture(config.target("strength.png"), size=(8, 5)) as axis:
-        for search, level in ((search, level) for search in SEARCHES for level in LEVELS):
+        for search, level in product(SEARCHES, LEVELS):
             here = sorted((p.milliseconds, f) for p, f in found.items() if (p.search, p.level) == (search, level))
-            means = [f["mean"] for _, f in here]
-            errors = [[f["mean"] - f["ci_low"] for _, f in here], [f["ci_high"] - f["mean"] for _, f in here]]
             label, line = (f"level {level}", "-") if search == "search" else (f"level {level}, MCTS", ":")
             if here:
-                times = [ms for ms, _ in here]
-                axis.errorbar(
-                    times, means, yerr=errors, marker="o", capsize=3, label=label, linestyle=line, color=f"C{level - 1}"
-                )
-        axis.set(
-            xscale="log",
-            xlabel="processor time for a decision (ms)",
-            ylabel="share of games won",
-            ylim=(lowest - 0.02, 1.01),
-        )
+                means = [f["mean"] for _, f in here]
+                errors = [[f["mean"] - f["ci_low"] for _, f in here], [f["ci_high"] - f["mean"] for _, f in here]]
+                style = {"label": label, "linestyle": line, "color": f"C{level - 1}"}
+                axis.errorbar([ms for ms, _ in here], means, yerr=errors, marker="o", capsize=3, **style)
+        axis.set(xscale="log", xlabel="processor time for a decision (ms)")
+        axis.set(ylabel="share of games won", ylim=(lowest - 0.02, 1.01))
         axis.legend(fontsize="small", ncols=2)
 
 
 def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     """Returns the page."""
     rows = []
-    for search, ms in sorted(
-        {(point.search, point.milliseconds) for point in found}, key=lambda k: (k[0] == "mcts", k[1])
-    ):
-        here = {
-            point.level: (point, f) for point, f in found.items() if (point.search, point.milliseconds) == (search, ms)
-        }
-        cells = [share(here[n][1], more=f"; {here[n][1]['games']:,}") if n in here else "-" for n in LEVELS]
-        point = next(iter(here.values()))[0]
-        spent = sum(f["seconds"] for _, f in here.values()) / max(sum(f["moves"] for _, f in here.values()), 1)
-        games = max(f["games"] for _, f in here.values())
-        again = f"`friday {point.player(config.model)} --level N --games {games} --seed {FIRST_SEED}`"
-        rows.append([f"{SEARCHES[search]}{ms} ms", *cells, f"{1000 * spent:.3g}", again])
-    levels = " | ".join(f"level {level}" for level in LEVELS)
+    for search, ms in sorted({(p.search, p.milliseconds) for p in found}, key=lambda k: (k[0] == "mcts", k[1])):
+        here = {p.level: f for p, f in found.items() if (p.search, p.milliseconds) == (search, ms)}
+        cells = [share_won(here[n]) if n in here else "-" for n in LEVELS]
+        moves, seconds = (sum(f[name] for f in here.values()) for name in ("moves", "seconds"))
+        games = max(f["games"] for f in here.values())
+        player = Point(ms, 1, games, search).player(config.model)
+        again = f"`friday {player} --level N --games {games} --seed {FIRST_SEED}`"
+        rows.append([f"{SEARCHES[search]}{ms} ms", *cells, f"{1000 * seconds / max(moves, 1):.3g}", again])
     return [
         "# Friday: strength by the time for a decision",
         "",
@@ -229,7 +197,7 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
         "",
         "![The table as curves](strength.png)",
         "",
-        *table(f"time | {levels} | measured, ms | `leafwise eval`", rows),
+        *table(f"time | {COLUMNS} | measured, ms | `leafwise eval`", rows),
         "",
         *judged_lines(found),
     ]

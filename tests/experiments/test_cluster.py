@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from leafwise.experiments.cluster import ONE, PLAIN, RAY, SEVERAL, Config, Spent, main, page, summary
+from leafwise.experiments.cluster import ONE, PLAIN, RAY, SEVERAL, Config, Spent, page, summary
 
 
 def test_ratios_are_within_a_repeat_and_the_page_tells_them(tmp_path: Path) -> None:
@@ -28,16 +26,3 @@ def test_ratios_are_within_a_repeat_and_the_page_tells_them(tmp_path: Path) -> N
     assert "a piece costs it 1.00 ms" in text
     assert "it keeps 1,500 cores busy" in text  # a piece is 1.5 core-s
     assert "2.0 cores that play keep it busy" in text
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--cores", "1"], "expected --cores of 2 to 1,024, got 1"),
-        (["--only", "chess"], "expected --only some of eval, arena, selfplay, limits, got 'chess'"),
-        (["--cluster", "moon"], "expected a cluster auto, local or HOST:PORT, got 'moon'"),
-    ],
-)
-def test_wrong_options_are_one_line(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(words) == 2
-    assert capsys.readouterr().err.strip().endswith(expected)

@@ -16,15 +16,13 @@ from leafwise.experiments.trilobite.critical.__main__ import (
     ANSWERS,
     Config,
     Perfect,
-    answers,
     games_table,
     kept_table,
     known,
-    main,
-    matches,
     missing,
     mixed,
     more_answers,
+    more_games,
     outside,
 )
 from leafwise.experiments.trilobite.critical.positions import (
@@ -85,12 +83,12 @@ def test_a_program_is_judged_and_plays() -> None:
     some = LATE[:20]
     with Program(command(LEFTMOST)) as program:
         one = outside(program)
-        found = answers(one, some)
+        found = more_answers(one, some, {})
         expected = "".join(str(int(p.columns[p.state.legal_actions[0]] == p.value)) for p in some)
         assert found["kept"] == expected
         assert found["ms"] > 0
         opening = Position(OPENING, "44444" + "1122766", "D", "DLLLLLL")
-        ends = matches(one, Perfect(), [opening], 0)
+        ends = more_games(one, Perfect(), [opening], 0, {})
     assert ends["empty"] == ""
     assert len(ends["openings"]) == 2
     assert set(ends["openings"]) <= set("WDL")
@@ -105,7 +103,7 @@ def test_a_player_that_was_stopped_goes_on_where_it_was() -> None:
         some = ROWS[: ANSWERS + 30]
         while missing(found, len(some), 0, 0):
             found = more_answers(one, some, found)
-        assert found["kept"] == answers(one, some)["kept"]
+        assert found["kept"] == "".join(str(int(p.columns[p.state.legal_actions[0]] == p.value)) for p in some)
         assert found["ms"] > 0
     assert not missing(found, len(some), 0, 0)
     assert missing(found, len(some), 0, 1)
@@ -150,8 +148,3 @@ def test_what_was_found_with_another_model_is_not_known(tmp_path: Path) -> None:
 def test_a_program_that_does_not_start() -> None:
     with pytest.raises(ValueError, match="expected a command that starts, got 'no-such-program'"):
         Program("no-such-program")
-
-
-def test_the_study_tells_a_program_that_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--out", str(tmp_path), "--players", "--programs", "no-such-program"]) == 2
-    assert "expected a command that starts, got 'no-such-program'" in capsys.readouterr().err.splitlines()[-1]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from leafwise.envs.friday import GAME
-from leafwise.experiments.friday.insight import in_words
-from leafwise.experiments.friday.learned import LEVELS, apart, limit, together
+from leafwise.experiments.friday.learned import LEAVES, LEVELS, apart, limit, together
 from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.calibration import calibration
 
@@ -29,9 +28,8 @@ def test_figures_of_parts_are_those_of_the_whole() -> None:
 def test_it_tells_where_intervals_lie_apart() -> None:
     results = {}
     for level in LEVELS:
-        results[f"1 ms, level {level}, learned"] = {"ci_low": 0.1 * level}
-        results[f"1 ms, level {level}, pirates"] = {"ci_high": 0.25}
-    told = apart(results, ("learned", "pirates"), "1 ms")
+        results |= {f"1 ms, level {level}, {name}": {"ci_low": 0.1 * level, "ci_high": 0.25} for name in LEAVES}
+    told = apart(results, "1 ms")
     assert told == "The learned leaf's interval lies above all others at level 3, 4, not at level 1, 2."
 
 
@@ -45,13 +43,3 @@ def test_a_limit_is_what_players_are_told() -> None:
     search = player(f"search:pirates,{told['depth 2']}", GAME)
     assert isinstance(search, SearchPlayer)
     assert (search.search.depth, search.search.options.nodes) == (2, 100)
-
-
-def test_actions_in_words() -> None:
-    state = GAME.parse(
-        "turn=fight phase=green life=20 pirates=P1,P2 stack=S2*3,S4 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 hazards=none "
-        "left=S1,W8 free=2"
-    )
-    assert {in_words(state, GAME.actions[a]) for a in state.legal_actions} == {
-        "draw for life", "end the fight", "use W8 realization (0)"
-    }  # fmt: skip

@@ -71,7 +71,7 @@ def test_parts_are_kept_and_a_stopped_study_goes_on(
 def test_figures_of_parts_are_those_of_the_whole() -> None:
     parts = [{"games": n, "wins": w, "moves": 100 * n, "seconds": 0.2 * n} for n, w in ((4, 3), (6, 2))]
     found = together(parts)
-    assert (found["games"], found["mean"], found["ms"]) == (10, 0.5, pytest.approx(2.0))
+    assert (found["games"], found["mean"], found["moves"], found["seconds"]) == (10, 0.5, 1000, pytest.approx(2.0))
     assert (found["ci_low"], found["ci_high"]) == share_interval(5, 10)
 
 

@@ -198,23 +198,3 @@ def test_replay_buffers_of_newcomers_fit_into_memory() -> None:
     values = 25 * 24 * 24 + 48  # a grid and what stands beside it
     assert 3.9e9 < 2 * 4 * values * steps <= newcomers.BUFFER_BYTES
     assert newcomers.fitting("PPO", spaces["StarshipPlace"]) == {}
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--games", "chess"], "expected games among threes, trilobite, cassis, trap, friday, starship, got 'chess'"),
-        (["--minutes", "-1"], "expected --minutes of at least 0, got -1.0"),
-        (["--newcomer-minutes", "0"], "expected --newcomer-minutes above 0, got 0.0"),
-        (
-            ["--ways", "qlearning"],
-            "expected ways among ntuple-td, ntuple-q, ppo, SB3 DQN, SB3 PPO, value-td, selfplay, alphazero, dqn, ship-values, "
-            "got 'qlearning'",
-        ),
-    ],
-)
-def test_wrong_options_get_one_line_and_status_2(capsys, words: list[str], message: str) -> None:
-    assert methods.main(words) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1

@@ -13,7 +13,6 @@ import leafwise
 from leafwise.envs.starship import SCOUT, survey
 from leafwise.experiments.friday import insight
 from leafwise.experiments.friday.baselines import Entry, play_block
-from leafwise.experiments.starship.generator import outcomes
 from leafwise.experiments.study import PlacedStudy
 from leafwise.experiments.study.leaves import Match, openings, play_match
 from leafwise.training.evaluation.agreement import Keeping, critical_positions
@@ -28,10 +27,6 @@ def ships(study: PlacedStudy) -> Any:
     found = survey.survey(SCOUT, range(9), checked=True, each=study.each)
     found.pop("ships_per_second")
     return found
-
-
-def placed(study: PlacedStudy) -> Any:
-    return outcomes.outcome_shares(9, 0, study.each)
 
 
 def builders(study: PlacedStudy) -> Any:
@@ -74,12 +69,11 @@ def two() -> Iterator[PlacedStudy]:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-@pytest.mark.parametrize("figures", [ships, placed, builders, matches, solved, told, played])
+@pytest.mark.parametrize("figures", [ships, builders, matches, solved, told, played])
 def test_a_study_comes_to_the_same_everywhere(
     figures: Figures, two: PlacedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey, "PIECE", 4)
-    monkeypatch.setattr(outcomes, "PIECE", 4)
     here = figures(PlacedStudy())
     assert here
     assert here == figures(PlacedStudy(processes=2))

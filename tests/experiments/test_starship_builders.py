@@ -64,11 +64,3 @@ def test_the_page(tmp_path: Path) -> None:
     assert builders["best:3"]["gain"]["mean"] >= 0 == builders["hand"]["gain"]["mean"]
     assert "| `hand` | " in text.partition("cockpit's rotation, bits")[2]
     assert (tmp_path / "page" / "gallery-scout.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_wrong_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seeds", "0"]) == 2
-    assert main(["--seeds", "1", "--builders", "tug", "--records", "/dev/null/x"]) == 2
-    pairs = ["--pairs", "hand > tug", "--builders", "hand", "--records", str(tmp_path)]
-    assert main(["--seeds", "1", *pairs]) == 2
-    assert capsys.readouterr().err.count("\n") == 3

@@ -11,12 +11,12 @@ are played, games are of openings of all lengths alike.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,17 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.search.contests import MCTS, mcts_defaults
-from leafwise.experiments.study import Results, Study, command, known_results, share, signed, table, write_page
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    digest_of,
+    known_results,
+    share,
+    signed,
+    table,
+    write_page,
+)
 from leafwise.experiments.study.program import Program
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
@@ -38,7 +48,6 @@ from leafwise.experiments.trilobite.critical.positions import (
     after,
     read,
 )
-from leafwise.models.files import model_path
 from leafwise.models.players import player
 from leafwise.training.evaluation.intervals import bounds, points_interval, share_interval
 
@@ -131,20 +140,13 @@ class Perfect:
         return -self.solver.value(after)
 
 
-def answers(one: Asked, positions: list[Position]) -> dict[str, Any]:
-    """Returns for each position whether (1) or not (0) the choice keeps the value, and the time."""
-    begun = one.seconds()
-    kept = "".join(str(int(p.columns[one.choose(p.moves, p.state)] == p.value)) for p in positions)
-    return {"kept": kept, "ms": 1000 * (one.seconds() - begun) / len(positions)}
-
-
 def more_answers(one: Asked, positions: list[Position], found: dict[str, Any]) -> dict[str, Any]:
-    """Returns what was found, with some answers more."""
-    before = len(found.get("kept", ""))
-    more = answers(one, positions[before : before + ANSWERS])
-    n = len(more["kept"])
-    ms = (before * found.get("ms", 0.0) + n * more["ms"]) / (before + n)
-    return {**found, "kept": found.get("kept", "") + more["kept"], "ms": ms}
+    """Returns what was found, with some answers more: whether (1) or not (0) a choice keeps the value, and the time."""
+    kept, begun = found.get("kept", ""), one.seconds()
+    seconds = len(kept) * found.get("ms", 0.0) / 1000
+    for p in positions[len(kept) :][:ANSWERS]:
+        kept += str(int(p.columns[one.choose(p.moves, p.state)] == p.value))
+    return {**found, "kept": kept, "ms": 1000 * (seconds + one.seconds() - begun) / len(kept)}
 
 
 def play(one: Asked, perfect: Perfect, opening: str, seat: int) -> str:
@@ -162,34 +164,26 @@ def play(one: Asked, perfect: Perfect, opening: str, seat: int) -> str:
     return {1: "W", 0: "D", -1: "L"}[int(won)]
 
 
-def matches(one: Asked, perfect: Perfect, openings: list[Position], first: int) -> dict[str, str]:
-    """Returns the results of both seats' games from each opening, and of those begun on the empty board."""
-    return {
-        "openings": "".join(play(one, perfect, p.moves, seat) for p in openings for seat in range(2)),
-        "empty": "".join(play(one, perfect, "", 0) for _ in range(first)),
-    }
-
-
 def more_games(
     one: Asked, perfect: Perfect, openings: list[Position], first: int, found: dict[str, Any]
 ) -> dict[str, Any]:
-    """Returns what was found, with some games more: those from the empty board come first."""
-    empty, played = len(found.get("empty", "")), len(found.get("openings", "")) // 2
-    perfect.begin(empty + played)
-    more = matches(one, perfect, [], min(GAMES, first - empty))
-    if not more["empty"]:
-        more = matches(one, perfect, openings[played : played + GAMES], 0)
-    return {**found, **{name: found.get(name, "") + ends for name, ends in more.items()}}
+    """Returns what was found, with some games more: first those begun on the empty board, then both seats' of each opening."""
+    empty, ends = found.get("empty", ""), found.get("openings", "")
+    played = len(ends) // 2
+    perfect.begin(len(empty) + played)
+    if len(empty) < first:
+        empty += "".join(play(one, perfect, "", 0) for _ in range(min(GAMES, first - len(empty))))
+    else:
+        some = openings[played : played + GAMES]
+        ends += "".join(play(one, perfect, p.moves, seat) for p in some for seat in range(2))
+    return {**found, "openings": ends, "empty": empty}
 
 
 def mixed(openings: list[Position]) -> list[Position]:
     """Returns openings in an order in which the first ones are of all lengths alike."""
-    number: dict[int, int] = {}
-    places = []
-    for p in openings:
-        number[p.plies] = number.get(p.plies, 0) + 1
-        places.append((number[p.plies], p.plies))
-    return [p for _, p in sorted(zip(places, openings, strict=True), key=lambda pair: pair[0])]
+    lengths = sorted({p.plies for p in openings})
+    alike = zip_longest(*([p for p in openings if p.plies == plies] for plies in lengths))
+    return [p for some in alike for p in some if p is not None]
 
 
 def kept_share(kept: str, chosen: list[bool]) -> str:
@@ -239,22 +233,10 @@ def games_table(results: Results) -> list[str]:
     return [*lines, "", *table(head, rows)]
 
 
-def solver_time(results: Results) -> str:
-    """Returns what is said of the time that the solver takes, where that is known."""
-    return (
-        f" and takes {results['solver']['ms']:.1f} ms a critical position (row `solver`)" if "solver" in results else ""
-    )
-
-
-def digest(path: Path) -> str:
-    """Returns what tells a file from others."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-
-
 def known(config: Config) -> tuple[Results, str]:
     """Returns the results that hold for the positions and for what `about` says of their player; and the model."""
-    model = digest(model_path("trilobite7x6"))
-    results = known_results(config, "scores.json", {"positions": digest(Path(__file__).with_name(FILE))}, indent=1)
+    model, positions = digest_of("trilobite7x6"), digest_of(str(Path(__file__).with_name(FILE)))
+    results = known_results(config, "scores.json", {"positions": positions}, indent=1)
     for name in [name for name, found in results.items() if not about(name, model).items() <= found.items()]:
         del results[name]
     return results, model
@@ -268,11 +250,14 @@ def about(name: str, model: str) -> dict[str, str]:
 
 def report(config: Config, positions: list[Position], results: Results) -> None:
     """Writes the page."""
+    spent = (
+        f" and takes {results['solver']['ms']:.1f} ms a critical position (row `solver`)" if "solver" in results else ""
+    )
     lines = [
         "# Connect Four: critical positions and perfect play",
         "",
         "A position is critical if some legal move keeps the game's value and another does not. Intervals are of 95 %.",
-        f"The exact solver plays all of this without an error{solver_time(results)}: the networks",
+        f"The exact solver plays all of this without an error{spent}: the networks",
         "are a yardstick of learning here, not the strongest players of this package.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):

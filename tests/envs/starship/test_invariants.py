@@ -1,4 +1,4 @@
-"""The rules that every ship keeps, over many seeds (leafwise.experiments.starship.generator does thousands)."""
+"""The rules that every ship keeps, over many seeds (`leafwise ship stats --check` takes any number)."""
 
 import dataclasses
 import os

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from leafwise.envs.starship import CLASSIC, SCOUT, Generator, Ship, generate
-from leafwise.envs.starship.bench import bench
 from leafwise.envs.starship.check import Plan
 from leafwise.envs.starship.diversity import pairwise_distances, part_map, set_score
 from leafwise.envs.starship.report import stats_of
@@ -155,9 +154,3 @@ def test_requests_follow_the_weights():
     assert 0.45 < south < 0.7
     sizes = [sum(part.id == name for part in parts) for name in ("thruster_small", "thruster_med", "thruster_large")]
     assert sizes[0] < sizes[1] < 1.3 * sizes[2]
-
-
-def test_bench_names_its_rates():
-    rates = bench(ships=2)
-    assert {"ships_classic", "ships_scout", "ships_cruiser", "check_classic", "png_classic"} <= set(rates)
-    assert all(rate > 0 for rate in rates.values())

@@ -1,1 +1,0 @@
-"""Evolution against builders, on the benchmark of the field."""

@@ -1,1 +1,0 @@
-"""The ship generator measured: validity, rules kept, quality, speed, and whether outcomes follow the parameters."""

@@ -12,6 +12,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -150,46 +151,38 @@ def family() -> list[Any]:
     return [own, *own.children(recursive=True)]
 
 
-def load() -> float:
-    """Returns how many processes wanted a core of this machine in the last minute, on average."""
+def told_by(running: Sequence[Any], ask: Callable[[Any], float]) -> list[float]:
+    """Returns what some processes answer; those that have just ended say nothing."""
     import psutil
 
-    return float(psutil.getloadavg()[0])
+    found = []
+    for one in running:
+        with suppress(psutil.Error):
+            found.append(ask(one))
+    return found
 
 
 def core_seconds() -> float:
     """Returns the processor time that this process and all that it has started have taken."""
-    import psutil
-
-    total = 0.0
-    for one in family():
-        try:
-            total += sum(one.cpu_times()[:2])
-        except psutil.Error:  # it has just ended
-            continue
-    return total
+    return sum(told_by(family(), lambda one: sum(one.cpu_times()[:2])))
 
 
 def memory() -> float:
     """Returns what the greatest of the processes that this one has started has for itself, in MB."""
-    import psutil
+    return max(told_by(family()[1:], lambda one: one.memory_full_info().uss / 1e6), default=0.0)
 
-    found = [0.0]
-    for one in family()[1:]:
-        try:
-            found.append(one.memory_full_info().uss / 1e6)
-        except psutil.Error:
-            continue
-    return max(found)
+
+def work_on(executor: Executor[Any, Any], pieces: Sequence[Any]) -> None:
+    """Works on pieces, whatever comes of them."""
+    for _ in executor.stream(enumerate(pieces)):
+        pass
 
 
 def timed(executor: Executor[Any, Any], pieces: Sequence[Any], untimed: int) -> Spent:
     """Works on the first pieces, then on the others against the clock."""
-    for _ in executor.stream(enumerate(pieces[:untimed])):
-        pass
+    work_on(executor, pieces[:untimed])
     begun, before = time.perf_counter(), core_seconds()
-    for _ in executor.stream(enumerate(pieces[untimed:], untimed)):
-        pass
+    work_on(executor, pieces[untimed:])
     return Spent(time.perf_counter() - begun, core_seconds() - before, memory())
 
 
@@ -217,30 +210,32 @@ def nothing(number: int) -> int:
     return number
 
 
-def cost_of_a_piece(processes: int, cluster: str) -> float:
+def cost_of_a_piece(cores: int, cluster: str) -> float:
     """Returns the processor time that a piece costs whoever hands it over, in milliseconds."""
-    with executor_for(nothing, processes, cluster) as executor:
-        for _ in executor.stream(enumerate(range(50))):
-            pass
+    with executor_for(nothing, cores, cluster) as executor:
+        work_on(executor, range(50))
         begun = time.process_time()
-        for _ in executor.stream(enumerate(range(TRIVIAL))):
-            pass
+        work_on(executor, range(TRIVIAL))
         return 1000 * (time.process_time() - begun) / TRIVIAL
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Returns the processor time of this process that some work takes."""
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
 
 
 def limits(config: Config) -> dict[str, Any]:
     """Returns what bounds the number of machines: the driver, the network's way, the learner."""
     network = load_sparse(model_path(MODEL), FOUR)
-    begun = time.process_time()
     packed = pickle.dumps(network)
-    middle = time.process_time()
-    pickle.loads(packed)
     found: dict[str, Any] = {
         "ms_a_piece": {SEVERAL: cost_of_a_piece(config.cores, "")},
         "network": {
             "megabytes": len(packed) / 1e6,
-            "pickle_ms": 1000 * (middle - begun),
-            "unpickle_ms": 1000 * (time.process_time() - middle),
+            "pickle_ms": 1000 * seconds_of(lambda: pickle.dumps(network)),
+            "unpickle_ms": 1000 * seconds_of(lambda: pickle.loads(packed)),
         },
     }
     if config.cluster:
@@ -257,12 +252,8 @@ def learner() -> dict[str, float]:
             positions=50_000,
         )  # fmt: skip
         run = selfplay.SelfPlay(told)
-        spent = {"play": 0.0, "learn": 0.0}
         for _ in range(2):  # the first one loads the code
-            for name, step in (("play", run.play), ("learn", run.learn)):
-                begun = time.process_time()
-                step()
-                spent[name] = time.process_time() - begun
+            spent = {name: seconds_of(step) for name, step in (("play", run.play), ("learn", run.learn))}
         run.folder.lock.release()
     return {"positions": told.positions, "passes": told.passes, **spent}
 
@@ -294,7 +285,10 @@ def study(config: Config) -> None:
     names = (*CASES, "limits")
     if wrong := [name for name in config.only if name not in names]:
         raise UserError(f"expected --only some of {', '.join(names)}, got {wrong[0]!r}")
-    found: dict[str, Any] = {"hardware": hardware(config.cores), "load": load(), "cases": {}}
+    import psutil
+
+    load = float(psutil.getloadavg()[0])  # processes that wanted a core in the last minute, on average
+    found: dict[str, Any] = {"hardware": hardware(config.cores), "load": load, "cases": {}}
     for name, make in CASES.items():
         if not config.only or name in config.only:
             case, told = make(config), []

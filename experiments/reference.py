@@ -9,7 +9,6 @@ for their most probable action.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -23,11 +22,10 @@ import numpy as np
 import leafwise
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
 from leafwise.envs.reference import Reference
 from leafwise.envs.registry import NAMESPACE, ids_of
 from leafwise.envs.registry import games as names_of_games
-from leafwise.experiments.study import Study, command, write_json
+from leafwise.experiments.study import Results, Study, command, known_results
 from leafwise.training.evaluation.intervals import bounds, interval_text, returns_interval
 from leafwise.training.runs.folder import commit
 
@@ -149,6 +147,7 @@ ROLES = ("random", "hand-made", "learner", "shipped", "best known", "perfect")
 def measure(config: Config) -> None:
     """Measures what is missing, and writes the file after each figure."""
     known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
+    results = known_results(config, "reference.json", indent=1)
     for env_id in config.ids or sorted(known):
         if env_id not in known:
             raise UserError(f"expected ids among {', '.join(sorted(known))}, got {env_id!r}")
@@ -156,40 +155,26 @@ def measure(config: Config) -> None:
         game = leafwise.game(name, **options)
         if quoted := QUOTED.get(env_id):
             player, mean, low, high, games, page = quoted
-            source = f"experiments/{page}"
-            keep(config, env_id, Reference(player, "best known", mean, low, high, games, None, None, source))
+            found = Reference(player, "best known", mean, low, high, games, None, None, f"experiments/{page}")
+            keep(results, env_id, found, f"{env_id} {player}: {page}")
         for role, player, make, games, steps in players(env_id, game, config):
-            old = stored(config).get(env_id, {}).get(player)
+            old = results.get(env_id, {}).get(player)
             if old and role not in config.again and (old["games"], old["training_steps"]) == (games, steps):
                 continue
             start = time.process_time()
             returns = np.array(play(gym.make(f"{NAMESPACE}/{env_id}"), make(), games))
-            interval = returns_interval(returns, game.return_range)
-            ends, mean = bounds(interval), float(returns.mean())
-            limits = ends["ci_low"], ends["ci_high"]
-            found = Reference(player, role, mean, *limits, games, FIRST_SEED, steps, commit())
-            keep(config, env_id, found)
-            print(
-                f"{env_id} {player}: {found.mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, "
-                f"{time.process_time() - start:.0f} s",
-                flush=True,
-            )
+            interval, mean = returns_interval(returns, game.return_range), float(returns.mean())
+            ends = bounds(interval)
+            found = Reference(player, role, mean, ends["ci_low"], ends["ci_high"], games, FIRST_SEED, steps, commit())
+            told = f"{mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, {time.process_time() - start:.0f} s"
+            keep(results, env_id, found, f"{env_id} {player}: {told}")
 
 
-def stored(config: Config) -> dict[str, Any]:
-    """Returns what the file holds."""
-    path = config.target("reference.json")
-    told: dict[str, Any] = json.loads(read_text(path)) if path.exists() else {}
-    return told
-
-
-def keep(config: Config, env_id: str, found: Reference) -> None:
-    """Writes a figure to the file, players ordered by role."""
-    everything = stored(config)
-    of_id = everything.setdefault(env_id, {})
-    of_id[found.player] = {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(found).items()}
-    everything[env_id] = dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"])))
-    write_json(config, "reference.json", dict(sorted(everything.items())))
+def keep(results: Results, env_id: str, found: Reference, told: str) -> None:
+    """Keeps a figure, players ordered by role."""
+    fields = {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(found).items()}
+    of_id = {**results.get(env_id, {}), found.player: fields}
+    results.keep(env_id, dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"]))), told)
 
 
 main = command(Config, measure)

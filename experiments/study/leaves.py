@@ -15,9 +15,11 @@ from leafwise.envs.core.contract.state import State
 from leafwise.experiments.study.page import share
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
+from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.agreement import Judged, random_positions
-from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference
+from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference, play_game
 from leafwise.training.evaluation.intervals import bounds, interval_text, mean_interval, points_interval
+from leafwise.training.evaluation.result import Pace
 
 
 def model_or_score(game: Game, model: str) -> Evaluator:
@@ -74,21 +76,19 @@ class Match:
 
     def __call__(self, starts: Sequence[State]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Returns the first side's points of each game [openings, 2], and the seconds and moves of either, [2]."""
-        searches = [Search(self.game, model_or_score(self.game, model), **options) for model, options in self.sides]
-        for search in searches:
-            search(starts[0])  # loads the machine code, which is no part of a move
-        points, seconds, moves = np.zeros((len(starts), 2)), np.zeros(2), np.zeros(2, dtype=np.int64)
-        for k, start in enumerate(starts):
-            for seat in range(2):
-                state = start
-                while not state.is_terminal:
-                    who = 0 if state.current_player == seat else 1
-                    result = searches[who](state)
-                    seconds[who] += result.seconds
-                    moves[who] += 1
-                    state = state.play(int(result.action or 0))
-                points[k, seat] = (1 + state.returns * (1 if seat == 0 else -1)) / 2
-        return points, seconds, moves
+        own, other = (
+            SearchPlayer(
+                Search(self.game, model_or_score(self.game, model), **options), model or self.game.default_score
+            )
+            for model, options in self.sides
+        )
+        for who in (own, other):
+            who.choose(starts[0])  # loads the machine code, which is no part of a move
+        seats = ((0, (own, other)), (1, (other, own)))
+        played = [play_game(self.game, pair, 0, seat, opening=start) for start in starts for seat, pair in seats]
+        paces = [Pace.of_all(side) for side in zip(*((one.pace, one.opponent_pace) for one in played), strict=True)]
+        points = (1 + np.array([one.score for one in played]).reshape(-1, 2)) / 2
+        return points, np.array([pace.seconds for pace in paces]), np.array([pace.turns for pace in paces])
 
 
 def play_match(

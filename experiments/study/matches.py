@@ -47,8 +47,13 @@ class Match:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What is kept of the players."""
-        told = {"player": self.player, "opponent": self.opponent, "network": self.network}
+        """What is kept of players and seeds."""
+        told = {
+            "player": self.player,
+            "opponent": self.opponent,
+            "first_seed": self.first_seed,
+            "network": self.network,
+        }
         return {name: text for name, text in told.items() if text is not None}
 
 
@@ -57,9 +62,15 @@ def network_of(leaf: str, game: Game) -> str | None:
     return None if leaf in game.scores else digest_of(need_shipped(game) if leaf == LEARNED else leaf)
 
 
+def by_seed(found: Found) -> list[float]:
+    """Returns the mean return of both games of a seed; of some seeds, the first, only these means are kept."""
+    pairs = np.array(found.get("scores", [])).reshape(-1, 2)
+    return [*found.get("by_seed", []), *pairs.mean(axis=1).tolist()]
+
+
 def points_figures(found: Found) -> dict[str, Any]:
     """Returns share of the points, its 95 % interval and Elo from returns, two games a seed."""
-    points = (1 + np.array(found["scores"]).reshape(-1, 2).mean(axis=1)) / 2
+    points = (1 + np.array(by_seed(found))) / 2
     elo, error = rate(2, [Unit(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
     return {"share": float(points.mean()), **bounds(points_interval(points)), "elo": elo, "elo_error": error}
 
@@ -103,7 +114,7 @@ def played(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
 def play(match: Match, results: Results, config: PlacedStudy, figures: Callable[[Found], dict[str, Any]]) -> None:
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
     known: Found = results.get(match.title, {})
-    for name in ("player", "opponent"):
+    for name in ("player", "opponent", "first_seed"):
         if name in known and known[name] != match.about.get(name):
             raise UserError(
                 f"{match.title}: expected games of {name} {match.about.get(name)!r}, got {known[name]!r}; "
@@ -112,12 +123,14 @@ def play(match: Match, results: Results, config: PlacedStudy, figures: Callable[
     if known.get("network") != match.network:
         known = {}
     players = match.game.players
-    done = len(known.get("scores", [])) // players
+    done = len(by_seed(known) if players == 2 else known.get("scores", []))
     for seeds in missing_seeds(done, match.games // players, match.block, match.first_seed):
-        known = match.about | {"first_seed": match.first_seed} | more_games(known, played(match, seeds, config))
+        known = match.about | more_games(known, played(match, seeds, config))
         known |= figures(known)
         told = f"{known['share']:.1%}" if "share" in known else f"{known['mean']:,.0f}"
-        results.keep(match.title, known, f"{match.title}, {len(known['scores'])} games: {told}")
+        results.keep(
+            match.title, known, f"{match.title}, {players * seeds.stop - players * match.first_seed} games: {told}"
+        )
 
 
 def points_table(results: Mapping[str, Found]) -> list[str]:

@@ -3,19 +3,20 @@
 Searches have equal processor time, or with --depth equal depth; the course's players look five ahead and have no clock.
 
 `python -m leafwise.experiments.trap.ladder` plays every pair on the same seeds from both seats and writes `ladder.json` after
-every pair; what stands there is not played again, so a stopped study goes on where it was. `ladder.md` is the table: Elo with
-95 % intervals by `leafwise.training.evaluation.elo`, mean 0.
+every few games; what stands there is not played again, so a stopped study goes on where it was, unless another network ships by
+now. `ladder.md` is the table: Elo with 95 % intervals by `leafwise.training.evaluation.elo`, mean 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, command, known_results, table, write_page
-from leafwise.training.evaluation.arena import evaluate
+from leafwise.experiments.study import PlacedStudy, Results, command, table
+from leafwise.experiments.study.matches import Found, Match, MatchStudy, by_seed, network_of
+from leafwise.models.shipped import LEARNED
 from leafwise.training.evaluation.elo import Unit, rate
 
 LEAVES = (
@@ -53,59 +54,45 @@ class Config(PlacedStudy):
     """Throws that the searches consider."""
 
 
-def ratings(results: dict[str, list[float]], names: list[str]) -> dict[str, tuple[float, float, float]]:
-    """Returns Elo and its 95 % interval by name; results are mean returns per seed by "A B"."""
+def matches(config: Config) -> Iterator[Match]:
+    """Yields a match for each pair of leaves."""
+    trap = game("trap")
+    effort = f"depth={config.depth}" if config.depth else f"seconds={config.seconds / 2},clock=cpu"
+    options = f"{effort},candidates={config.candidates},rare={config.rare}"
+    for pair in combinations(config.leaves, 2):
+        own, other = (n if ":" in n or n == "random" else f"search:{n},{options}" for n in pair)
+        network = network_of(LEARNED, trap) if LEARNED in pair else None
+        yield Match(" ".join(pair), trap, own, config.games, other, config.first_seed, network=network)
+
+
+def ratings(results: Mapping[str, Found], names: list[str]) -> dict[str, tuple[float, float, float]]:
+    """Returns Elo and its 95 % interval by name, of matches by "A B"."""
     units = []
-    for pair, by_seed in results.items():
+    for pair, found in results.items():
         first, second = (names.index(name) for name in pair.split())
-        units += [Unit(first, second, 1 + share, 2) for share in by_seed]
+        units += [Unit(first, second, 1 + mean, 2) for mean in by_seed(found)]
     rated = rate(len(names), units)
     return {name: (float(rated.elo[k]), *rated.interval(k)) for k, name in enumerate(names)}
 
 
-def page(results: dict[str, list[float]], told: dict[str, Any]) -> list[str]:
+def page(config: Config, results: Results) -> list[str]:
     """Returns the ratings as a table, the best first."""
     names = sorted({name for pair in results for name in pair.split()})
     rated = ratings(results, names)
-    games = {name: 2 * sum(len(r) for pair, r in results.items() if name in pair.split()) for name in names}
-    time = f"processor time, {1000 * told['seconds']:g} ms a turn"
-    effort = f"depth, {told['depth']}" if told["depth"] else time
     rows = []
     for name in sorted(names, key=lambda name: -rated[name][0]):
         elo, low, high = rated[name]
-        rows.append([f"`{name}`", f"{elo:+.0f}", f"{low:+.0f} to {high:+.0f}", f"{games[name]}"])
+        games = 2 * sum(len(by_seed(found)) for pair, found in results.items() if name in pair.split())
+        rows.append([f"`{name}`", f"{elo:+.0f}", f"{low:+.0f} to {high:+.0f}", f"{games}"])
+    effort = f"depth, {config.depth}" if config.depth else f"processor time, {1000 * config.seconds:g} ms a turn"
     return [
-        f"Equal {effort}, candidates {told['candidates']}, outcomes less probable than {told['rare']:g} valued at once.",
+        f"Equal {effort}, candidates {config.candidates}, outcomes less probable than {config.rare:g} valued at once.",
         "",
         *table("leaf | Elo: | 95 % interval: | games:", rows),
     ]
 
 
-def study(config: Config) -> None:
-    """Plays the pairs that are missing, and writes the mean return of the first per seed, by pair."""
-    told = {name: getattr(config, name) for name in ("seconds", "depth", "candidates", "rare", "first_seed")}
-    results = known_results(config, "ladder.json", told, under="pairs", anew=False)
-    effort = f"depth={config.depth}" if config.depth else f"seconds={config.seconds / 2},clock=cpu"
-    options = f"{effort},candidates={config.candidates},rare={config.rare}"
-    for pair in combinations(config.leaves, 2):
-        if " ".join(pair) not in results:
-            own, other = (n if ":" in n or n == "random" else f"search:{n},{options}" for n in pair)
-            found = evaluate(
-                game("trap"),
-                own,
-                config.games,
-                config.first_seed,
-                opponent=other,
-                processes=config.processes,
-                cluster=config.cluster,
-            )
-            by_seed = [float(value) for value in found.by_seed]
-            results.keep(" ".join(pair), by_seed, f"{' '.join(pair)}: {50 * (1 + found.mean):.0f} %")
-            write_page(config, "ladder.md", page(results, told))
-    write_page(config, "ladder.md", page(results, told))
-
-
-main = command(Config, study)
+main = command(Config, MatchStudy("ladder", matches, page))
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -1,0 +1,26 @@
+"""Ships by hand: the first one is the generator's, others differ, a roll-out is a function of the row."""
+
+from __future__ import annotations
+
+import pytest
+
+from leafwise.envs.starship import GAME, Generator
+from leafwise.envs.starship.hand import hand_made_ships, hand_rollout
+
+
+def test_the_first_hand_made_ship_is_the_generators() -> None:
+    for seed in range(5):
+        found, best = hand_made_ships(GAME, seed, 6)
+        assert found[0] == pytest.approx(Generator("scout").attempt(seed, 0).stats["quality"], abs=1e-6)
+        assert best.is_terminal
+        assert best.returns == found.max()
+        assert len(set(found)) > 1
+
+
+def test_a_roll_out_is_a_function_of_the_row() -> None:
+    state, evaluator = GAME.new(3), hand_rollout(GAME, 3)
+    assert 0 < state.value(evaluator) < 1
+    assert state.value(evaluator) == state.value(hand_rollout(GAME, 3))
+    assert state.value(evaluator) != state.value(hand_rollout(GAME, 3, seed=1))
+    with pytest.raises(ValueError, match="expected n of 1 to 1,000,000 ships, got 0"):
+        hand_rollout(GAME, 0)

@@ -79,7 +79,13 @@ class Gate:
         self.pairs, self.depth, self.nodes = pairs, depth, nodes
         self.variants = variants or {"": self.game}
         self.score: dict[str, Any] = {}
-        searches = {"depth": depth, "plies": plies, "rare": rare, "candidates": candidates, "from_start": from_start}
+        searches: dict[str, Any] = {
+            "depth": depth,
+            "plies": plies,
+            "rare": rare,
+            "candidates": candidates,
+            "from_start": from_start,
+        }
         self.pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] = pairs_of or partial(Pairs, **searches)
 
     def challenge(self, newest: Learned, number: int) -> tuple[dict[str, float], bool]:

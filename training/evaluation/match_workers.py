@@ -22,6 +22,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
+from leafwise.search.loading import load_code
 from leafwise.search.players import Player, draws
 from leafwise.training.evaluation.result import Fault, FaultKind
 from leafwise.training.execution.executor import Bundles, Executor, Lost, Shared
@@ -112,32 +113,34 @@ class Table:
     def play(self, job: Job) -> Outcome:
         """Plays a game to its end, or to a fault."""
         moves, seconds = [0, 0], [0.0, 0.0]
-        recorder, stream = Recorder(job.opening, job.names, job.chance), new_stream(job.chance)
+        recorder = Recorder(job.opening, job.names, job.chance)
+
+        def choose(state: State) -> int:
+            at = state.current_player
+            choice, spent = self.timed(at, partial(seats[at].choose, state))
+            moves[at] += 1
+            seconds[at] += spent
+            if spent > self.limit:
+                raise Misplay(at, "hang", f"took more than {self.limit:g} s at {state}")
+            return self.checked(at, choice, state)
+
         try:
             seats = [self.seated(job, seat) for seat in (0, 1)]
-            while not (state := recorder.state).is_terminal:
-                at = state.current_player
-                choice, spent = self.timed(at, partial(seats[at].choose, state))
-                moves[at] += 1
-                seconds[at] += spent
-                if spent > self.limit:
-                    raise Misplay(at, "hang", f"took more than {self.limit:g} s at {state}")
-                recorder.play(self.checked(at, choice, state))
-                recorder.settle(stream)
+            end = recorder.play_out(choose, new_stream(job.chance))
         except Misplay as misplay:
             outcome = lost(job.fault(*misplay.told))
         else:
             drawn = bool(self.game.max_stages) or any(draws(who) for who in seats)
-            outcome = Outcome(int(np.sign(state.returns)), random=drawn)
+            outcome = Outcome(int(np.sign(end.returns)), random=drawn)
         outcome = outcome._replace(moves=(moves[0], moves[1]), seconds=(seconds[0], seconds[1]))
         return outcome._replace(record=str(recorded(recorder, outcome))) if job.keep else outcome
 
     def seated(self, job: Job, seat: int) -> Player:
-        """Returns a new player; the first time here it also answers once, so that loading code is no part of a move."""
+        """Returns a new player, whose code is loaded."""
         name = job.names[seat]
         make = partial(self.makers[name], self.game, job.seeds[seat])
         if name not in self.loaded:
-            self.timed(seat, lambda: make().choose(job.opening), starting=True)
+            self.timed(seat, lambda: load_code(make(), job.opening), starting=True)
             self.loaded.add(name)
         made: Player = self.timed(seat, make)[0]
         return made

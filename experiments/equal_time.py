@@ -84,9 +84,11 @@ def read(config: Config, folder: str, name: str = "learned.json") -> Any:
     )
 
 
-def of_match(share: float, low: float, high: float) -> list[Bar]:
-    """Returns the bars of a match: what the learned leaf does not take is the other's."""
-    return [Bar("hand-made leaf", 1 - share, 1 - high, 1 - low), Bar("learned leaf", share, low, high)]
+def of_match(title: str, found: Any, time: str, leaf: str) -> Panel:
+    """Returns the panel of a match: what the learned leaf does not take is the other's."""
+    share, low, high = (found[key] for key in ("share", "ci_low", "ci_high"))
+    bars = [Bar("hand-made leaf", 1 - share, 1 - high, 1 - low), Bar("learned leaf", share, low, high)]
+    return Panel(title, POINTS, time, leaf, bars, f"{found.get('games') or len(found['scores'])} games")
 
 
 def threes(config: Config) -> Panel:
@@ -97,20 +99,6 @@ def threes(config: Config) -> Panel:
         for who, leaf in (("hand-made leaf", "rows"), ("learned leaf", "learned"))
     ]
     return Panel("Threes", "mean score", "1 ms a move", "rows", bars, f"{found['time, rows 1']['games']} games each")
-
-
-def trilobite(config: Config) -> Panel:
-    """Reads 10 ms a move in Connect Four."""
-    found = read(config, "trilobite")["results"]["7x6, games, 10 ms a move"]
-    bars = of_match(found["share"], found["ci_low"], found["ci_high"])
-    return Panel("Trilobite 7x6", POINTS, "10 ms a move", "lines", bars, f"{found['games']} games")
-
-
-def trap(config: Config) -> Panel:
-    """Reads 5 ms a turn, both leaves in the search of whole turns."""
-    found = read(config, "trap", "turns.json")["5 ms a turn, against `reach_open` searched by whole turns"]
-    bars = of_match(found["share"], found["ci_low"], found["ci_high"])
-    return Panel("Trap", POINTS, "5 ms a turn", "reach_open", bars, f"{len(found['scores'])} games")
 
 
 def friday(config: Config) -> Panel:
@@ -127,20 +115,12 @@ def friday(config: Config) -> Panel:
     return Panel("Friday", "share of games won", "1 ms a decision", "pirates", bars, f"{told} games a level")
 
 
-def cassis(config: Config, results: Results) -> Panel:
+def cassis(config: Config) -> dict[str, Any]:
     """Plays 8 points from random openings, each from both seats."""
     eight = game("cassis", n=8)
-
-    def play() -> dict[str, Any]:
-        starts = leaves.openings(eight, config.games // 2, (4, 8), FIRST_SEED)
-        options = {"seconds": CASSIS_SECONDS, "clock": "cpu"}
-        match = leaves.Match(eight, (("cassis8", options), ("", options)))
-        return leaves.play_match(match, starts, config.each)
-
-    found = results.find(f"cassis, n = 8, {1000 * CASSIS_SECONDS:g} ms a move, {config.games} games", play)
-    bars = of_match(found["share"], found["ci_low"], found["ci_high"])
-    time = f"{1000 * CASSIS_SECONDS:g} ms a move"
-    return Panel("Cassis, 8 points", POINTS, time, "safe_edges", bars, f"{found['games']} games")
+    starts = leaves.openings(eight, config.games // 2, (4, 8), FIRST_SEED)
+    options = {"seconds": CASSIS_SECONDS, "clock": "cpu"}
+    return leaves.play_match(leaves.Match(eight, (("cassis8", options), ("", options))), starts, config.each)
 
 
 def starship(config: Config, results: Results) -> Panel:
@@ -222,9 +202,18 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
 def study(config: Config) -> None:
     """Plays what is not known, draws the chart and writes the page."""
     results = results_of(config, "equal_time.json", ("cassis8", "starshipplace"))
+    connect_four = read(config, "trilobite")["results"]["7x6, games, 10 ms a move"]
+    turns = read(config, "trap", "turns.json")["5 ms a turn, against `reach_open` searched by whole turns"]
+    time = f"{1000 * CASSIS_SECONDS:g} ms a move"
+    sim = results.find(f"cassis, n = 8, {time}, {config.games} games", partial(cassis, config))
     panels = [
-        threes(config), trilobite(config), cassis(config, results), trap(config), friday(config), starship(config, results),
-    ]  # fmt: skip
+        threes(config),
+        of_match("Trilobite 7x6", connect_four, "10 ms a move", "lines"),
+        of_match("Cassis, 8 points", sim, time, "safe_edges"),
+        of_match("Trap", turns, "5 ms a turn", "reach_open"),
+        friday(config),
+        starship(config, results),
+    ]
     with picture(config.target("equal_time.png"), 2, 3, size=(8, 4.8)) as axes:
         for axis, panel in zip(axes.flat, panels, strict=True):
             draw(axis, panel)

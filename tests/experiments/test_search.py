@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import leafwise
 from leafwise.experiments.search import effort
 from leafwise.experiments.search.__main__ import main
-from leafwise.experiments.search.contests import mcts_defaults
 
 FEW = ["--leaves", "hand-made", "--share", "0.01"]
 
@@ -27,33 +25,28 @@ def test_a_page_tells_all_that_is_known_whatever_is_asked_for(tmp_path: Path) ->
     assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_games_of_another_network_are_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["--games", "Sim on 8 points", "--milliseconds", "1", "--leaves", "learned", "--share", "0.01"]
+@pytest.mark.parametrize(
+    ("leaves", "told", "key"), [("learned", "digest_of", "model"), ("hand-made", "mcts_defaults", "mcts")]
+)
+def test_games_of_another_network_or_with_other_defaults_are_played_anew(
+    leaves: str, told: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["--games", "Sim on 8 points", "--milliseconds", "1", "--leaves", leaves, "--share", "0.01"]
     words += ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
+
+    def kept() -> dict[str, str]:
+        return {name: found[key] for name, found in json.loads((tmp_path / "search.json").read_text()).items()}
+
     assert main(words) == 0
-    before = json.loads((tmp_path / "search.json").read_text())
+    before = kept()
     monkeypatch.setattr("leafwise.experiments.search.__main__.scored", None)
     assert main(words) == 0  # everything is known
     monkeypatch.undo()
-    monkeypatch.setattr("leafwise.experiments.search.__main__.digest_of", lambda name: "another")
+    monkeypatch.setattr(f"leafwise.experiments.search.__main__.{told}", lambda of: "another")
     assert main(words) == 0
-    after = json.loads((tmp_path / "search.json").read_text())
-    assert {name: found["model"] for name, found in after.items()} == dict.fromkeys(before, "another")
+    assert kept() == dict.fromkeys(before, "another")
+    assert "another" not in before.values()
     assert len(list((tmp_path / "runs").iterdir())) == 2 * len(before)
-
-
-def test_games_of_tree_searches_with_other_defaults_are_played_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ["--games", "Sim on 8 points", "--milliseconds", "1", *FEW]
-    words += ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
-    assert main(words) == 0
-    before = json.loads((tmp_path / "search.json").read_text())
-    assert {found["mcts"] for found in before.values()} == {mcts_defaults(leafwise.game("cassis", n=8))}
-    monkeypatch.setattr("leafwise.experiments.search.__main__.mcts_defaults", lambda game: "other")
-    assert main(words) == 0
-    after = json.loads((tmp_path / "search.json").read_text())
-    assert {found["mcts"] for found in after.values()} == {"other"}
 
 
 def test_what_searches_do_with_their_time_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

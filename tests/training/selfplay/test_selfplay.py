@@ -284,7 +284,7 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
     [
         (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
         (["--td-lambda", "2"], "expected --td-lambda of 0 to 1, got 2.0"),
-        (["--game", "threes"], "expected a game for two players, or one that is won or lost, got 'threes'"),
+        (["--game", "threes"], "expected a method among ntuple-td, dqn, ppo, ntuple-q, got 'selfplay'"),
         (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
         (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
         (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
@@ -301,7 +301,7 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     status: Any
     try:
-        status = learn("selfplay", ["--game", "trilobite", *words])
+        status = learn("selfplay", words if "--game" in words else ["--game", "trilobite", *words])
     except SystemExit as exit:
         status = exit.code
     said = capsys.readouterr().err
@@ -309,6 +309,11 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     assert message in said
     assert said.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
+    with pytest.raises(ValueError, match="expected a game for two players, or one that is won or lost, got 'threes'"):
+        selfplay.SelfPlay(selfplay.Config(game="threes"))
 
 
 def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatch) -> None:

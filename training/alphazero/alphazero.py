@@ -36,7 +36,7 @@ from leafwise.models.sparse_files import load_sparse
 from leafwise.training.alphazero.games import GAMES, PLIES, WON_BY_FIRST, Games, How, Pairs, Recorder
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.runs.folder import Checkpoint, need_train_extra, origin
+from leafwise.training.runs.folder import Checkpoint, origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.replay import Replay
@@ -217,5 +217,4 @@ class AlphaZero(IterationLearner):
 
 def train(config: Config) -> Path:
     """Trains a network with a value and a policy and returns its run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(AlphaZero(config), f"alphazero {config.game}")
+    return run_learner(AlphaZero(config))

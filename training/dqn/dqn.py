@@ -32,7 +32,7 @@ from leafwise.training.dqn.replay import Decided, Order, Target
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.kernels import GAMES, PLIES
-from leafwise.training.runs.folder import Checkpoint, need_train_extra
+from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
 
@@ -157,9 +157,9 @@ class QLearner(GatedLearner):
     method, unit = "dqn", "decisions"
 
     def __init__(self, config: Config) -> None:
+        super().__init__(config)  # raises ValueError without torch
         from leafwise.training.dqn.learning import Learning
 
-        super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         cut = config.cut and config.n_step > 1
@@ -323,5 +323,4 @@ def mean(values: list[float]) -> float:
 
 def train(config: Config) -> Path:
     """Trains action values by self-play and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(QLearner(config), f"dqn {config.game}")
+    return run_learner(QLearner(config))

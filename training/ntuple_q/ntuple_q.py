@@ -23,7 +23,7 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.training.ntuple_q.kernels import q_games
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import LONGEST
-from leafwise.training.runs.folder import Checkpoint, need_train_extra
+from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import run_learner
 
 
@@ -95,5 +95,4 @@ class NTupleQ(td.NTupleTd):
 
 def train(config: Config) -> Path:
     """Trains n-tuple tables by Q-learning and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(NTupleQ(config), f"ntuple-q {config.game}")
+    return run_learner(NTupleQ(config))

@@ -44,7 +44,7 @@ from leafwise.training.evaluation.intervals import bounds, logged_bounds
 from leafwise.training.games.kernels import HERE
 from leafwise.training.ntuple_td.games import looked_up, play_games
 from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
-from leafwise.training.runs.folder import Checkpoint, hardware, need_train_extra, origin
+from leafwise.training.runs.folder import Checkpoint, hardware, origin
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.options import RunOptions
 from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
@@ -346,5 +346,4 @@ class NTupleTd(Learner):
 
 def train(config: Config) -> Path:
     """Trains n-tuple tables by TD(lambda) and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(NTupleTd(config), f"ntuple-td {config.game}")
+    return run_learner(NTupleTd(config))

@@ -23,7 +23,7 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.network import Learned
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.runs.folder import Checkpoint, need_train_extra
+from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
 
@@ -81,10 +81,10 @@ class MaskedPpo(GatedLearner):
     method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
+        super().__init__(config)  # raises ValueError without torch
         from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.ppo.network import blank_network, exported, make_model
 
-        super().__init__(config)
         if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
             wanted = "expected --sees features+observation: symmetric positions share these features"
             raise UserError(f"{wanted}, got {config.sees!r}")
@@ -150,5 +150,4 @@ class MaskedPpo(GatedLearner):
 
 def train(config: Config) -> Path:
     """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(MaskedPpo(config), f"ppo {config.game}")
+    return run_learner(MaskedPpo(config))

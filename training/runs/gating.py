@@ -79,14 +79,9 @@ class Gate:
         self.pairs, self.depth, self.nodes = pairs, depth, nodes
         self.variants = variants or {"": self.game}
         self.score: dict[str, Any] = {}
-        searches: dict[str, Any] = {
-            "depth": depth,
-            "plies": plies,
-            "rare": rare,
-            "candidates": candidates,
-            "from_start": from_start,
-        }
-        self.pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] = pairs_of or partial(Pairs, **searches)
+        self.pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] = pairs_of or partial(
+            Pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
+        )
 
     def challenge(self, newest: Learned, number: int) -> tuple[dict[str, float], bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.
@@ -224,9 +219,9 @@ class GatedLearner(Learner):
     judged: Judged | None
 
     def __init__(self, config: Any) -> None:
+        super().__init__(config)  # raises ValueError without torch
         from leafwise.training.networks.sparse import one_thread
 
-        super().__init__(config)
         one_thread()
         self.executor: Executor[Call, Any] = Here(call)
         self.owners: dict[int, Any] = {}

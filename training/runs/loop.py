@@ -27,6 +27,7 @@ from leafwise.training.runs.folder import (
     commit,
     hardware,
     load_checkpoint,
+    need_train_extra,
     training_command,
 )
 from leafwise.training.runs.logs import Events, run_progress
@@ -65,7 +66,8 @@ class Learner(ABC):
     made; any other is taken back."""
 
     def __init__(self, config: Any) -> None:
-        """Raises ValueError for an option out of range, or a variant that there is not."""
+        """Raises ValueError without the train extra, for an option out of range, and for a variant that there is not."""
+        need_train_extra()
         check_fields(config, shown=flag_of)
         self.config = config
         self.game = find_variant(config.game, config.variant)
@@ -156,7 +158,7 @@ class Learner(ABC):
         return {**self.description(), "hardware": hardware()}
 
 
-def run_learner(learner: Learner, title: str) -> Path:
+def run_learner(learner: Learner) -> Path:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the run folder."""
     config, folder = learner.config, learner.folder
     if folder.shorter is not None:
@@ -167,7 +169,7 @@ def run_learner(learner: Learner, title: str) -> Path:
         settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
         events.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
         try:
-            done = train_to_the_end(learner, events, title)
+            done = train_to_the_end(learner, events)
         finally:
             events.close()
         if done < learner.goal:
@@ -180,13 +182,15 @@ def run_learner(learner: Learner, title: str) -> Path:
     return folder.path
 
 
-def train_to_the_end(learner: Learner, events: Events, title: str) -> int:
+def train_to_the_end(learner: Learner, events: Events) -> int:
     """Trains, logs, shows how far it is and saves now and then, until the run is over or a stop is asked for.
 
     Returns the steps that are done, and saved.
     """
     with Deferred() as stop, run_progress() as progress:
-        task = progress.add_task(title, total=learner.goal, completed=learner.done, told="")
+        task = progress.add_task(
+            f"{learner.method} {learner.config.game}", total=learner.goal, completed=learner.done, told=""
+        )
         while (done := learner.done) < learner.goal:
             if stop.requested:
                 learner.save()

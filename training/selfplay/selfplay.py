@@ -41,7 +41,7 @@ from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.kernels import GAMES, PLIES, WON_BY_FIRST, guide_of
-from leafwise.training.runs.folder import Checkpoint, load_checkpoint, need_train_extra, origin
+from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.options import config_file, read_options
@@ -388,5 +388,4 @@ def replay_of(run: str, config: Any, game: Game) -> tuple[NDArray[Any], NDArray[
 
 def train(config: Config) -> Path:
     """Trains a sparse network by self-play and returns its run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(SelfPlay(config), f"selfplay {config.game}")
+    return run_learner(SelfPlay(config))

@@ -77,11 +77,11 @@ class Placing(Learner):
     method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
+        super().__init__(config)  # raises ValueError without torch
         from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.networks.sparse import one_thread
         from leafwise.training.starship.ppo_network import make_model
 
-        super().__init__(config)
         one_thread()
         if "grid" not in self.game.features:
             raise UserError(f"ppo: expected a game that builds on a grid, got {self.game.name!r}")
@@ -178,5 +178,4 @@ def policy_builder(game: Game, path: str) -> PolicyBuilder:
 
 def train(config: Config) -> Path:
     """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(Placing(config), f"ppo {config.game}")
+    return run_learner(Placing(config))

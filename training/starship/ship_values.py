@@ -40,7 +40,7 @@ from leafwise.models.files import save_network
 from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import Checkpoint, need_train_extra
+from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner, find_variant, run_learner
 from leafwise.training.runs.options import RunOptions
 from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
@@ -165,12 +165,12 @@ class Builds(Learner):
     method, unit = "ship-values", "updates"
 
     def __init__(self, config: Config) -> None:
+        super().__init__(config)  # raises ValueError without torch
         import torch
 
         from leafwise.training.networks.sparse import one_thread
         from leafwise.training.starship.grid import GridModule, device_to_learn
 
-        super().__init__(config)
         variants = (config.variant, *config.mix)
         if len(config.shares) != len(variants) or not all(0 < share < np.inf for share in config.shares):
             raise UserError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
@@ -288,5 +288,4 @@ class Builds(Learner):
 
 def train(config: Config) -> Path:
     """Trains and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(Builds(config), f"ship-values {config.game}")
+    return run_learner(Builds(config))

@@ -79,7 +79,7 @@ def test_players_killed_at_random_change_nothing(where: dict[str, Any], whole: P
 
     learner.executor.next = counted  # type: ignore[method-assign]
     with Killer(workers, lambda: len(games), (10, 70)) as killer:
-        run_learner(learner, "killed")
+        run_learner(learner)
     told = f"{killer.kills} processes killed, {learner.executor.repeated} pieces begun again"
     print(f"{len(games)} pieces of games, {len(set(games))} different ones, {told}")
     assert len(games) == len(set(games)) == 12 * 20

@@ -311,6 +311,11 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     assert not list(tmp_path.iterdir())
 
 
+def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
+    with pytest.raises(ValueError, match="expected a game for two players, or one that is won or lost, got 'threes'"):
+        selfplay.SelfPlay(selfplay.Config(game="threes"))
+
+
 def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatch) -> None:
     from leafwise.__main__ import run
 

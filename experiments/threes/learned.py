@@ -166,7 +166,8 @@ def page(config: Config, results: Results) -> list[str]:
         *section(
             "Equal depth",
             "Decisions less probable than 0.003 are leaves at depths 4 and 5, and than 0.001 with the learned leaf at depth 3: "
-            "that costs it little, and makes it two to three times faster. The hand-made leaves to depth 3 are those of `baselines.md`.",
+            "that costs it little, and makes it two to three times faster. The hand-made leaves to depth 3 are those of "
+            "`baselines.md`.",
             score_table(results, "depth"),
         ),
         *section(

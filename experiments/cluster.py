@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range, check_fields, need_among
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
@@ -282,9 +282,8 @@ def study(config: Config) -> None:
     family()
     check_fields(config, shown=flag_of)
     check_places(1, config.cluster)
-    names = (*CASES, "limits")
-    if wrong := [name for name in config.only if name not in names]:
-        raise UserError(f"expected --only some of {', '.join(names)}, got {wrong[0]!r}")
+    for name in config.only:
+        need_among(name, (*CASES, "limits"), "--only")
     import psutil
 
     load = float(psutil.getloadavg()[0])  # processes that wanted a core in the last minute, on average

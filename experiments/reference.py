@@ -22,6 +22,7 @@ import numpy as np
 import leafwise
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.reference import Reference
 from leafwise.envs.registry import NAMESPACE, ids_of
 from leafwise.envs.registry import games as names_of_games
@@ -149,8 +150,7 @@ def measure(config: Config) -> None:
     known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
     results = known_results(config, "reference.json", indent=1)
     for env_id in config.ids or sorted(known):
-        if env_id not in known:
-            raise UserError(f"expected ids among {', '.join(sorted(known))}, got {env_id!r}")
+        need_among(env_id, sorted(known), "ids")
         name, options = known[env_id]
         game = leafwise.game(name, **options)
         if quoted := QUOTED.get(env_id):

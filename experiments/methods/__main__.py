@@ -18,8 +18,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range, check_fields, need_among
 from leafwise.experiments.methods import page
 from leafwise.experiments.methods.plans import PLANS, Plan, Way
 from leafwise.experiments.methods.runs import key_of, stopped_by_sigterm, trained, words_of
@@ -134,32 +133,28 @@ def of_game(config: Config, results: Results, name: str) -> None:
 
 
 def dry_run(config: Config) -> None:
-    """Prints every run and the hours of all."""
-    runs = [(name, word, length(config, name, word)) for name in config.games for word in config.ways_of(name)]
-    for name, word, minutes in runs:
-        print(f"{name}: {word}, {minutes:.3g} minutes")
-    hours = sum(minutes for _, _, minutes in runs) / 60
-    print(f"{len(runs)} runs, {hours:.1f} processor hours of training; the final games come on top")
+    """Prints every run, about how many minutes it takes, and the hours of all."""
+    minutes = []
+    for name in config.games:
+        for word, way in config.ways_of(name).items():
+            minutes.append(config.minutes_of(way) or recipe_minutes(name, word, way))
+            print(f"{name}: {word}, {minutes[-1]:.3g} minutes")
+    print(f"{len(minutes)} runs, {sum(minutes) / 60:.1f} processor hours of training; the final games come on top")
 
 
-def length(config: Config, name: str, word: str) -> float:
-    """Returns about how many minutes a run takes."""
-    plan, way = PLANS[name], PLANS[name].ways[word]
-    if minutes := config.minutes_of(way):
-        return minutes
+def recipe_minutes(name: str, word: str, way: Way) -> float:
+    """Returns about how many minutes a run takes that is as long as its game's recipe says."""
     usual: Any = method_of(name, word).options
-    steps: float = recipe(name, word, plan.variant).get("total_steps", usual.total_steps)
+    steps: float = recipe(name, word, PLANS[name].variant).get("total_steps", usual.total_steps)
     return steps / way.steps
 
 
 def study(config: Config) -> None:
     """Works the page out; raises ValueError for what there is not."""
-    unknown = [name for name in config.games if name not in PLANS]
-    if unknown:
-        raise UserError(f"expected games among {', '.join(PLANS)}, got {unknown[0]!r}")
-    known = list(dict.fromkeys(way for plan in PLANS.values() for way in plan.ways))
-    if unknown := [way for way in config.ways if way not in known]:
-        raise UserError(f"expected ways among {', '.join(known)}, got {unknown[0]!r}")
+    for name in config.games:
+        need_among(name, PLANS, "games")
+    for way in config.ways:
+        need_among(way, dict.fromkeys(way for plan in PLANS.values() for way in plan.ways), "ways")
     check_fields(config, shown=flag_of)
     if config.dry_run:
         dry_run(config)

@@ -12,7 +12,7 @@ scores.py   what players make, by their texts
 """
 
 from leafwise.experiments.study.config import PlacedStudy, Study, command
-from leafwise.experiments.study.page import bootstrapped, points, share, signed, table, write_page
+from leafwise.experiments.study.page import bootstrapped, points, section, share, signed, table, write_page
 from leafwise.experiments.study.picture import picture, with_bars
 from leafwise.experiments.study.results import Results, digest_of, known_results, results_of, write_json
 from leafwise.experiments.study.runs import finished, logged
@@ -34,6 +34,7 @@ __all__ = [
     "points",
     "results_of",
     "scored",
+    "section",
     "share",
     "signed",
     "table",

@@ -45,6 +45,11 @@ class Match:
     play: Callable[[Match, range, PlacedStudy], Evaluation] | None = None
     """What plays seeds in place of `evaluate`."""
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for a game for two without chance: blocks of seeds would draw the same openings again."""
+        if self.game.players == 2 and not self.game.max_stages:
+            raise ValueError(f"{self.title}: expected a game of chance, or for one, got {self.game.name!r}")
+
     @property
     def about(self) -> dict[str, Any]:
         """What is kept of players and seeds."""

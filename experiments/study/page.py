@@ -19,6 +19,12 @@ def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
     return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 
+def section(title: str, *parts: str | list[str]) -> list[str]:
+    """Returns the lines of a section: its title, then paragraphs and tables with an empty line after each."""
+    lines = [[part] if isinstance(part, str) else part for part in (f"## {title}", *parts)]
+    return [line for part in lines for line in (*part, "")]
+
+
 def share(found: Mapping[str, Any], name: str = "mean", more: str = "") -> str:
     """Returns a share with its 95 % interval, and what else is told in the parentheses."""
     return f"{found[name]:.1%} ({interval_text(found['ci_low'], found['ci_high'], '.1%')}{more})"

@@ -16,7 +16,17 @@ from typing import Any
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, picture, points, table, with_bars
+from leafwise.experiments.study import (
+    PlacedStudy,
+    Results,
+    command,
+    digest_of,
+    picture,
+    points,
+    section,
+    table,
+    with_bars,
+)
 from leafwise.experiments.study.matches import Found, Match, MatchStudy
 from leafwise.experiments.threes.baselines import figures
 from leafwise.models.files import model_path
@@ -153,22 +163,20 @@ def page(config: Config, results: Results) -> list[str]:
         "Written by `python -m leafwise.experiments.threes.learned`: paired games, seeds from 1,000,000 on; of",
         "the learned leaf at equal depth and time from 2,000,000 on.",
         "",
-        "## Equal depth",
-        "",
-        "Decisions less probable than 0.003 are leaves at depths 4 and 5, and than 0.001 with the learned leaf at depth 3: that "
-        "costs it little, and makes it two to three times faster. The hand-made leaves to depth 3 are those of `baselines.md`.",
-        "",
-        *score_table(results, "depth"),
-        "",
-        "## Equal time per move",
-        "",
-        "Processor time; the search deepens until it is up, and decisions less probable than 0.003 are leaves, for every leaf. "
-        "mcts: Monte Carlo tree search with the learned leaf.",
-        "",
-        *score_table(results, "time"),
-        "",
-        "![Mean score against time per move, with published players](learned.png)",
-        "",
+        *section(
+            "Equal depth",
+            "Decisions less probable than 0.003 are leaves at depths 4 and 5, and than 0.001 with the learned leaf at depth 3: "
+            "that costs it little, and makes it two to three times faster. The hand-made leaves to depth 3 are those of "
+            "`baselines.md`.",
+            score_table(results, "depth"),
+        ),
+        *section(
+            "Equal time per move",
+            "Processor time; the search deepens until it is up, and decisions less probable than 0.003 are leaves, for every leaf. "
+            "mcts: Monte Carlo tree search with the learned leaf.",
+            score_table(results, "time"),
+            "![Mean score against time per move, with published players](learned.png)",
+        ),
         "[What learning needs](../archive/threes-learning.md): longer runs, runs without one of the ingredients, the last moves.",
     ]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study import Study, command, results_of, signed, table, write_page
+from leafwise.experiments.study import Study, command, results_of, section, signed, table, write_page
 from leafwise.experiments.trap.asked import LAST_TURN, RANDOM_TURNS, STAGES, Asked, Stand, Throw, Told, stage_of
 from leafwise.experiments.trap.plots import draw
 from leafwise.training.evaluation.intervals import ratio_interval
@@ -220,24 +220,21 @@ def by_stage(figures: Figures, what: str, groups: Iterable[int], words: Any = st
 
 def stand_lines(figures: Figures, boards: list[int]) -> list[str]:
     """Returns what the page says of where to stand."""
-    head = " | ".join([f"{stage} ({count:,} turns):" for stage, count in zip(STAGES, boards, strict=True)])
-    return [
-        "## Where to stand",
-        "",
-        "What a cell is worth as the opponent's turn begins, less the mean of all free cells of the position; the opponent and the",
-        "traps are where they are. By king's steps to the opponent:",
-        "",
-        *table(f"steps | {head} | cells:", by_stage(figures, "distance", range(1, 7))),
-        "",
+    columns = " | ".join([f"{stage} ({count:,} turns):" for stage, count in zip(STAGES, boards, strict=True)])
+
+    def by(what: str, words: str, groups: Iterable[int], told: Any = str) -> list[str]:
+        return table(f"{words} | {columns} | cells:", by_stage(figures, what, groups, told))
+
+    return section(
+        "Where to stand",
+        "What a cell is worth as the opponent's turn begins, less the mean of all free cells of the position; the opponent and "
+        "the\ntraps are where they are. By king's steps to the opponent:",
+        by("distance", "steps", range(1, 7)),
         "By the free cells around:",
-        "",
-        *table(f"free cells | {head} | cells:", by_stage(figures, "free", range(1, 9))),
-        "",
+        by("free", "free cells", range(1, 9)),
         "By the place on the board (row, column, from a corner; mirrored cells are counted together):",
-        "",
-        *table(f"place | {head} | cells:", by_stage(figures, "cell", range(49), lambda k: f"{k // 7},{k % 7}")),
-        "",
-    ]
+        by("cell", "place", range(49), lambda k: f"{k // 7},{k % 7}"),
+    )
 
 
 def far_lines(figures: Figures) -> list[str]:
@@ -253,30 +250,21 @@ def far_lines(figures: Figures) -> list[str]:
     def worth(name: str) -> list[str]:
         return [figures.share(name), figures.points(name, 1)]
 
-    return [
-        "## What to throw at",
-        "",
-        "Which throw is the best of all 47, by the free cells around the opponent: at the free cell beside him that is nearest to",
-        "the thrower (or one of those equally near), at another beside him, at a free cell elsewhere, at a trap right beside the",
+    head = "around him | nearest: | behind: | elsewhere: | pass: | trap: | hits: | throws:"
+    further = "position | further is better: | worth on average: | decisions:"
+    return section(
+        "What to throw at",
+        "Which throw is the best of all 47, by the free cells around the opponent: at the free cell beside him that is nearest to\n"
+        "the thrower (or one of those equally near), at another beside him, at a free cell elsewhere, at a trap right beside the\n"
         "thrower (a certain pass), at another trap; and how likely the best throw hits.",
-        "",
-        *table(
-            "around him | nearest: | behind: | elsewhere: | pass: | trap: | hits: | throws:",
-            rows_of(figures, bests, kinds),
-        ),
-        "",
-        "## When to throw far",
-        "",
-        "Of the free cells beside the opponent, the nearest is the surest to be hit. How often one further away is the better",
-        "target, and what the best of those is worth above (or below) the nearest; by the free cells around him, and by the rows",
+        table(head, rows_of(figures, bests, kinds)),
+    ) + section(
+        "When to throw far",
+        "Of the free cells beside the opponent, the nearest is the surest to be hit. How often one further away is the better\n"
+        "target, and what the best of those is worth above (or below) the nearest; by the free cells around him, and by the rows\n"
         "and columns between the players.",
-        "",
-        *table(
-            "position | further is better: | worth on average: | decisions:",
-            rows_of(figures, [*free, *apart, ("all", "far all")], worth),
-        ),
-        "",
-    ]
+        table(further, rows_of(figures, [*free, *apart, ("all", "far all")], worth)),
+    )
 
 
 def pass_lines(figures: Figures) -> list[str]:
@@ -287,19 +275,14 @@ def pass_lines(figures: Figures) -> list[str]:
         mean, low, high = (100 * x for x in figures.mean(name, 1))
         return [figures.share(name), f"{mean:.1f} ({low:.1f} to {high:.1f})"]
 
-    return [
-        "## When to pass",
-        "",
-        "A throw at a trap right beside oneself changes nothing, for certain. Of the throws where there is such a trap: how often",
-        "no other throw is better, and what it loses against the best other throw on average; by the free cells around the",
+    head = "around the thrower | nothing is better: | loses on average: | throws:"
+    return section(
+        "When to pass",
+        "A throw at a trap right beside oneself changes nothing, for certain. Of the throws where there is such a trap: how often\n"
+        "no other throw is better, and what it loses against the best other throw on average; by the free cells around the\n"
         "thrower.",
-        "",
-        *table(
-            "around the thrower | nothing is better: | loses on average: | throws:",
-            rows_of(figures, [*groups, ("all", "pass all")], lost),
-        ),
-        "",
-    ]
+        table(head, rows_of(figures, [*groups, ("all", "pass all")], lost)),
+    )
 
 
 def study(config: Config) -> None:

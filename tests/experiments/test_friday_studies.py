@@ -70,7 +70,7 @@ def test_figures_of_the_learned_leaf() -> None:
 
 
 def test_it_tells_where_intervals_lie_apart() -> None:
-    results = {}
+    results: dict[str, dict[str, float]] = {}
     for level in LEVELS:
         results |= {f"1 ms, level {level}, {n}": {"ci_low": 0.1 * level, "ci_high": 0.25} for n in learned.LEAVES}
     told = learned.apart(results, "1 ms")

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import leafwise
 from leafwise.experiments.study import PlacedStudy, Results
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_figures, points_table
+from running.waiting import until
 
 TRAP = leafwise.game("trap", size=3)
 
@@ -72,6 +72,11 @@ def test_games_of_another_network_are_played_anew(tmp_path: Path) -> None:
     assert 0.5 not in kept(tmp_path)["a match"]["scores"]  # type: ignore[operator]
 
 
+def test_a_game_that_would_be_the_same_again_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^a match: expected a game of chance, or for one, got 'cassis'$"):
+        Match("a match", leafwise.game("cassis"), "greedy", 4, "random")
+
+
 def test_the_network_is_told_by_its_file() -> None:
     board = leafwise.game("trap", size=5)
     assert network_of("reach", board) is None
@@ -98,9 +103,7 @@ def test_a_study_that_is_killed_goes_on_with_what_it_kept(tmp_path: Path) -> Non
     command = [sys.executable, "-W", "ignore", "-m", "leafwise.experiments.trap.sizes", *words]
     process = subprocess.Popen([*command, "--games", "100000"])
     try:
-        while not (tmp_path / "sizes.json").exists():
-            assert process.poll() is None
-            time.sleep(0.05)
+        until((tmp_path / "sizes.json").exists, process)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -25,7 +25,10 @@ def test_the_chart_is_drawn_from_what_is_known(tmp_path: Path) -> None:
 
 
 def test_a_match_is_told_from_both_sides() -> None:
-    hand_made, learned = equal_time.of_match(0.75, 0.7, 0.85)
+    found = {"share": 0.75, "ci_low": 0.7, "ci_high": 0.85, "scores": [1.0, 0.5]}
+    panel = equal_time.of_match("Trap", found, "5 ms a turn", "reach")
+    hand_made, learned = panel.bars
+    assert panel.games == "2 games"
     assert hand_made[1:4] == pytest.approx((0.25, 0.15, 0.3))
     assert learned[1:4] == (0.75, 0.7, 0.85)
 

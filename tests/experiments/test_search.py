@@ -64,24 +64,3 @@ def test_what_searches_do_with_their_time_is_measured_once(tmp_path: Path, monke
     assert "| Sim on 8 points | hand-made |" in (tmp_path / "effort.md").read_text()
     monkeypatch.setattr(effort, "measured", None)
     assert effort.main(words) == 0  # everything is known
-
-
-def test_decisions_are_at_least_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert effort.main(["--decisions", "0", "--out", str(tmp_path)]) == 2
-    assert "expected --decisions of at least 1, got 0" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--games", "Chess"], ", Trap, Connect Four, Sim on 8 points, got 'Chess'"),
-        (["--leaves", "best"], "expected some of learned, hand-made, got 'best'"),
-        (["--share", "0"], "expected --share above 0 and at most 1, got 0.0"),
-    ],
-)  # fmt: skip
-def test_what_there_is_not_is_one_line(
-    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*words, "--out", str(tmp_path)]) == 2
-    assert message in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ SMALL = {
 """Studies -> the name of their files, and options with which they take seconds."""
 WRONG = {
     "cluster --cores 1": "expected --cores of 2 to 1,024, got 1",
-    "cluster --only chess": "expected --only some of eval, arena, selfplay, limits, got 'chess'",
+    "cluster --only chess": "expected --only among eval, arena, selfplay, limits, got 'chess'",
     "cluster --cluster moon": "expected a cluster auto, local or HOST:PORT, got 'moon'",
     "methods --games chess": "expected games among threes, trilobite, cassis, trap, friday, starship, got 'chess'",
     "methods --minutes -1": "expected --minutes of at least 0, got -1.0",
@@ -30,6 +30,14 @@ WRONG = {
     "methods --ways qlearning": "expected ways among ntuple-td, ntuple-q, ppo, SB3 DQN, SB3 PPO, value-td, selfplay, "
     "alphazero, dqn, ship-values, got 'qlearning'",
     "reference --ids Chess-v0": "expected ids among Cassis-v0, ",
+    "search --games Chess": ", Trap, Connect Four, Sim on 8 points, got 'Chess'",
+    "search --leaves best": "expected some of learned, hand-made, got 'best'",
+    "search --share 0": "expected --share above 0 and at most 1, got 0.0",
+    "search.effort --decisions 0": "expected --decisions of at least 1, got 0",
+    "threes.learned --parts dept": "expected parts among depth, time and a share in (0, 1]",
+    "threes.learned --share 0": "expected parts among depth, time and a share in (0, 1]",
+    "versus --game threes --variant= --plies 0 4": "expected a game for two without chance, got 'threes'",
+    "versus --variant board=3x3,k=3 --plies 0 4 --models nothing trilobite": "expected a model file, found nothing",
     "starship.learned --seeds 0": "expected at least one seed and one builder, got 0",
     "starship.learned --seeds 1 --builders tug": "got 'tug'",
     "starship.learned --seeds 1 --builders hand --pairs hand>tug": "expected pairs A > B of builders that are compared, "

@@ -78,9 +78,3 @@ def test_leaves_are_compared_once_and_compiled_games_gone_on_with(
     more = json.loads((tmp_path / "learned.json").read_text())["depth, learned 1"]
     assert more["scores"] == whole.scores.tolist()
     assert more["moves"] == whole.moves
-
-
-def test_wrong_parts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["--parts", "dept"], ["--share", "0"]):
-        assert learned.main([*words, "--out", str(tmp_path)]) == 2
-        assert "expected parts among depth, time and a share in (0, 1]" in capsys.readouterr().err

@@ -32,18 +32,6 @@ def test_the_better_of_two_models_is_told(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out.splitlines()[-1].endswith("Elo; better")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--game", "threes", "--variant", ""], "expected a game for two without chance, got 'threes'"),
-        (["--models", "nothing", "trilobite"], "expected a model file, found nothing"),
-    ],
-)
-def test_what_cannot_meet(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--variant", "board=3x3,k=3", "--plies", "0", "4", "--pairs", "50", *words]) == 2
-    assert message in capsys.readouterr().err.splitlines()[-1]
-
-
 def test_shares_of_kept_values_have_intervals_and_are_of_the_leaf_that_is_named() -> None:
     cassis = leafwise.game("cassis")
     start = cassis.start().play(0)

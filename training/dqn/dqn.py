@@ -1,6 +1,7 @@
 """Masked double Q-learning by self-play: a network learns what actions are worth, or the states that they lead to.
 
-`target_of` says which of three targets that is.
+`QLearner.advance` is the run: it plays (`Player.step` of `games`), learns from batches of the replay (`Learning.step` of
+`learning`: target, loss, update) and returns what is logged. `target_of` says which of three targets is learned.
 
 Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep
 reinforcement learning with double Q-learning" (2016). By options: targets some steps ahead (Sutton, "Learning to predict by the
@@ -19,7 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +29,15 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.dqn.games import GROUP, Decisions, How, Player, Playing, Steps
-from leafwise.training.dqn.replay import Decided, Order, Target
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.kernels import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
+
+if TYPE_CHECKING:
+    from leafwise.training.dqn.learning import Target
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class QLearner(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.dqn.learning import Learning
+        from leafwise.training.dqn.learning import Decided, Learning, Order
 
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         check(config, self.game)

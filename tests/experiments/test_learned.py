@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from leafwise.envs.core.ranges import check_fields
 from leafwise.experiments.threes import learned
 from leafwise.experiments.threes.learned import INGREDIENTS, Config, Parts
 from leafwise.training.ntuple_td import ntuple_td as td
@@ -97,7 +98,7 @@ def test_runs_are_judged_and_told(words: list[str], monkeypatch: pytest.MonkeyPa
 
 def test_options_of_runs_are_those_of_td() -> None:
     for options in INGREDIENTS.values():
-        td.check(td.Config(game="threes", **options))
+        check_fields(td.Config(game="threes", **options))
 
 
 def test_wrong_parts_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,7 +117,7 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
     assert not whole[~kept].any()
     assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
     with pytest.raises(ValueError, match="expected --coherence and --init-from with --pruned, got not both"):
-        td.check(td.Config(game="threes", pruned=5, coherence=True))
+        td.NTupleTd(td.Config(game="threes", pruned=5, coherence=True))
 
 
 @pytest.mark.long

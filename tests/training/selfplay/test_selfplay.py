@@ -127,7 +127,7 @@ def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) 
     off = np.abs(learner.newest.batch(rows, learner.recorder.tables(learner.newest, GAME)) - targets) > 0.5
     assert 0 < off.sum() < 200
     place = learner.replay.next
-    learner.keep(0, rows, targets)
+    learner.keep(0, rows, targets, repeats=3)
     times = np.where(off, 3, 1)
     assert np.array_equal(learner.replay["rows"][place : learner.replay.next], rows.repeat(times, axis=0))
     assert np.array_equal(learner.replay["targets"][place : learner.replay.next], targets.repeat(times))

@@ -260,7 +260,7 @@ def test_q_learning_of_states_of_chance_ends_alike_where_it_was_cut(tmp_path) ->
     learner = dqn.QLearner(config)
     learner.step()
     assert learner.replay.asks(np.arange(learner.replay.filled)).any()
-    assert not learner.playing().guided
+    assert not learner.playing(learner.done).guided
     assert learner.playing(0)[1:] == (0.5, True)
     learner.save()
     learner.folder.lock.release()

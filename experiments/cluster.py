@@ -35,7 +35,7 @@ from leafwise.training.runs.folder import hardware, need_train_extra
 from leafwise.training.runs.options import flag_of
 from leafwise.training.runs.seeds import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.actor import Games, Recorder
+from leafwise.training.selfplay.games import Games, Recorder
 
 PLAIN, ONE, SEVERAL, RAY = "no executor", "one process", "processes", "Ray"
 PIECE = 20_000

@@ -19,7 +19,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.models.hub import fetched, on_hub
 from leafwise.models.network import Network, network_kind
 from leafwise.models.shipped import shipped_name as shipped_name
-from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
+from leafwise.models.tensors import MODEL, WEIGHTS, load_tensors, save_tensors
 from leafwise.models.tensors import write_atomically as write_atomically
 
 FORMAT = 1
@@ -102,11 +102,17 @@ def model_path(source: str | os.PathLike[str]) -> Path:
         return fetched(str(source))
     path = Path(os.path.expanduser(source))  # shells leave the ~ of `search:~/run` as it is
     if path.is_dir():
-        return path / "model.safetensors"
+        return path / MODEL
     shipped = WEIGHTS / f"{source}.safetensors"
     if not path.exists() and path.name == str(source) and shipped.exists():
         return shipped
     return path
+
+
+def is_there(source: str) -> bool:
+    """Whether a model's name or path is that of a file, or of a folder, which may hold no model yet."""
+    path = model_path(source)
+    return path.exists() or (path.name == MODEL and path.parent.is_dir())
 
 
 def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:

@@ -11,10 +11,9 @@ import re
 from pathlib import Path
 
 from leafwise.envs.core.errors import UserError
+from leafwise.models.tensors import MODEL
 
 HUB = "hf://"
-FILE = "model.safetensors"
-"""The file that is meant where none is named."""
 WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 NAMED = re.compile(rf"{HUB}(?P<repo>{WORD}/{WORD})(?:@(?P<revision>{WORD}))?(?:/(?P<file>{WORD}(?:/{WORD})*))?")
 
@@ -34,7 +33,7 @@ def fetched(source: str) -> Path:
     words = NAMED.fullmatch(source)
     if words is None:
         raise UserError(f"expected hf://OWNER/NAME, with @REVISION and /FILE.safetensors at will, got {source!r}")
-    repo, revision, file = words["repo"], words["revision"], words["file"] or FILE
+    repo, revision, file = words["repo"], words["revision"], words["file"] or MODEL
     if not file.endswith(".safetensors"):
         raise UserError(
             f"{source}: expected a .safetensors file (to load others may run code kept in them), got {file!r}"

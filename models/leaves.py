@@ -22,7 +22,7 @@ from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
-from leafwise.models.files import load_evaluator, model_path
+from leafwise.models.files import is_there, load_evaluator
 from leafwise.models.model import KINDS, Kind, Model
 from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
 from leafwise.search.players import BEST
@@ -114,7 +114,7 @@ def named_leaf(game: Game, name: str) -> Evaluator:
         return leaf(game, model, normalize=normalize)
     if name == LEARNED:
         return load_evaluator(game, need_shipped(game))
-    if not model_path(name).exists():
+    if not is_there(name):
         scores = ", ".join(game.scores)
         raise UserError(
             f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, hf://OWNER/NAME, "

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.models.files import load_network, model_path
+from leafwise.models.files import is_there, load_network, model_path
 from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
 from leafwise.search.mcts import PRIORS, Policy
 
@@ -31,7 +31,7 @@ def policy(game: Game, name: str) -> Policy:
         player = PolicyPlayer(game, load(model), name, normalize)
         scaled = by_values if player.values_actions else by_logits
         return lambda rows, T: of_all(game, scaled(player.preferences(rows)))
-    if not model_path(name).exists():
+    if not is_there(name):
         raise UserError(
             f"{game.name}: expected a prior among {', '.join(PRIORS)}, sb3:FILE.zip or a model's path, got {name!r}"
         )

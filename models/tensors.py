@@ -30,6 +30,8 @@ KEY, CHECKSUM = "leafwise", "sha256"
 """Entries of a file's header: our metadata as JSON, and the checksum of it and of the tensors."""
 WEIGHTS = Path(str(files("leafwise.models.weights")))
 """Where the models are that ship."""
+MODEL = "model.safetensors"
+"""The model of a folder: of a run, or of a repository on the Hub."""
 
 
 def save_tensors(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:

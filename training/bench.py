@@ -17,10 +17,9 @@ from leafwise.models.sparse import SparseNetwork
 from leafwise.search import Search
 from leafwise.search.bench import bench_clock, best_time, positions
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.ntuple_td.kernels import Trainer, kernels, new_trainer
-from leafwise.training.ntuple_td.trajectories import MOVES
+from leafwise.training.ntuple_td.kernels import MOVES, Trainer, kernels, new_trainer
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.actor import Recorder
+from leafwise.training.selfplay.games import Recorder
 
 SETS = {
     "five_4_tuples": "0123 4567 0145 1256 569a",

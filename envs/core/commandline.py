@@ -77,6 +77,11 @@ def _is_unread(stream: TextIO) -> bool:
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
+def flag_of(name: str) -> str:
+    """Returns an option as it is written on a command line."""
+    return "--" + name.replace("_", "-")
+
+
 def with_home(words: Sequence[str]) -> list[str]:
     """Returns a command line with the user's home folder for the ~ in `--option=~/file`, which shells leave as it is."""
     found = []

@@ -3,8 +3,8 @@
 `Process` supervises any program, `Program` one that answers a line with a line. `Engine` is one that plays a game by this protocol,
 in whatever language it is written.
 
-The protocol, version 1. Each line on the program's standard input and output is one JSON object in UTF-8. The program may
-print anything to standard error.
+The protocol, version 1. Each line on the program's standard input and output is one JSON object in UTF-8, of at most 32 million
+letters. The program may print anything to standard error.
 
 | asked | answered |
 |---|---|
@@ -17,8 +17,8 @@ print anything to standard error.
   (0 or 1). The answer `ready` repeats the version. A process may be asked to play many games, one after another.
 - `position` is the whole position as a line of text: what `str(state)` writes and `game.parse` reads.
 - `go` asks for a move in that position, by its name: one of `state.legal_names`. A turn of several decisions is several questions.
-- `seconds` is the time for the answer. A program without an answer by then may say where it is, `{"late": true}`, or nothing.
-  Its process is ended in either case.
+- `seconds` is the time for the answer. A program without one by then may say within a second where it is, `{"late": true}`, or
+  nothing. Its process is ended in either case, as it is where the program does not quit within a second.
 - `{"error": "one line"}` is the answer of a program that cannot do what is asked. Beside `error` or `late`, `where` may name a
   place in the program, and `report` may hold more lines for its author.
 - Both sides ignore keys that they do not know, so a later version may add some.
@@ -218,22 +218,11 @@ class Program(Process):
 
         Raises TimedOut and Ended as `ask_line` does, Refused for an answer that is an error.
         """
-        line = self.ask_line(json.dumps(message), seconds)
         try:
-            answer = json.loads(line)
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
-            self.kill()  # nobody knows which line answers the next question
-            raise Ended(f"expected a line with a JSON object, got {line[:80]!r}")
-        where, report = str(answer.get("where", "")), answer.get("report")
-        report = [str(line) for line in report] if isinstance(report, list) else []
-        if answer.get("late"):
-            self.kill()
-            raise TimedOut("expected an answer in time, got none", where, report)
-        if "error" in answer:
-            raise Refused(str(answer["error"]), where, report)
-        return answer
+            return understood(self.ask_line(json.dumps(message), seconds))
+        except (Ended, TimedOut):
+            self.kill()  # nobody knows which line would answer the next question
+            raise
 
 
 class Engine(Program):
@@ -262,6 +251,23 @@ class Engine(Program):
             self.tell({"ask": "quit"})
             self.wait(LATE)
         super().close()
+
+
+def understood(line: str | bytes) -> dict[str, Any]:
+    """Returns the JSON object of a line; raises Refused for an error, TimedOut for one that is late, Ended for no object."""
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise Ended(f"expected a line with a JSON object, got {line[:80]!r}")
+    where, report = str(answer.get("where", "")), answer.get("report")
+    report = [str(line) for line in report] if isinstance(report, list) else []
+    if answer.get("late"):
+        raise TimedOut("expected an answer in time, got none", where, report)
+    if "error" in answer:
+        raise Refused(str(answer["error"]), where, report)
+    return answer
 
 
 def _talk(process: subprocess.Popen[str], questions: Questions, answers: queue.SimpleQueue[str]) -> None:

@@ -94,7 +94,8 @@ def train(config: Config) -> Path:
     told = json.loads(read_text(told_file)) if config.resume else {"seconds": 0.0, "steps": 0}
     kind, envs = getattr(stable_baselines3, config.algorithm), environments(config)
     policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
-    model = kind(policy, envs, seed=config.seed, **fitting(config.algorithm, envs.observation_space))
+    # On the processor, where all ways have the same time
+    model = kind(policy, envs, seed=config.seed, device="cpu", **fitting(config.algorithm, envs.observation_space))
     if config.resume:  # to load more than tensors would run code that the file holds
         model.set_parameters(model_file)
         model.num_timesteps = told["steps"]

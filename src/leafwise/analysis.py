@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from leafwise.cli import load_code, make_search, make_tree_search, say, units_of_leaf, value_lines, why_no_units
+from leafwise.cli import make_search, make_tree_search, say, units_of_leaf, value_lines, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -13,6 +13,7 @@ from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, mo
 from leafwise.envs.core.play.gamefile import GameRecord, Step
 from leafwise.models.units import PLAIN, Units, written
 from leafwise.search import Result, Search
+from leafwise.search.loading import load_code
 from leafwise.search.mcts import Mcts, MctsResult
 
 SHOWN = 3

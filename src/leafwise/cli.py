@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import inspect
 import io
@@ -10,12 +9,11 @@ import json
 import os
 import re
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.commandline import flag_of, parse
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.lines import perhaps
@@ -137,11 +135,6 @@ def with_words(config: C, words: Mapping[str, str]) -> C:
         raise UserError(f"expected a position with {' and '.join(map(flag_of, words))}, got none")
     more = [f"{name}={text}" for name, text in words.items()]
     return dataclasses.replace(config, position=" ".join([position, *more]))  # type: ignore[type-var]
-
-
-def flag_of(name: str) -> str:
-    """Returns how an option is written."""
-    return "--" + name.replace("_", "-")
 
 
 def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -277,6 +270,7 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
     """
     from leafwise.models.leaves import named_leaf
     from leafwise.search import Search
+    from leafwise.search.loading import load_code
     from leafwise.search.options import MOST_SECONDS
     from leafwise.search.players import BEST, search_options, split
 
@@ -303,18 +297,6 @@ def make_tree_search(game: Game, leaf_name: str, simulations: int, seconds: floa
     who = player(f"mcts:{leaf_name or BEST},{limits}{options and ','}{options}", game)
     assert isinstance(who, MctsPlayer)
     return who.search
-
-
-def load_code(search: Search, state: State) -> None:
-    """Loads the machine code for positions of this kind (decisions, or chance), which is no part of a search's time."""
-    from leafwise.search import Stopped
-
-    timer = threading.Timer(1.0, search.stop)  # where a single value takes long
-    timer.daemon = True
-    timer.start()
-    with contextlib.suppress(Stopped):
-        search(state)
-    timer.cancel()
 
 
 def units_of_leaf(game: Game, leaf_name: str) -> Units | None:

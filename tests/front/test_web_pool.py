@@ -8,8 +8,9 @@ import time
 import pytest
 from front.web_server import PLAIN_PYTHON
 
+from leafwise.envs.core.programs import Ended, Refused, TimedOut
 from leafwise.web.asks import AnalyseAsk, StateAsk
-from leafwise.web.pool import Busy, Failed, Lane, Refused
+from leafwise.web.pool import Busy, Lane
 
 STATE = StateAsk(game="trilobite")
 LONG = AnalyseAsk(game="trilobite", text=".../.../...", leaf="lines", seconds=30.0)
@@ -43,7 +44,7 @@ def test_a_process_is_lost_and_started_again():
                 if "answer" in message:
                     worker.process.kill()
                     break
-            with pytest.raises(Failed, match="expected an answer of a process, got its end with status -9"):
+            with pytest.raises(Ended, match="expected an answer, got the end of the process with status -9"):
                 async for _ in stream:
                     pass
             assert await answer(lane) == first
@@ -56,7 +57,7 @@ def test_a_job_that_takes_too_long_is_ended():
         async with lane_of(1) as lane:
             await answer(lane)
             begun = time.monotonic()
-            with pytest.raises(Failed, match="expected an answer within 1 s, got none"):
+            with pytest.raises(TimedOut, match="expected an answer within 1 s, got none"):
                 async for _ in lane.run("analyse", LONG, 1.0):
                     pass
             assert time.monotonic() - begun < 25

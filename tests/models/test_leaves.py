@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,11 @@ def test_what_is_no_leaf_gets_one_line(model: Any, options: dict[str, Any], prob
     with pytest.raises(ValueError, match=problem) as raised:
         leafwise.leaf(THREES, model, **options)
     assert "\n" not in str(raised.value)
+
+
+def test_a_run_without_a_model_is_told_apart_from_a_name_that_nobody_knows(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^expected a model file, found nothing at '.*model\.safetensors'$"):
+        leafwise.leaf(THREES, str(tmp_path))
 
 
 def test_a_search_says_how_a_model_becomes_a_leaf() -> None:

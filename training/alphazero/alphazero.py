@@ -33,11 +33,10 @@ from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
 from leafwise.models.sparse import BOUND
 from leafwise.models.sparse_files import load_sparse
-from leafwise.training.alphazero.actor import Games, Pairs, Recorder
-from leafwise.training.alphazero.kernels import GAMES, PLIES, WON_BY_FIRST, How
+from leafwise.training.alphazero.games import GAMES, PLIES, WON_BY_FIRST, Games, How, Pairs, Recorder
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.runs.folder import need_train_extra, origin
+from leafwise.training.runs.folder import Checkpoint, origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.replay import Replay
@@ -138,17 +137,19 @@ class AlphaZero(IterationLearner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
         self.done = metadata["done"]
         self.replay.restore(tensors, metadata["recorded"])
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
         self.module = self.newest.kind.torch_module(self.newest)
         self.generations.restore(tensors, metadata["ahead"], self.newest)
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        more, ahead = self.generations.state()
-        told = {"recorded": self.replay.recorded, "done": self.done, "ahead": ahead}
-        return prefixed("newest", self.newest.tensors) | self.replay.tensors() | more, told
+        of_every_run, more = super().state(), self.generations.state()
+        own = {"recorded": self.replay.recorded, "done": self.done, "ahead": more[1]}
+        tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors() | more[0]
+        return tensors | of_every_run[0], own | of_every_run[1]
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
@@ -216,5 +217,4 @@ class AlphaZero(IterationLearner):
 
 def train(config: Config) -> Path:
     """Trains a network with a value and a policy and returns its run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(AlphaZero(config), f"alphazero {config.game}")
+    return run_learner(AlphaZero(config))

@@ -16,6 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observer import Observer
+from leafwise.envs.core.play.playing import play_out
 from leafwise.models.players import player
 from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH
@@ -187,23 +188,24 @@ def play(
         if begin := getattr(who, "begin", None):
             begin()
         draw_from(who, new_stream(derived(seed, PLAYER)))
-    state, decisions = game.start().settle(stream), []
-    while not state.is_terminal:
+    decisions: list[Decision] = []
+
+    def choose(state: State) -> int:
         own = seats[state.current_player]
         if own is None:
             assert other is not None
             draw_from(other, stream)
-            action = other.choose(state)
-        else:
-            if both is not None:
-                draw_from(own, both[state.current_player])
-            choice, value = decide(own, state)
-            action = choice
-            if exploration and uniform(moves) < exploration:
-                action = state.legal_actions[int(below(moves, len(state.legal_actions)))]
-            decisions.append(Decision(state, action, choice, value))
-        state = state.play(action).settle(stream)
-    return decisions, state
+            return other.choose(state)
+        if both is not None:
+            draw_from(own, both[state.current_player])
+        choice, value = decide(own, state)
+        action = choice
+        if exploration and uniform(moves) < exploration:
+            action = state.legal_actions[int(below(moves, len(state.legal_actions)))]
+        decisions.append(Decision(state, action, choice, value))
+        return action
+
+    return decisions, play_out(game.start(), choose, lambda state: state.settle(stream))
 
 
 def streams_of_both(game: Game, seed: int, stream: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:

@@ -1,6 +1,7 @@
 """Masked double Q-learning by self-play: a network learns what actions are worth, or the states that they lead to.
 
-`target_of` says which of three targets that is.
+`QLearner.advance` is the run: it plays (`Player.step` of `games`), learns from batches of the replay (`Learning.step` of
+`learning`: target, loss, update) and returns what is logged. `target_of` says which of three targets is learned.
 
 Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep
 reinforcement learning with double Q-learning" (2016). By options: targets some steps ahead (Sutton, "Learning to predict by the
@@ -19,7 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,16 @@ from numpy.typing import NDArray
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.dqn.player import GROUP, Decisions, How, Player, Playing, Steps
-from leafwise.training.dqn.replay import Decided, Order, Target
+from leafwise.training.dqn.games import GROUP, Decisions, How, Player, Playing, Steps
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games.playing import GAMES, PLIES
-from leafwise.training.runs.folder import need_train_extra
+from leafwise.training.games.kernels import GAMES, PLIES
+from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
+
+if TYPE_CHECKING:
+    from leafwise.training.dqn.learning import Target
 
 
 @dataclass(frozen=True)
@@ -139,12 +142,6 @@ def check(config: Config, game: Any) -> None:
         raise UserError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
 
 
-def head_of(config: Config, game: Any) -> str:
-    """Returns the head of the network: the chance of a win where a game for one is won or lost and states are valued."""
-    chance = config.head == "value" and (game.players, game.return_range) == (1, (0.0, 1.0))
-    return "chance" if chance else config.head
-
-
 def target_of(config: Config) -> Target:
     """Returns what is learned of a decision: here alone that is decided.
 
@@ -163,29 +160,28 @@ class QLearner(GatedLearner):
     method, unit = "dqn", "decisions"
 
     def __init__(self, config: Config) -> None:
-        from leafwise.training.dqn.learning import Learning
+        super().__init__(config)  # raises ValueError without torch
+        from leafwise.training.dqn.learning import Decided, Learning, Order
 
-        super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         check(config, self.game)
-        self.learning = Learning(self.game, config, head_of(config, self.game), target_of(config))
-        self.newest = self.learning.shape
+        cut = config.cut and config.n_step > 1
+        chance = features_of(self.game, config.sees).stage != "decision"
+        order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
+        self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
         how = How(
             config.plies, config.candidates, max(1, config.target_depth), config.rare, config.nodes, config.guide,
             config.guide_depth,
         )  # fmt: skip
-        self.player = Player(self.newest, how)  # raises ValueError for candidates or a guide that there are not
+        # raises ValueError for candidates or a guide that there are not
+        self.learning = Learning(self.game, config, target_of(config), self.replay, how)
+        self.newest, self.player = self.learning.shape, self.learning.player
         self.open_folder()
         if config.piece:
             self.work_by(self.player)
             self.actor = self.executor.share(Player(self.newest, how))
         self.generations = Generations(self.line(), self.pieces, config.staleness)
         n = config.envs * (config.staleness + 1)
-        order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
-        cut = config.cut and config.n_step > 1
-        chance = features_of(self.game, config.sees).stage != "decision"
-        self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
-        self.learning.open(self.player, self.replay)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
         self.rows, self.streams = self.player.begun(streams)
         self.rewards = 0.0
@@ -200,64 +196,58 @@ class QLearner(GatedLearner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
         self.learning.restore(tensors, metadata["batches"])
         for name in ("rows", "streams"):
             getattr(self, name)[:] = tensors[name]
         self.replay.restore(tensors, metadata["done"], metadata.get("highest", 1.0))
         self.newest = self.learning.online.export()
+        if self.config.piece:
+            self.generations.restore(tensors, metadata["ahead"], self.newest)
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
         told: dict[str, Any] = {"done": self.done, "batches": self.learning.batches}
         if self.config.priority:
             told["highest"] = self.replay.highest
-        if not self.config.piece:
-            return tensors, told
-        more, ahead = self.generations.state()
-        return tensors | more, told | {"ahead": ahead}
+        if self.config.piece:
+            ahead, told["ahead"] = self.generations.state()
+            tensors |= ahead
+        more, of_every_run = super().state()
+        return tensors | more, told | of_every_run
 
-    def share_of_run(self, done: int | None = None) -> float:
-        """Returns how much of the run is over, now or when so many decisions have been played, 0 to 1."""
-        return min((self.done if done is None else done) / self.config.total_steps, 1.0)
-
-    def exploration(self, done: int | None = None) -> float:
-        """Returns the share of random actions now, or when so many decisions have been played."""
+    def exploration(self, done: int) -> float:
+        """Returns the share of random actions when so many decisions have been played."""
         config = self.config
-        fallen = min(1.0, self.share_of_run(done) / max(config.exploration_fraction, 1e-9))
+        fallen = min(1.0, done / config.total_steps / max(config.exploration_fraction, 1e-9))
         return float(config.exploration + (config.final_exploration - config.exploration) * fallen)
 
-    def explorations(self, done: int | None = None) -> NDArray[np.float64]:
-        """Returns that share for each game, [envs]."""
-        powers = 1 + self.config.exploration_spread * np.arange(self.config.envs) / max(self.config.envs - 1, 1)
-        found: NDArray[np.float64] = self.exploration(done) ** powers
-        return found
-
-    def playing(self, done: int | None = None) -> Playing:
-        """Returns how decisions are played now, or when so many have been."""
-        config, played = self.config, self.done if done is None else done
-        credit = config.credit * max(0.0, 1 - self.share_of_run(played) / config.credited)
-        return Playing(self.explorations(played), credit, bool(config.guide) and played < config.guided)
+    def playing(self, done: int) -> Playing:
+        """Returns how decisions are played when so many have been: each game has a share of random actions of its own."""
+        config = self.config
+        powers = 1 + config.exploration_spread * np.arange(config.envs) / max(config.envs - 1, 1)
+        credit = config.credit * max(0.0, 1 - min(done / config.total_steps, 1.0) / config.credited)
+        return Playing(self.exploration(done) ** powers, credit, bool(config.guide) and done < config.guided)
 
     def play(self) -> tuple[float, int]:
-        """Remembers one decision of every game, played here, or a generation's, played elsewhere.
+        """Remembers one decision of every game, played here by the newest network, or a generation's, played elsewhere.
 
         Returns the mean value of what was not random, and how far the network that played was behind.
         """
-        found, behind = self.from_elsewhere() if self.config.piece else (self.from_here(), 0)
-        return mean([self.keep(decisions) for decisions in found]), behind
-
-    def from_here(self) -> Iterator[Decisions]:
-        """Yields one decision of every game, of the newest network."""
-        rng = np.random.default_rng((self.config.seed, 0, self.done))
-        yield self.player.step(self.newest, self.learning.online, self.rows, self.streams, self.playing(), rng)
-
-    def keep(self, found: Decisions) -> float:
-        """Remembers decisions; returns their mean value."""
-        self.replay.keep(found)
-        rewards = found.gains[:, 0]
-        self.rewards += float((rewards if self.game.players == 1 else np.abs(rewards)).sum())
-        return found.values
+        config, behind = self.config, 0
+        if config.piece:
+            found, behind = self.from_elsewhere()
+        else:
+            rng, how = np.random.default_rng((config.seed, 0, self.done)), self.playing(self.done)
+            found = iter([self.player.step(self.newest, self.learning.online, self.rows, self.streams, how, rng)])
+        values = []
+        for decisions in found:
+            self.replay.keep(decisions)
+            rewards = decisions.gains[:, 0]
+            self.rewards += float((rewards if self.game.players == 1 else np.abs(rewards)).sum())
+            values.append(decisions.values)
+        return mean(values), behind
 
     @property
     def steps(self) -> int:
@@ -281,12 +271,6 @@ class QLearner(GatedLearner):
             found.append(Steps(self.actor, networks, rows, streams, self.steps, here, key))
         return found
 
-    def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes all that a checkpoint holds."""
-        super().take(tensors, metadata)
-        if self.config.piece:
-            self.generations.restore(tensors, metadata["ahead"], self.newest)
-
     def from_elsewhere(self) -> tuple[Iterator[Decisions], int]:
         """Returns the decisions of a generation, played as pieces of work, and how far their network was behind."""
         n = self.config.envs
@@ -308,7 +292,6 @@ class QLearner(GatedLearner):
         config, start, before = self.config, time.perf_counter(), self.done
         counts, behind = self.player.table.counts, 0
         counts[:], self.rewards = 0, 0.0
-        self.learning.write_target()  # which a checkpoint does not hold
         learned: list[tuple[float, float]] = []
         values: list[float] = []
         while self.done < min(before + config.interval, config.total_steps):
@@ -316,12 +299,12 @@ class QLearner(GatedLearner):
             values.append(value)
             behind = max(behind, stale)
             while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
-                learned.append(self.learning.step(self.share_of_run()))
+                learned.append(self.learning.step(min(self.done / config.total_steps, 1.0)))
         games = max(int(counts[GAMES]), 1)
         logged = {
             "time/fps": (self.done - before) / (time.perf_counter() - start),
             "rollout/ep_len_mean": counts[PLIES] / games,
-            "train/exploration_rate": self.exploration(),
+            "train/exploration_rate": self.exploration(self.done),
         }
         tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
         logged[tag] = self.rewards / games
@@ -343,5 +326,4 @@ def mean(values: list[float]) -> float:
 
 def train(config: Config) -> Path:
     """Trains action values by self-play and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(QLearner(config), f"dqn {config.game}")
+    return run_learner(QLearner(config))

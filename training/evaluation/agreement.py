@@ -22,8 +22,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import Solver, exact_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.training.execution.executor import Executor, Here
-from leafwise.training.games.kernels import kernels
-from leafwise.training.games.playing import new_table
+from leafwise.training.games.kernels import kernels, new_table
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 TABLE_MB = 256.0
@@ -119,17 +118,20 @@ def has_solver(game: Game) -> bool:
 
 def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
     """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
-    if n == 0 or not has_solver(game):
+    if n == 0:
         return None
-    return critical_positions(game, n, SELECTION_SEED, plies, depth)
+    try:
+        keeping = Keeping(game, exact_solver(game, TABLE_MB))
+    except UserError:
+        return None
+    return critical_positions(game, n, SELECTION_SEED, plies, depth, Here(keeping))
 
 
 class Keeping:
     """Says which actions keep the value of decisions, by the exact solver, which each process makes for itself."""
 
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        self.solver: Solver | None = None
+    def __init__(self, game: Game, solver: Solver | None = None) -> None:
+        self.game, self.solver = game, solver
 
     def __reduce__(self) -> Any:
         return Keeping, (self.game,)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import Recorder
+from leafwise.envs.core.play.playing import play_out
 from leafwise.models.players import player
+from leafwise.search.loading import load_code
 from leafwise.search.options import MOST_SECONDS
 from leafwise.search.players import Player, draws
 from leafwise.training.evaluation.elo import elo_difference
@@ -75,34 +77,33 @@ def play_game(
             begin()
         if hasattr(who, "stream"):
             who.stream = new_stream(derived(seed, PLAYER + (k != seat)))
-    stream = new_stream(seed)
-    settle = dealt(seats[seat], seed) or (lambda state: state.settle(stream))
-    start = game.start() if opening is None else opening
-    recorder = Recorder(start, [who.name for who in seats], seed) if keep else None
-    state = settle(start) if recorder is None else recorder.settle(stream)
-    watch, moves = Watch(len(seats)), 0
+    stream, start = new_stream(seed), game.start() if opening is None else opening
+    recorder = Recorder(start, [who.name for who in seats], seed)
+    watch, moves, latest = Watch(len(seats)), 0, start
 
-    def figures(returns: float, text: str, loser: int = -1, fault: str = "") -> Figures:
-        score = returns if seat == 0 else -returns
-        own, other = watch.paces[seat], watch.paces[1 - seat] if len(seats) > 1 else NO_PACE
-        return Figures(score, highest_cell(state), moves, own.seconds, text, own, other, loser, fault)
-
-    while not state.is_terminal:
-        at = state.current_player
-        try:
-            with watch.timing(at):
-                action = seats[at].choose(state)
-        except Forfeit as problem:
-            worst = game.return_range[at]
-            text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", worst)) if recorder else ""
-            return figures(worst, text, int(at != seat), "\n".join([str(problem), *problem.report]))
+    def choose(state: State) -> int:
+        nonlocal moves, latest
+        latest, at = state, state.current_player
+        with watch.timing(at):
+            action = seats[at].choose(state)
         moves += at == seat
-        if recorder is None:
-            state = settle(state.play(action))
+        return action
+
+    text, loser, fault = "", -1, ""
+    try:
+        if keep:
+            latest = recorder.play_out(choose, stream)
+            text = str(recorder.record())
         else:
-            recorder.play(action)
-            state = recorder.settle(stream)
-    return figures(state.returns, str(recorder.record()) if recorder else "")
+            latest = play_out(start, choose, dealt(seats[seat], seed) or (lambda state: state.settle(stream)))
+        returns = latest.returns
+    except Forfeit as problem:
+        at = latest.current_player
+        returns, loser, fault = game.return_range[at], int(at != seat), "\n".join([str(problem), *problem.report])
+        text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", returns)) if keep else ""
+    own, other = watch.paces[seat], watch.paces[1 - seat] if len(seats) > 1 else NO_PACE
+    score = returns if seat == 0 else -returns
+    return Figures(score, highest_cell(latest), moves, own.seconds, text, own, other, loser, fault)
 
 
 def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
@@ -144,13 +145,9 @@ class Batches:
 
 
 def loaded(text: str, game: Game, seed: int) -> Player:
-    """Returns a player that has answered once, so that loading its code is no part of a move; one that says `is_loaded` is
-    asked nothing.
-    """
+    """Returns a player whose code is loaded."""
     who = player(text, game, seed=seed)
-    if not getattr(who, "is_loaded", False):
-        with suppress(Forfeit):
-            who.choose(game.new(seed))
+    load_code(who, game.new(seed))
     return who
 
 

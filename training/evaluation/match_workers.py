@@ -6,8 +6,6 @@ or takes the process down, loses that game; the worker is replaced and the next 
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +22,12 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
+from leafwise.search.loading import load_code
 from leafwise.search.players import Player, draws
 from leafwise.training.evaluation.result import Fault, FaultKind
 from leafwise.training.execution.executor import Bundles, Executor, Lost, Shared
 from leafwise.training.execution.places import executor_for
-from leafwise.training.execution.processes import Sent
+from leafwise.training.execution.processes import Sent, end_with
 
 T = TypeVar("T")
 Maker = Callable[[Game, int], Player]
@@ -78,8 +77,8 @@ class Outcome(NamedTuple):
 
     result: int
     """1, 0 or -1 for the first seat."""
-    moves: tuple[int, int]
-    seconds: tuple[float, float]
+    moves: tuple[int, int] = (0, 0)
+    seconds: tuple[float, float] = (0.0, 0.0)
     fault: Fault | None = None
     record: str = ""
     """The game as text (`leafwise.envs.core.play.gamefile`), if it was wanted and its process lived."""
@@ -114,32 +113,34 @@ class Table:
     def play(self, job: Job) -> Outcome:
         """Plays a game to its end, or to a fault."""
         moves, seconds = [0, 0], [0.0, 0.0]
-        recorder, stream = Recorder(job.opening, job.names, job.chance), new_stream(job.chance)
+        recorder = Recorder(job.opening, job.names, job.chance)
+
+        def choose(state: State) -> int:
+            at = state.current_player
+            choice, spent = self.timed(at, partial(seats[at].choose, state))
+            moves[at] += 1
+            seconds[at] += spent
+            if spent > self.limit:
+                raise Misplay(at, "hang", f"took more than {self.limit:g} s at {state}")
+            return self.checked(at, choice, state)
+
         try:
             seats = [self.seated(job, seat) for seat in (0, 1)]
-            while not (state := recorder.state).is_terminal:
-                at = state.current_player
-                choice, spent = self.timed(at, partial(seats[at].choose, state))
-                moves[at] += 1
-                seconds[at] += spent
-                if spent > self.limit:
-                    raise Misplay(at, "hang", f"took more than {self.limit:g} s at {state}")
-                recorder.play(self.checked(at, choice, state))
-                recorder.settle(stream)
+            end = recorder.play_out(choose, new_stream(job.chance))
         except Misplay as misplay:
-            outcome = lost(job.fault(*misplay.told), (moves[0], moves[1]), (seconds[0], seconds[1]))
+            outcome = lost(job.fault(*misplay.told))
         else:
             drawn = bool(self.game.max_stages) or any(draws(who) for who in seats)
-            counts = (moves[0], moves[1]), (seconds[0], seconds[1])
-            outcome = Outcome(int(np.sign(state.returns)), *counts, random=drawn)
+            outcome = Outcome(int(np.sign(end.returns)), random=drawn)
+        outcome = outcome._replace(moves=(moves[0], moves[1]), seconds=(seconds[0], seconds[1]))
         return outcome._replace(record=str(recorded(recorder, outcome))) if job.keep else outcome
 
     def seated(self, job: Job, seat: int) -> Player:
-        """Returns a new player; the first time here it also answers once, so that loading code is no part of a move."""
+        """Returns a new player, whose code is loaded."""
         name = job.names[seat]
         make = partial(self.makers[name], self.game, job.seeds[seat])
         if name not in self.loaded:
-            self.timed(seat, lambda: make().choose(job.opening), starting=True)
+            self.timed(seat, lambda: load_code(make(), job.opening), starting=True)
             self.loaded.add(name)
         made: Player = self.timed(seat, make)[0]
         return made
@@ -166,9 +167,9 @@ class Table:
         raise Misplay(seat, "illegal", f"expected the id of a legal action at {state}, got {choice!r}"[:300])
 
 
-def lost(fault: Fault, moves: tuple[int, int] = (0, 0), seconds: tuple[float, float] = (0.0, 0.0)) -> Outcome:
+def lost(fault: Fault) -> Outcome:
     """Returns the outcome of a game that a fault has ended."""
-    return Outcome(-1 if fault.seat == 0 else 1, moves, seconds, fault)
+    return Outcome(-1 if fault.seat == 0 else 1, fault=fault)
 
 
 def recorded(recorder: Recorder, outcome: Outcome) -> GameRecord:
@@ -186,10 +187,9 @@ def unseen(job: Job, outcome: Outcome) -> GameRecord:
 
 def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[str, Maker], limit: float) -> None:
     """Plays the games that come through a pipe, until it closes or the parent is gone; runs in the worker."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends its workers
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    parent = parent_process()
+    assert parent is not None
+    end_with(parent.join)
     table = Table(game, makers, clock, limit)
     while True:
         try:
@@ -197,13 +197,6 @@ def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[s
         except EOFError:
             return
         pipe.send(table.play(Job(names, State.unchecked(game, row), *others)))
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 class Worker:
@@ -248,13 +241,6 @@ class Worker:
         self.process.join()
         self.pipe.close()
 
-    def crashed(self) -> Outcome | None:
-        """Returns the outcome after the process has ended, None if nobody was to move then."""
-        seat, status = int(self.clock[SEAT]), self.process.exitcode
-        if seat < 0:
-            return None
-        return lost(self.jobs[0][1].fault(seat, "crash", f"its process ended with status {status}"))
-
 
 class MatchWorkers(Executor[Job, Outcome]):
     """Plays games in processes of this machine, each of which can be ended; a move may take `limit` seconds."""
@@ -262,12 +248,11 @@ class MatchWorkers(Executor[Job, Outcome]):
     def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float, slots: int = 1) -> None:
         self.slots = slots
         self._new = partial(Worker, game, makers, limit)
+        self._workers: list[Worker] = []
         self._waiting: deque[tuple[int, Job]] = deque()
-        self._idle: list[Worker] = []
-        self._busy: list[Worker] = []
+        self._ended: deque[tuple[int, Outcome]] = deque()
         self._brief = False
         """Whether the last game was one of those of which a worker is given the next before it has told of one."""
-        self._ended: deque[tuple[int, Outcome]] = deque()
         self._impatient: set[str] = set()
         self._killed: Counter[int] = Counter()
 
@@ -278,80 +263,76 @@ class MatchWorkers(Executor[Job, Outcome]):
     def next(self) -> tuple[int, Outcome]:
         """Returns a game that has ended."""
         while not self._ended:
-            while self._waiting and len(self._busy) < self.slots:
-                worker = self._idle.pop() if self._idle else self._new()
-                self._busy.append(worker)
-                worker.give(*self._waiting.popleft())
-            for worker in self._busy:
-                if self._waiting and self._brief and len(worker.jobs) == 1:
-                    worker.give(*self._waiting.popleft())
-            self._look()
+            self._hand_out()
+            ready = connection.wait([worker.pipe for worker in self._workers], POLL)
+            for worker in list(self._workers):
+                if worker.pipe in ready:
+                    self._hear(worker)
+                elif fault := worker.overdue(self._impatient):
+                    self._end(worker, lost(fault))
         key, outcome = self._ended.popleft()
         self._killed.pop(key, None)
         return key, outcome
 
-    def _look(self) -> None:
-        """Takes the games that end within a moment; a process whose player is at fault is ended."""
-        ready = connection.wait([worker.pipe for worker in self._busy], POLL)
-        for worker in list(self._busy):
-            key, ended, outcome = worker.jobs[0][0], False, None
-            if worker.pipe in ready:
-                try:
-                    outcome = worker.pipe.recv()
-                    self._brief = sum(outcome.seconds) < BRIEF
-                except (EOFError, OSError):
-                    worker.process.join(GRACE)  # else it would seem to have been killed here
-                    worker.end()
-                    ended, outcome = True, self._blamed(key, worker)
-            elif fault := worker.overdue(self._impatient):
-                worker.end()
-                ended, outcome = True, lost(fault)
-            else:
-                continue
-            if outcome is not None:
-                self._ended.append((key, outcome))
-                worker.jobs.popleft()
-            if ended:
-                self._waiting.extendleft(reversed(worker.jobs))
-            if ended or not worker.jobs:
-                self._busy.remove(worker)
-            if not (ended or worker.jobs) and worker.process.is_alive():
-                self._idle.append(worker)
+    def _hand_out(self) -> None:
+        """Gives the games that wait to who has none, and one more where games are brief."""
+        while self._waiting:
+            if len(self._workers) < self.slots and all(worker.jobs for worker in self._workers):
+                self._workers.append(self._new())
+            worker = min(self._workers, key=lambda one: len(one.jobs))
+            if len(worker.jobs) > self._brief:
+                return
+            worker.give(*self._waiting.popleft())
 
-    def _blamed(self, key: int, worker: Worker) -> Outcome | None:
-        """Returns the outcome of a game whose process has ended, None where it is played again: somebody killed it.
+    def _hear(self, worker: Worker) -> None:
+        """Takes the game that a worker has played, or its end."""
+        try:
+            outcome: Outcome = worker.pipe.recv()
+        except (EOFError, OSError):
+            worker.process.join(GRACE)  # else it would seem to have been killed here
+            self._end(worker, self._blamed(worker) if worker.jobs else None)
+        else:
+            self._brief = sum(outcome.seconds) < BRIEF
+            self._ended.append((worker.jobs.popleft()[0], outcome))
 
-        That is the fault of the player to move if it comes again: the system kills who takes all of the memory. Raises Lost
-        where nobody is to move each time.
+    def _end(self, worker: Worker, outcome: Outcome | None = None) -> None:
+        """Ends a process. Its game has this outcome, or is played again as those that it was given besides."""
+        worker.end()
+        self._workers.remove(worker)
+        if outcome is not None:
+            self._ended.append((worker.jobs.popleft()[0], outcome))
+        self._waiting.extendleft(reversed(worker.jobs))
+
+    def _blamed(self, worker: Worker) -> Outcome | None:
+        """Returns the outcome of a game whose process has ended, None where it is played again.
+
+        It is the fault of the player to move, but for the first time that somebody killed the process: the system kills who takes
+        all of the memory. Raises Lost where nobody is to move each time.
         """
+        (key, job), seat, status = worker.jobs[0], int(worker.clock[SEAT]), worker.process.exitcode
         self._killed[key] += 1
-        outcome = worker.crashed()
-        if outcome is None and self._killed[key] > MOST_KILLS:
-            status = worker.process.exitcode
+        if seat >= 0 and (status != -KILL or self._killed[key] > 1):
+            return lost(job.fault(seat, "crash", f"its process ended with status {status}"))
+        if seat < 0 and self._killed[key] > MOST_KILLS:
             raise Lost(
                 f"expected a process that plays, got status {status} while no player was to move, again and again"
             )
-        if outcome is None or (worker.process.exitcode == -KILL and self._killed[key] == 1):
-            self.repeated += 1
-            return None
-        return outcome
+        self.repeated += 1
+        return None
 
     def cancel(self, *keys: int) -> None:
         """Ends the games that are played, and plays none of the others."""
-        for worker in list(self._busy):
-            if not keys or any(key in keys for key, _ in worker.jobs):
-                worker.end()
-                self._busy.remove(worker)
-                self._waiting.extendleft(reversed(worker.jobs))
+        for worker in list(self._workers):
+            if any(not keys or key in keys for key, _ in worker.jobs):
+                self._end(worker)
         self._waiting = deque((key, job) for key, job in self._waiting if keys and key not in keys)
         self._ended = deque((key, outcome) for key, outcome in self._ended if keys and key not in keys)
 
     def shutdown(self) -> None:
         """Ends the processes."""
+        for worker in list(self._workers):
+            self._end(worker)
         self.cancel()
-        for worker in self._idle:
-            worker.end()
-        self._idle.clear()
 
     def share(self, thing: T) -> Shared[T]:
         """Returns what stands for a thing in pieces."""

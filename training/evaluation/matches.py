@@ -19,8 +19,7 @@ from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer
 from leafwise.training.evaluation.arena import Start, play_game
 from leafwise.training.execution.executor import Executor, Shared
-from leafwise.training.games.kernels import kernels
-from leafwise.training.games.playing import new_table
+from leafwise.training.games.kernels import kernels, new_table
 from leafwise.training.games.solo import Played, play_solo, seeds_from
 from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
 

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -133,18 +134,22 @@ class Processes(Executor[P, R]):
         return Sent(thing)
 
 
+def end_with(gone: Callable[[], object]) -> None:
+    """Leaves Ctrl-C to the process that started this one, and ends this one, whatever it does, when `gone` returns or fails."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def wait_for_it() -> None:
+        with suppress(EOFError, OSError):
+            gone()
+        os._exit(1)
+
+    threading.Thread(target=wait_for_it, daemon=True).start()
+
+
 def _begin(end: Connection, pickled: bytes, folder: str) -> None:
     """Runs in a new process: it ends when its parent lets go of the other end of a pipe, or is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends its workers
-    threading.Thread(target=_end_with, args=(end,), daemon=True).start()
+    end_with(end.recv_bytes)
     _work.extend((pickled, folder))
-
-
-def _end_with(end: Connection) -> None:
-    try:
-        end.recv_bytes()
-    except (EOFError, OSError):
-        os._exit(1)
 
 
 def _done(piece: Any) -> bytes | str:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.training.games.kernels import kernels
-from leafwise.training.games.playing import forget, new_table
+from leafwise.training.games.kernels import forget, kernels, new_table
 
 ROOM = 1000
 """Decisions of a game for which there is room, on average."""

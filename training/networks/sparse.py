@@ -213,7 +213,7 @@ def fit(
 
 def chance_values(outputs: Tensor, targets: Tensor) -> Tensor:
     """Returns the loss of outputs [n, 1] of a network with the head "chance"."""
-    return chance_loss(outputs[:, 0], targets)
+    return chance_losses(outputs[:, 0], targets).mean()
 
 
 def outcome_chances(targets: Tensor) -> Tensor:
@@ -229,7 +229,7 @@ def wdl_values(outputs: Tensor, targets: Tensor) -> Tensor:
 
 def values_for_two(outputs: Tensor, targets: Tensor) -> Tensor:
     """Returns the loss of the first of outputs [n, outputs] in a game for two."""
-    return loss_of(outputs[:, 0], targets, solo=False)
+    return losses_of(outputs[:, 0], targets, solo=False).mean()
 
 
 def policy_loss(outputs: Tensor, policies: Tensor, legal: Tensor) -> Tensor:
@@ -243,26 +243,16 @@ def value_of(outputs: Tensor, solo: bool) -> Tensor:
     return outputs if solo else torch.tanh(outputs)
 
 
-def loss_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
-    """Returns the mean loss of outputs against the values they should have: Huber, or cross-entropy as in `fit`."""
-    return losses_of(outputs, targets, solo).mean()
-
-
 def losses_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
-    """Returns the losses whose mean `loss_of` is, in the shape of the outputs."""
+    """Returns the losses of outputs against the values they should have, in their shape: Huber, or cross-entropy as in `fit`."""
     if solo:
         return nn.functional.smooth_l1_loss(outputs, targets, reduction="none")
     wanted = targets.clamp(-1, 1) * 0.5 + 0.5
     return nn.functional.binary_cross_entropy_with_logits(2 * outputs, wanted, reduction="none")
 
 
-def chance_loss(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Returns the mean cross-entropy between chances in [0, 1] and the logistic function of outputs."""
-    return chance_losses(outputs, targets).mean()
-
-
 def chance_losses(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Returns the losses whose mean `chance_loss` is."""
+    """Returns the cross-entropies between chances in [0, 1] and the logistic function of outputs, in their shape."""
     return nn.functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
 

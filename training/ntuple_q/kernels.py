@@ -18,16 +18,18 @@ from leafwise.envs.core.contract.stream import below, uniform
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import Layout
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
-from leafwise.training.games.steps import HERE, make_settle, put_row
+from leafwise.training.games.kernels import HERE, make_settle, put_row
 from leafwise.training.ntuple_td.kernels import (
     LONGEST,
+    MOVES,
+    SQUARED_ERRORS,
     chooser,
     coherent_step,
     make_act,
     make_move_weights,
+    make_trajectories,
     plain_step,
 )
-from leafwise.training.ntuple_td.trajectories import MOVES, SQUARED_ERRORS, make_trajectories
 
 
 def q_games(network: NTupleNetwork, depth: int = 1, *, coherent: bool = False) -> Compiled:

@@ -23,7 +23,7 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.training.ntuple_q.kernels import q_games
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import LONGEST
-from leafwise.training.runs.folder import need_train_extra
+from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import run_learner
 
 
@@ -66,7 +66,7 @@ class NTupleQ(td.NTupleTd):
         super().restore(tensors, metadata)
         self.values[:] = metadata.get("values", 0.0)
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors, told = super().state()
         return tensors, told | ({"values": self.values.tolist()} if self.begun else {})
@@ -95,5 +95,4 @@ class NTupleQ(td.NTupleTd):
 
 def train(config: Config) -> Path:
     """Trains n-tuple tables by Q-learning and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(NTupleQ(config), f"ntuple-q {config.game}")
+    return run_learner(NTupleQ(config))

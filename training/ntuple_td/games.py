@@ -1,6 +1,7 @@
 """Plays whole games of an n-tuple network in compiled code: what `arena` plays move by move, without Python in between.
 
-The search is the same, so are the games (tested); there is no transposition table and no clock.
+The search is the same, so are the games (tested); there is no transposition table and no clock. Which entries its games look up
+is told too: the others can be left out of its file.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.execution.places import executor_for
-from leafwise.training.ntuple_td.kernels import kernels, new_trainer
-from leafwise.training.ntuple_td.trajectories import MOVES
+from leafwise.training.ntuple_td.kernels import MOVES, kernels, new_trainer
 
 BATCH = 5
 """Games per task of a thread."""
 PIECE = 20
 """Games of a piece of work for another process."""
+RESTART = 100
+"""As in training: a trajectory longer than this is followed by one from its middle, so that late positions come often."""
 
 
 @dataclass(frozen=True)
@@ -107,3 +109,12 @@ def play_games(
 def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: tuple[int, int]) -> Games:
     """Plays a piece: the first seed, and how many games."""
     return play_games(network, depth, *seeds, cutoff=cutoff)
+
+
+def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> NDArray[np.bool_]:
+    """Returns which entries so many moves of the network's own games look up, [weights]; nothing is learned meanwhile."""
+    errors, sizes = (np.zeros(len(network.weights.table), dtype=np.float32) for _ in range(2))
+    actor = new_trainer(network.game, seed, coherence=(errors, sizes))
+    T = network.game.tables(network.evaluator("games"))
+    stoppable(lambda: kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T), T.stop)
+    return sizes > 0

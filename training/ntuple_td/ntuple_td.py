@@ -34,21 +34,19 @@ from leafwise.envs.core import interrupts
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.envs.core.ranges import Range, Share, check_fields
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import restored
 from leafwise.training.evaluation.intervals import bounds, logged_bounds
-from leafwise.training.games.steps import HERE
-from leafwise.training.ntuple_td.games import play_games
-from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, Trainer, kernels, new_trainer
-from leafwise.training.ntuple_td.lookups import looked_up
-from leafwise.training.ntuple_td.trajectories import FRESH_GAMES, GAMES, MOVES
-from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin
-from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, flag_of
+from leafwise.training.games.kernels import HERE
+from leafwise.training.ntuple_td.games import looked_up, play_games
+from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
+from leafwise.training.runs.folder import Checkpoint, hardware, origin
+from leafwise.training.runs.loop import Learner, run_learner
+from leafwise.training.runs.options import RunOptions
 from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
 
 AT_ONCE = 1 << 20
@@ -108,13 +106,6 @@ class Config(RunOptions):
     """Log entries between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 100000)] = 200
     """Games per evaluation."""
-
-
-def check(config: Config) -> None:
-    """Raises ValueError for an option out of range."""
-    check_fields(config, shown=flag_of)
-    if config.pruned and not (config.coherence and config.init_from):
-        raise UserError("expected --coherence and --init-from with --pruned, got not both")
 
 
 def shape_of(config: Config, game: Game) -> Shape:
@@ -184,15 +175,15 @@ class NTupleTd(Learner):
     breaks_whole = True
 
     def __init__(self, config: Config) -> None:
-        check(config)
-        self.config = config
-        self.game: Game = find_variant(config.game, config.variant)
+        super().__init__(config)
+        if config.pruned and not (config.coherence and config.init_from):
+            raise UserError("expected --coherence and --init-from with --pruned, got not both")
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
         self.kept = self.network
         if config.average:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
         self.start = origin(config.init_from) if config.init_from else {}
-        self.folder = RunFolder(run_path(config, self.method), config, resume=config.resume)
+        self.open_folder()
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
@@ -229,15 +220,16 @@ class NTupleTd(Learner):
                 tensors |= {f"firsts{end}": actor.firsts, f"met{end}": actor.met}
         return tensors
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        told = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
-        return self.arrays(), told | ({"begun": self.begun} if self.begun else {}) | (
-            {"due": self.due} if self.due else {}
-        )
+        told: dict[str, Any] = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
+        told |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
+        tensors, of_every_run = super().state()
+        return self.arrays() | tensors, told | of_every_run
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
         for name, own in self.arrays().items():
             own[:] = tensors[name]
         self.entries, self.best, self.score = metadata["entries"], metadata["best"], metadata["score"]
@@ -354,5 +346,4 @@ class NTupleTd(Learner):
 
 def train(config: Config) -> Path:
     """Trains n-tuple tables by TD(lambda) and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(NTupleTd(config), f"ntuple-td {config.game}")
+    return run_learner(NTupleTd(config))

@@ -23,7 +23,7 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.network import Learned
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.runs.folder import need_train_extra
+from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
 
@@ -81,10 +81,10 @@ class MaskedPpo(GatedLearner):
     method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
+        super().__init__(config)  # raises ValueError without torch
         from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.ppo.network import blank_network, exported, make_model
 
-        super().__init__(config)
         if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
             wanted = "expected --sees features+observation: symmetric positions share these features"
             raise UserError(f"{wanted}, got {config.sees!r}")
@@ -128,12 +128,14 @@ class MaskedPpo(GatedLearner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
         self.ppo.restore(tensors, metadata["updates"])
         self.newest = self.exported()
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        return self.ppo.tensors(), {"updates": self.ppo.updates}
+        tensors, told = super().state()
+        return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | told
 
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays one rollout and learns from it; a match is due every few updates."""
@@ -148,5 +150,4 @@ class MaskedPpo(GatedLearner):
 
 def train(config: Config) -> Path:
     """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(MaskedPpo(config), f"ppo {config.game}")
+    return run_learner(MaskedPpo(config))

@@ -15,8 +15,8 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.training.games.playing import Choosing, choosing, forget, make_open_game, new_table
-from leafwise.training.games.steps import HERE, make_settle
+from leafwise.search.compiled import CompiledSearch, compiled_search
+from leafwise.training.games.kernels import HERE, forget, make_best_action, make_open_game, make_settle, new_table
 
 BATCH = 20
 """Games played before what they said is put away."""
@@ -77,12 +77,12 @@ def play_valued(
 
 def compiled_games(game: Game, evaluator: Evaluator) -> Compiled:
     """Returns the compiled `play_valued` of a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, choosing(game, evaluator))
+    return _compiled(game.with_defaults, compiled_search(game, evaluator))
 
 
 @functools.cache
-def _compiled(game: Game, by: Choosing) -> Compiled:
-    return make_play_valued(game, by.best_action)
+def _compiled(game: Game, found: CompiledSearch) -> Compiled:
+    return make_play_valued(game, make_best_action(game, found))
 
 
 def make_play_valued(game: Game, best_action: Compiled) -> Compiled:

@@ -9,6 +9,7 @@ that is damaged costs no more than the time since the one before. One process wr
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import json
 import os
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import source_of
 from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
+from leafwise.models.tensors import MODEL
 from leafwise.training.runs.lock import FolderLock
 from leafwise.training.runs.options import (
     CONFIG,
@@ -43,50 +45,36 @@ from leafwise.training.runs.options import (
 Tensors = Mapping[str, NDArray[Any]]
 
 
-class Checkpoints:
-    """The state of a trainer, and the one before it."""
+Checkpoint = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+"""What a checkpoint holds: arrays by name, and what JSON can hold."""
+LAST, BEFORE, NEXT = (f"{name}.safetensors" for name in ("state", "state.previous", ".state.next"))
+"""Files of a run's checkpoints: the last, the one before, the one that is written."""
 
-    def __init__(self, folder: Path) -> None:
-        self.last, self.before, self._next = (
-            folder / f"{name}.safetensors" for name in ("state", "state.previous", ".state.next")
-        )
 
-    def save(self, tensors: Tensors, metadata: Mapping[str, Any]) -> None:
-        """Writes a state; the last one becomes the one before.
+def load_checkpoint(folder: Path) -> Checkpoint | None:
+    """Returns a run's last checkpoint, or with a line on standard error the one before; None if there is neither.
 
-        Raises ValueError for one that is not finite, and OSError where it cannot be written; both leave the files as they are.
-        """
-        if name := not_finite(tensors):
-            raise UserError(f"expected finite numbers in {name!r} of the trainer's state, got nan or infinity: the run has "
-                             "diverged; it stands as it was saved before")  # fmt: skip
-        save_tensors(self._next, tensors, metadata)
-        if self.last.exists():
-            os.replace(self.last, self.before)
-        os.replace(self._next, self.last)
-
-    def load(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
-        """Returns the last state, or with a line on standard error the one before; None if there is neither.
-
-        Raises ValueError if there are some, and none can be used.
-        """
-        problem: UserError | None = None
-        for file in (self.last, self.before):
-            try:
-                found = load_tensors(file) if file.exists() else None
-                if found and (name := not_finite(found[0])):
-                    raise UserError(f"expected finite numbers in {name!r}, got nan or infinity in {str(file)!r}")
-            except UserError as wrong:
-                problem = problem or wrong
-                continue
-            if found and file is self.before:
-                said = problem or f"expected a state in {str(self.last)!r}, found none"
-                print(f"warning: {said}; goes on from the checkpoint before it", file=sys.stderr)
-                os.replace(self.before, self.last)  # else the next state saved would push it out
-            if found:
-                return found
-        if problem:
-            raise problem
-        return None
+    Raises ValueError if there are some, and none can be used.
+    """
+    last, before = folder / LAST, folder / BEFORE
+    problem: UserError | None = None
+    for file in (last, before):
+        try:
+            found = load_tensors(file) if file.exists() else None
+            if found and (name := not_finite(found[0])):
+                raise UserError(f"expected finite numbers in {name!r}, got nan or infinity in {str(file)!r}")
+        except UserError as wrong:
+            problem = problem or wrong
+            continue
+        if found and file is before:
+            said = problem or f"expected a state in {str(last)!r}, found none"
+            print(f"warning: {said}; goes on from the checkpoint before it", file=sys.stderr)
+            os.replace(before, last)  # else the next state saved would push it out
+        if found:
+            return found
+    if problem:
+        raise problem
+    return None
 
 
 def not_finite(tensors: Tensors) -> str:
@@ -160,6 +148,7 @@ def command_of(words: Sequence[str], config: Any, left_out: Sequence[str] = NOT_
     return shlex.join(words)
 
 
+@functools.cache
 def commit() -> str:
     """Returns the commit of the checkout that runs, or the installed version."""
     here = Path(__file__).resolve().parents[2]
@@ -198,8 +187,7 @@ class RunFolder:
         going on in another process.
         """
         self.path = path
-        self.model, self.results = path / "model.safetensors", path / "results.json"
-        self.checkpoints = Checkpoints(path)
+        self.model, self.results, self.state = (path / name for name in (MODEL, "results.json", LAST))
         self.shorter: int | None = None
         """The run's length before this one lengthened it."""
         self._find(resume)  # before anything is written
@@ -220,7 +208,7 @@ class RunFolder:
             raise UserError(
                 f"expected a new run folder, got {str(self.path)!r} with a run in it; use --resume to go on"
             )
-        for file in (self.model, self.checkpoints.last):  # of something that this version does not write
+        for file in (self.model, self.state):  # of something that this version does not write
             if file.exists():
                 raise UserError(f"expected a new run folder, got {str(self.path)!r} with {file.name} in it")
         return None
@@ -256,10 +244,19 @@ class RunFolder:
         wait = max(seconds, self._save_cost / CHECKPOINT_SHARE)
         return time.perf_counter() - self._last_save >= wait
 
-    def save_state(self, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
-        """Writes the trainer's state and keeps the one before."""
+    def save(self, tensors: Tensors, metadata: Mapping[str, Any]) -> None:
+        """Writes a checkpoint; the last one becomes the one before.
+
+        Raises ValueError for a state that is not finite, and OSError where it cannot be written; both leave the files as they are.
+        """
         start = time.perf_counter()
-        self.checkpoints.save(tensors, metadata)
+        if name := not_finite(tensors):
+            raise UserError(f"expected finite numbers in {name!r} of the trainer's state, got nan or infinity: the run has "
+                             "diverged; it stands as it was saved before")  # fmt: skip
+        save_tensors(self.path / NEXT, tensors, metadata)
+        if self.state.exists():
+            os.replace(self.state, self.path / BEFORE)
+        os.replace(self.path / NEXT, self.state)
         self._last_save = time.perf_counter()
         self._save_cost = self._last_save - start
 

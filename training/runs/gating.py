@@ -6,13 +6,14 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 from leafwise.models.files import save_network
 from leafwise.models.network import Learned
 from leafwise.training.evaluation.agreement import Judged, judge_of
@@ -23,9 +24,9 @@ from leafwise.training.evaluation.matches import Pairs, play_alone
 from leafwise.training.execution.executor import Executor, Here, Line, Shared
 from leafwise.training.execution.generations import Call, Calls, call
 from leafwise.training.execution.places import executor_for
-from leafwise.training.runs.folder import RunFolder
-from leafwise.training.runs.loop import Learner, find_variant, run_path
-from leafwise.training.runs.options import RunOptions, flag_of
+from leafwise.training.runs.folder import Checkpoint
+from leafwise.training.runs.loop import Learner
+from leafwise.training.runs.options import RunOptions
 from leafwise.training.runs.replay import Replay
 from leafwise.training.runs.seeds import SELECTION_SEED
 
@@ -75,16 +76,12 @@ class Gate:
         self.game = first.game
         self.best, self.best_elo = first, 0.0
         self.pool, self.most = [first], pool
-        self.pairs, self.plies, self.depth = pairs, plies, depth
-        self.from_start = from_start
-        self.rare, self.nodes, self.candidates = rare, nodes, candidates
+        self.pairs, self.depth, self.nodes = pairs, depth, nodes
         self.variants = variants or {"": self.game}
         self.score: dict[str, Any] = {}
-        self.pairs_of = pairs_of or self.by_searches
-
-    def by_searches(self, networks: Shared[tuple[Learned, Learned]], places: range) -> Call:
-        """Returns games of depth-limited searches."""
-        return Pairs(networks, places, self.depth, self.plies, self.rare, self.candidates, self.from_start)
+        self.pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] = pairs_of or partial(
+            Pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
+        )
 
     def challenge(self, newest: Learned, number: int) -> tuple[dict[str, float], bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.
@@ -156,16 +153,12 @@ class Gate:
             self.score |= {tag.removeprefix("eval/"): number for tag, number in found.items()}
         return found | {"eval/score_mean": mean, **logged_bounds(interval)}, better
 
-    def tensors(self) -> Tensors:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds of the networks."""
-        found = prefixed("best", self.best.tensors)
+        tensors = prefixed("best", self.best.tensors)
         for k, network in enumerate(self.pool):
-            found |= prefixed(f"pool{k}", network.tensors)
-        return found
-
-    def metadata(self) -> dict[str, Any]:
-        """Returns what a checkpoint holds besides."""
-        return {"best_elo": self.best_elo, "score": self.score, "pool": len(self.pool)}
+            tensors |= prefixed(f"pool{k}", network.tensors)
+        return tensors, {"best_elo": self.best_elo, "score": self.score, "pool": len(self.pool)}
 
     def restore(self, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -218,27 +211,20 @@ class IterationOptions(ActorOptions):
 class GatedLearner(Learner):
     """A run of one method, step by step: it learns, and now and then its newest network challenges the best so far.
 
-    A method says how to `advance`, what its `state` is and how to `restore` it, and calls `begin` when it is ready.
+    A method says how to `advance`, adds what is its own to `state` and `restore`, and calls `begin` when it is ready.
     """
 
-    game: Game
     newest: Learned
     gate: Gate
     judged: Judged | None
 
     def __init__(self, config: Any) -> None:
+        super().__init__(config)  # raises ValueError without torch
         from leafwise.training.networks.sparse import one_thread
 
-        check_fields(config, shown=flag_of)
+        one_thread()
         self.executor: Executor[Call, Any] = Here(call)
         self.owners: dict[int, Any] = {}
-        one_thread()
-        self.config = config
-        self.game = find_variant(config.game, config.variant)
-
-    def open_folder(self) -> None:
-        """Makes or finds the run folder; raises ValueError if it holds another run."""
-        self.folder = RunFolder(run_path(self.config, self.method), self.config, resume=self.config.resume)
 
     def begin(self, **options: Any) -> None:
         """Starts from the newest network, or where the last checkpoint was; `options` are those of the gate."""
@@ -253,8 +239,8 @@ class GatedLearner(Learner):
         self.executor = executor_for(Calls(first), self.config.processes, self.config.cluster)
 
     def line(self) -> Executor[Call, Any]:
-        """Returns what takes pieces of work, for one of those who have some."""
-        return Line(self.executor, self.owners)
+        """Returns what takes pieces of work, for one of those who have some; only what they share must know whose they are."""
+        return Here(call) if isinstance(self.executor, Here) else Line(self.executor, self.owners)
 
     def close(self) -> None:
         """Ends the processes that work for the run."""
@@ -264,15 +250,17 @@ class GatedLearner(Learner):
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Learns for a while, up to a new `newest` if a match is due; returns what is logged, and the match's number or None."""
 
-    def checkpoint(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Returns all that a checkpoint holds: the method's own, and the networks that play matches."""
-        tensors, metadata = super().checkpoint()
-        return tensors | self.gate.tensors(), metadata | {"gate": self.gate.metadata()}
+    def state(self) -> Checkpoint:
+        """Returns what a checkpoint holds of the networks that play matches, and of every run."""
+        tensors, told = super().state()
+        networks, gate = self.gate.state()
+        return tensors | networks, told | {"gate": gate}
 
-    def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes all that a checkpoint holds."""
-        super().take(tensors, metadata)
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
         self.gate.restore(tensors, metadata["gate"])
+        self.score = self.gate.score
 
     def step(self) -> dict[str, float]:
         """Learns for a while and, where it is time, asks whether the newest network is the best; returns what is logged."""
@@ -297,12 +285,8 @@ class GatedLearner(Learner):
 
     def keep_best(self) -> None:
         """Writes the best network to the model file."""
-        save_network(self.folder.model, self.gate.best, self.description())
-
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
         self.score = self.gate.score
-        return super().description()
+        save_network(self.folder.model, self.gate.best, self.description())
 
     def results(self) -> dict[str, Any]:
         """Returns what results.json says."""

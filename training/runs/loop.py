@@ -18,10 +18,20 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.core.interrupts import Deferred
+from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.folder import RunFolder, check_form, commit, hardware, training_command
+from leafwise.training.runs.folder import (
+    Checkpoint,
+    RunFolder,
+    check_form,
+    commit,
+    hardware,
+    load_checkpoint,
+    need_train_extra,
+    training_command,
+)
 from leafwise.training.runs.logs import Events, run_progress
-from leafwise.training.runs.options import variant_options
+from leafwise.training.runs.options import flag_of, variant_options
 
 
 def find_variant(name: str, variant: str) -> Game:
@@ -35,12 +45,6 @@ def find_variant(name: str, variant: str) -> Game:
     return found
 
 
-def run_path(config: Any, method: str) -> Path:
-    """Returns the folder of a run: the one named, or runs/GAME-METHOD-SEED."""
-    variant = "".join(f"-{word.replace('=', '')}" for word in config.variant.split(",") if word)
-    return Path(config.run or f"runs/{config.game}{variant}-{method}-{config.seed}")
-
-
 class Learner(ABC):
     """A run that goes on step by step."""
 
@@ -49,6 +53,7 @@ class Learner(ABC):
     unit: str
     """What steps count."""
     config: Any
+    game: Game
     folder: RunFolder
     seconds = 0.0
     """Processor time spent."""
@@ -59,6 +64,20 @@ class Learner(ABC):
     breaks_whole = False
     """Whether a step looks itself whether Ctrl-C was pressed (`leafwise.envs.core.interrupts.check`), where a checkpoint may be
     made; any other is taken back."""
+
+    def __init__(self, config: Any) -> None:
+        """Raises ValueError without the train extra, for an option out of range, and for a variant that there is not."""
+        need_train_extra()
+        check_fields(config, shown=flag_of)
+        self.config = config
+        self.game = find_variant(config.game, config.variant)
+
+    def open_folder(self) -> None:
+        """Makes or finds the run folder, the one named or runs/GAME-METHOD-SEED; raises ValueError if it holds another run."""
+        config = self.config
+        variant = "".join(f"-{word.replace('=', '')}" for word in config.variant.split(",") if word)
+        path = Path(config.run or f"runs/{config.game}{variant}-{self.method}-{config.seed}")
+        self.folder = RunFolder(path, config, resume=config.resume)
 
     @property
     @abstractmethod
@@ -77,27 +96,17 @@ class Learner(ABC):
         Raises KeyboardInterrupt where Ctrl-C broke it off.
         """
 
-    @abstractmethod
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Returns the method's own state: arrays, and what JSON can hold."""
+    def state(self) -> Checkpoint:
+        """Returns what a checkpoint holds; a method adds its own."""
+        return {}, {"method": self.method, "seconds": self.seconds}
 
-    @abstractmethod
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes the method's own state out of a checkpoint."""
-
-    def checkpoint(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Returns all that a checkpoint holds."""
-        tensors, metadata = self.state()
-        return tensors, {**metadata, "method": self.method, "seconds": self.seconds}
-
-    def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes all that a checkpoint holds."""
-        self.restore(tensors, metadata)
+        """Takes the state of a checkpoint; a method takes its own besides."""
         self.seconds = metadata["seconds"]
 
     def save(self) -> None:
         """Writes a checkpoint."""
-        self.folder.save_state(*self.checkpoint())
+        self.folder.save(*self.state())
 
     def step_or_save(self, stop: Deferred) -> dict[str, Any]:
         """Makes a step; where Ctrl-C breaks it off, what was done before is saved and KeyboardInterrupt raised."""
@@ -107,13 +116,13 @@ class Learner(ABC):
             except KeyboardInterrupt:
                 self.save()
                 raise
-        tensors, metadata = self.checkpoint()
+        tensors, metadata = self.state()
         before = {name: np.array(tensor) for name, tensor in tensors.items()}, copy.deepcopy(metadata)
         try:
             with stop.raising():
                 return self.step()
         except KeyboardInterrupt:
-            self.folder.save_state(*before)
+            self.folder.save(*before)
             raise
 
     def resume(self) -> bool:
@@ -121,14 +130,14 @@ class Learner(ABC):
 
         Raises ValueError in one line for a checkpoint of something else.
         """
-        saved = self.folder.checkpoints.load() if self.config.resume else None
+        saved = load_checkpoint(self.folder.path) if self.config.resume else None
         if saved is None:
             return False
         try:
-            check_form(saved, self.checkpoint())
-            self.take(*saved)
+            check_form(saved, self.state())
+            self.restore(*saved)
         except (ValueError, TypeError, LookupError, RuntimeError) as problem:  # torch raises the last
-            file, what = str(self.folder.checkpoints.last), " ".join(str(problem).split())
+            file, what = str(self.folder.state), " ".join(str(problem).split())
             raise UserError(f"{file!r}: expected the state of such a run: {what:.300}") from None
         return True
 
@@ -149,7 +158,7 @@ class Learner(ABC):
         return {**self.description(), "hardware": hardware()}
 
 
-def run_learner(learner: Learner, title: str) -> Path:
+def run_learner(learner: Learner) -> Path:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the run folder."""
     config, folder = learner.config, learner.folder
     if folder.shorter is not None:
@@ -160,7 +169,7 @@ def run_learner(learner: Learner, title: str) -> Path:
         settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
         events.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
         try:
-            done = train_to_the_end(learner, events, title)
+            done = train_to_the_end(learner, events)
         finally:
             events.close()
         if done < learner.goal:
@@ -173,13 +182,15 @@ def run_learner(learner: Learner, title: str) -> Path:
     return folder.path
 
 
-def train_to_the_end(learner: Learner, events: Events, title: str) -> int:
+def train_to_the_end(learner: Learner, events: Events) -> int:
     """Trains, logs, shows how far it is and saves now and then, until the run is over or a stop is asked for.
 
     Returns the steps that are done, and saved.
     """
     with Deferred() as stop, run_progress() as progress:
-        task = progress.add_task(title, total=learner.goal, completed=learner.done, told="")
+        task = progress.add_task(
+            f"{learner.method} {learner.config.game}", total=learner.goal, completed=learner.done, told=""
+        )
         while (done := learner.done) < learner.goal:
             if stop.requested:
                 learner.save()
@@ -206,7 +217,7 @@ def told_of(logged: Mapping[str, Any]) -> str:
     """Returns what is said of the figures of an evaluation; nothing where there was none."""
     numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
     return "  ".join(
-        f"{tag.partition('/')[2]} {x:{',.0f' if abs(x) >= 1000 else '.3g'}}"
+        f"{tag.removeprefix('eval/').removeprefix('eval_')} {x:{',.0f' if abs(x) >= 1000 else '.3g'}}"
         for tag, x in numbers.items()
         if tag.startswith("eval")
     )

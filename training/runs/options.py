@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import msgspec
+import tyro
 
+from leafwise.envs.core.commandline import flag_of as flag_of
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.errors import UserError
@@ -39,8 +41,8 @@ NOT_OPTIONS = ("run", "resume", "processes", "cluster")
 class RunOptions:
     """Options of every run."""
 
-    game: str
-    """Game to learn."""
+    game: Annotated[str, tyro.conf.Suppress]
+    """Game to learn; the command has it as its first word."""
     variant: str = ""
     """Options of the game, like board=7x6,k=4."""
     run: str = ""
@@ -51,11 +53,6 @@ class RunOptions:
     """Seconds between two checkpoints, at least."""
     resume: bool = False
     """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
-
-
-def flag_of(name: str) -> str:
-    """Returns an option as it is written on a command line."""
-    return "--" + name.replace("_", "-")
 
 
 def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]:
@@ -190,18 +187,17 @@ def parse_options(config_class: type, words: Sequence[str], prog: str) -> tuple[
     What the command line gives wins over the file. Raises ValueError for a file that does not fit, or that names what runs code,
     and ends as `parse` does for wrong words.
     """
-    import tyro
-
     path, words = file_of(words), take_option(words, "--config")[1]
-    game = take_option(words, "--game")[0] or (str(read_table(path).get("game", "")) if path else "")
+    kept = read_options(path, config_class) if path is not None else {}
+    game, words = take_option(words, "--game")
+    game = kept.get("game", "") if game is None else game
+    if not game:
+        raise UserError("expected --game, got nothing")
     variant, words = take_option(words, "--variant")
     if variant is not None:
         words = [*words, "--variant", variant_with_files_read(find_game(game), variant) if game in games() else variant]
-    default = None
-    if path is not None:
-        default = config_class(**{"game": tyro.MISSING, **read_options(path, config_class)})
     text = f"{inspect.getdoc(config_class)}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
-    config = parse(config_class, words, prog, text, default)
+    config = parse(config_class, words, prog, text, config_class(**{**kept, "game": game}))
     if path is not None:
         refuse_code(config, path, words)
     return config, path

@@ -40,13 +40,13 @@ from leafwise.models.sparse_files import load_sparse
 from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games.playing import GAMES, PLIES, WON_BY_FIRST
-from leafwise.training.runs.folder import need_train_extra, origin
+from leafwise.training.games.kernels import GAMES, PLIES, WON_BY_FIRST, guide_of
+from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
 from leafwise.training.runs.loop import find_variant, run_learner
+from leafwise.training.runs.options import config_file, read_options
 from leafwise.training.runs.replay import Replay
-from leafwise.training.selfplay.actor import Games, Recorded, Recorder, guide_of, taught_by
-from leafwise.training.selfplay.replay import replay_of
+from leafwise.training.selfplay.games import Games, Recorded, Recorder
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module
@@ -169,23 +169,24 @@ class SelfPlay(IterationLearner):
         if config.exact_nodes:
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
-        self.start = origin(source) if (source := config.init_from or taught_by(self.game, config.guide)) else {}
+        taught_by = "" if config.guide in self.game.scores else config.guide
+        self.start = origin(source) if (source := config.init_from or taught_by) else {}
         self.guide = guide_of(self.game, config.guide)
         self.newest = self.module.export()
-        self.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
         self.references: ReferencePlayers | None = None
         for name in config.reference_players:
             player(name, self.game)  # raises ValueError for what is none
-        self.open_folder()
         told = SimpleNamespace(**asdict(config))
         self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
+        self.recorder.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
+        self.open_folder()
         self.table, self.kernels = self.recorder.table, self.recorder.kernels
         size = config.buffer_size
         kept = {"rows": self.game.rows(size), "targets": np.zeros(size), "places": np.zeros(size, np.int64)}
         self.replay = Replay(size, kept)
-        if config.replay_from and not (config.resume and self.folder.checkpoints.last.exists()):
+        if config.replay_from and not (config.resume and self.folder.state.exists()):
             rows, targets = replay_of(config.replay_from, config, self.game)
-            self.put(0, rows[-size:], targets[-size:])
+            self.keep(0, rows[-size:], targets[-size:], repeats=1)
         if config.piece:
             actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
             self.work_by(actor)
@@ -193,14 +194,12 @@ class SelfPlay(IterationLearner):
         self.generations = Generations(self.line(), self.pieces, config.staleness)
         if config.reference_players:
             self.references = ReferencePlayers(self.game, config.reference_players, config.reference_pairs, self.line())
+        # names for tags: level=1,start_life=22 is level1_start_life22
+        variants = {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
         self.begin(
             pool=config.pool, plies=config.plies, from_start=config.match_from_start, depth=config.match_depth, nodes=config.nodes,
-            rare=config.rare, candidates=config.candidates or None, variants=self.named(),
+            rare=config.rare, candidates=config.candidates or None, variants=variants,
         )  # fmt: skip
-
-    def named(self) -> dict[str, Game]:
-        """Returns the variants of the mix under names for tags: level=1,start_life=22 is level1_start_life22."""
-        return {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
 
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
@@ -215,6 +214,7 @@ class SelfPlay(IterationLearner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
         self.done = metadata["done"]
         self.replay.restore(tensors, metadata["recorded"])
         self.table.R[:] = tensors["stream"]
@@ -223,18 +223,15 @@ class SelfPlay(IterationLearner):
             self.generations.restore(tensors, metadata["ahead"], self.newest)
         self.module = self.newest.kind.torch_module(self.newest)
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors() | {"stream": self.table.R}
-        told = {"recorded": self.replay.recorded, "done": self.done}
-        if not self.config.piece:
-            return tensors, told
-        more, ahead = self.generations.state()
-        return tensors | more, told | {"ahead": ahead}
-
-    def tables(self, network: Learned, game: Game) -> Any:
-        """Returns `T` of a variant with a network's weights."""
-        return game.tables(network.evaluator("selfplay"), self.config.candidates or None)
+        told: dict[str, Any] = {"recorded": self.replay.recorded, "done": self.done}
+        if self.config.piece:
+            ahead, told["ahead"] = self.generations.state()
+            tensors |= ahead
+        more, of_every_run = super().state()
+        return tensors | more, told | of_every_run
 
     def played(self, number: int) -> list[int]:
         """Returns which of `variants` an iteration is played in."""
@@ -256,7 +253,7 @@ class SelfPlay(IterationLearner):
         start, total, counts = time.perf_counter(), 0, np.zeros(3, dtype=np.int64)
         found, more = self.from_elsewhere() if self.config.piece else (self.from_here(), {})
         for place, recorded in found:
-            self.keep(place, recorded.rows, recorded.targets)
+            self.keep(place, recorded.rows, recorded.targets, repeats=self.config.repeats)
             total, counts = total + len(recorded.rows), counts + recorded.counts
         games = max(int(counts[GAMES]), 1)
         shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
@@ -284,16 +281,12 @@ class SelfPlay(IterationLearner):
         """Whether the guide plays an iteration."""
         return bool(self.guide) and number < self.config.guided
 
-    def keep(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64]) -> None:
-        """Puts positions of a variant into the replay, those that surprise the newest network as often as `--repeats` says."""
-        if self.config.repeats > 1:
-            told = self.newest.batch(rows, self.tables(self.newest, self.variants[place]))
-            times = np.where(np.abs(told - targets) > SURPRISE, self.config.repeats, 1)
+    def keep(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64], *, repeats: int) -> None:
+        """Puts positions of a variant into the replay, those that surprise the newest network `repeats` times."""
+        if repeats > 1:
+            told = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[place]))
+            times = np.where(np.abs(told - targets) > SURPRISE, repeats, 1)
             rows, targets = rows.repeat(times, axis=0), targets.repeat(times)
-        self.put(place, rows, targets)
-
-    def put(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64]) -> None:
-        """Puts positions of a variant into the replay."""
         self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), place))
 
     def networks(self) -> dict[str, Learned]:
@@ -320,12 +313,14 @@ class SelfPlay(IterationLearner):
     def described(self, rows: NDArray[Any], places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Returns features and signs of rows of the variants at `places`."""
         if len(self.variants) == 1:
-            features, _, signs = self.newest.describe(rows, self.tables(self.newest, self.game))
+            features, _, signs = self.newest.describe(rows, self.recorder.tables(self.newest, self.game))
             return features, signs
         found, signs = np.zeros((len(rows), 0), dtype=np.int64), np.ones(len(rows), dtype=np.float32)
         for place in np.unique(places):
             here = places == place
-            features, _, signs[here] = self.newest.describe(rows[here], self.tables(self.newest, self.variants[place]))
+            features, _, signs[here] = self.newest.describe(
+                rows[here], self.recorder.tables(self.newest, self.variants[place])
+            )
             if not found.shape[1]:
                 found = np.zeros((len(rows), features.shape[1]), dtype=np.int64)
             found[here] = features
@@ -339,7 +334,7 @@ class SelfPlay(IterationLearner):
         rate = self.rate()
         steps = max(1, int(config.passes * config.positions / config.batch_size))
         rng = np.random.default_rng((config.seed, self.done))
-        T = self.tables(self.newest, self.game)
+        T = self.recorder.tables(self.newest, self.game)
         none, most = np.zeros(config.batch_size, dtype=np.int64), 1.0 if self.solo else BOUND
         symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
         both = np.zeros((2 * config.batch_size, self.game.width), dtype=self.game.dtype)
@@ -367,7 +362,30 @@ class SelfPlay(IterationLearner):
         return self.references.rating_of(self.newest, self.config.match_depth, how, self.done)
 
 
+def replay_of(run: str, config: Any, game: Game) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Returns rows [n, width] and targets [n] of a run's replay, the oldest first.
+
+    Raises ValueError for a folder without a run's state, or with that of another game, variant or method.
+    """
+    path = Path(run)
+    file, found = config_file(path), load_checkpoint(path)
+    if file is None or found is None:
+        raise UserError(f"expected a run with a state as --replay-from, got {run!r}")
+    options, wanted = read_options(file, type(config)), (config.game, config.variant)
+    recorded = found[1].get("recorded")
+    if (
+        (options["game"], options["variant"]) != wanted
+        or not {"rows", "targets"} <= set(found[0])
+        or type(recorded) is not int
+    ):
+        raise UserError(f"expected --replay-from of {' '.join(wanted)} by this method, got {run!r}")
+    rows, targets = found[0]["rows"], found[0]["targets"]
+    if rows.dtype != game.dtype or rows.shape[1:] != (game.width,) or len(rows) != len(targets):
+        raise UserError(f"expected rows of {game.width} words in the replay of {run!r}, got {list(rows.shape)}")
+    oldest = recorded % max(len(rows), 1)
+    return np.roll(rows, -oldest, axis=0), np.roll(targets, -oldest)
+
+
 def train(config: Config) -> Path:
     """Trains a sparse network by self-play and returns its run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(SelfPlay(config), f"selfplay {config.game}")
+    return run_learner(SelfPlay(config))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,18 @@ from torch import Tensor, nn
 
 from leafwise.models.grid import CELLS_SUMMED, TAPS, TENSORS, GridNetwork
 from leafwise.training.starship import grid_kernels
+
+
+def device_to_learn() -> str:
+    """Returns where networks over a grid learn: on a GPU where torch sees one, else on the processor.
+
+    On a GPU torch is held to algorithms that give the same figures each time, so that a run can be repeated there.
+    """
+    if not torch.cuda.is_available():
+        return "cpu"
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)
+    return "cuda"
 
 
 class GridModule(nn.Module):

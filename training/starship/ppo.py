@@ -23,13 +23,13 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.envs.core.ranges import Range, Share, check_fields
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.envs.starship.features import Observation
 from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import RunFolder, need_train_extra
-from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, flag_of
+from leafwise.training.runs.folder import Checkpoint, need_train_extra
+from leafwise.training.runs.loop import Learner, run_learner
+from leafwise.training.runs.options import RunOptions
 from leafwise.training.starship.samples import compared, hand_made_bar, play
 
 KIND = "placing"
@@ -77,21 +77,19 @@ class Placing(Learner):
     method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
+        super().__init__(config)  # raises ValueError without torch
         from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.networks.sparse import one_thread
         from leafwise.training.starship.ppo_network import make_model
 
-        check_fields(config, shown=flag_of)
         one_thread()
-        self.config = config
-        self.game: Game = find_variant(config.game, config.variant)
         if "grid" not in self.game.features:
             raise UserError(f"ppo: expected a game that builds on a grid, got {self.game.name!r}")
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, autoreset_mode="SameStep")
         self.model, told = make_model(self.envs, config)
         self.ppo = PpoRun(self.model, told, self.envs, config)
-        self.folder = RunFolder(run_path(config, "ppo"), config, resume=config.resume)
-        self.seconds, self.score = 0.0, {}
+        self.open_folder()
+        self.score = {}
         self.bar: NDArray[np.float64] | None = None
         self.resume()
 
@@ -101,12 +99,14 @@ class Placing(Learner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
         self.ppo.restore(tensors, metadata["updates"])
         self.score = metadata["best"]
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        return self.ppo.tensors(), {"updates": self.ppo.updates, "best": self.score}
+        tensors, told = super().state()
+        return self.ppo.tensors() | tensors, {"updates": self.ppo.updates, "best": self.score} | told
 
     def step(self) -> dict[str, Any]:
         """Builds one rollout and learns from it; returns what is logged."""
@@ -178,5 +178,4 @@ def policy_builder(game: Game, path: str) -> PolicyBuilder:
 
 def train(config: Config) -> Path:
     """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(Placing(config), f"ppo {config.game}")
+    return run_learner(Placing(config))

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.networks.sb3 import Sb3VecEnv, hyperparameters
 from leafwise.training.ppo.network import ScaledRewards, Told
+from leafwise.training.starship.grid import device_to_learn
 
 ROTATIONS, SPREAD = 4, 2
 
@@ -79,7 +80,7 @@ def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
         "MultiInputPolicy",
         ScaledRewards(VecMonitor(Sb3VecEnv(envs)), config.scale),
         **hyperparameters(config),
-        device="cuda" if torch.cuda.is_available() else "cpu",
+        device=device_to_learn(),
         policy_kwargs={
             "features_extractor_class": GridExtractor,
             "features_extractor_kwargs": {"channels": config.channels},

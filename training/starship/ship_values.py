@@ -32,7 +32,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, Share, check_fields
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.envs.starship.mirror import mirrored
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import potential
@@ -40,9 +40,9 @@ from leafwise.models.files import save_network
 from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import RunFolder, need_train_extra
-from leafwise.training.runs.loop import Learner, find_variant, run_learner, run_path
-from leafwise.training.runs.options import RunOptions, flag_of
+from leafwise.training.runs.folder import Checkpoint
+from leafwise.training.runs.loop import Learner, find_variant, run_learner
+from leafwise.training.runs.options import RunOptions
 from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
 
 WARM_UP = 0.02
@@ -165,25 +165,23 @@ class Builds(Learner):
     method, unit = "ship-values", "updates"
 
     def __init__(self, config: Config) -> None:
+        super().__init__(config)  # raises ValueError without torch
         import torch
 
         from leafwise.training.networks.sparse import one_thread
-        from leafwise.training.starship.grid import GridModule
+        from leafwise.training.starship.grid import GridModule, device_to_learn
 
-        check_fields(config, shown=flag_of)
         variants = (config.variant, *config.mix)
         if len(config.shares) != len(variants) or not all(0 < share < np.inf for share in config.shares):
             raise UserError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
         one_thread()
-        self.config = config
-        games = [find_variant(config.game, variant) for variant in variants]
-        self.game: Game = games[0]
+        games = [self.game, *(find_variant(config.game, variant) for variant in config.mix)]
         blank = GridNetwork.create(self.game, config.hidden)
         self.docks = [Dock(g, blank, config, s / sum(config.shares)) for g, s in zip(games, config.shares, strict=True)]
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.device = device_to_learn()
         self.module = GridModule(blank).reset(config.seed).to(self.device)
         self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate)
-        self.folder = RunFolder(run_path(config, "ship-values"), config, resume=config.resume)
+        self.open_folder()
         self.updates, self.seconds = 0, 0.0
         self.score = {}
         self.resume()
@@ -201,13 +199,14 @@ class Builds(Learner):
         from leafwise.training.networks.sparse import load_optimizer, load_parameters
         from leafwise.training.runs.gating import named
 
+        super().restore(tensors, metadata)
         load_parameters(self.module, named(tensors, "module"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
         for k, dock in enumerate(self.docks):
             dock.memory = Built(tensors[f"rows{k}"], tensors[f"quality{k}"], dock.game.rows(1))
         self.updates, self.score = metadata["updates"], metadata["best"]
 
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         from leafwise.training.networks.sparse import optimizer_tensors, parameters
         from leafwise.training.runs.gating import prefixed
@@ -215,7 +214,8 @@ class Builds(Learner):
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
         for k, dock in enumerate(self.docks):
             tensors |= {f"rows{k}": dock.memory.rows, f"quality{k}": dock.memory.quality}
-        return tensors, {"updates": self.updates, "best": self.score}
+        more, told = super().state()
+        return tensors | more, {"updates": self.updates, "best": self.score} | told
 
     def step(self) -> dict[str, Any]:
         """Builds ships, learns from those in memory; returns what is logged."""
@@ -288,5 +288,4 @@ class Builds(Learner):
 
 def train(config: Config) -> Path:
     """Trains and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(Builds(config), f"ship-values {config.game}")
+    return run_learner(Builds(config))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leafwise.envs.core.ranges import Share
-from leafwise.training.runs.folder import need_train_extra
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.selfplay import selfplay
 
@@ -34,5 +33,4 @@ class ValueTd(selfplay.SelfPlay):
 
 def train(config: Config) -> Path:
     """Trains a network by TD(lambda) and returns the run folder; raises ValueError for options that do not fit."""
-    need_train_extra()
-    return run_learner(ValueTd(config), f"value-td {config.game}")
+    return run_learner(ValueTd(config))

@@ -11,7 +11,6 @@ import mmap
 import os
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 import traceback
@@ -26,6 +25,7 @@ from leafwise.envs.core.check.inspection import inspect_game
 from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.programs import Process
 from leafwise.envs.core.ranges import Range, ranged
 from leafwise.envs.core.textfile import read_text
 
@@ -35,9 +35,11 @@ INSIDE = "LEAFWISE_CHECKING"
 """Set in a process that checks: a module that calls `check_game` while it is imported starts no other."""
 SWITCHES = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK")
 """What an environment may say of how code is compiled; a process that checks has every form of it."""
-JOB, RESULT, NOTE, OUTPUT = "job.json", "result.json", "note", "output.txt"
+JOB, RESULT, NOTE = "job.json", "result.json", "note"
 SIZE, LONGEST = 8192, 600
 """Bytes of a note, and letters of a position in it."""
+LAST_PRINTED = 200
+"""Lines that are looked at for what compiled code prints, which comes last."""
 LOOK_S = 0.25
 COMPILE_S, START_S = 600.0, 120.0
 """Seconds that one rule may take to compile, and that importing the game may take at least."""
@@ -163,19 +165,14 @@ def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call
         }  # with which numba prints the indices that it refuses
         command = [sys.executable, "-m", "leafwise.envs.core.check.checking", str(folder)]
         note = Note(folder / NOTE)
-        with (folder / OUTPUT).open("wb") as output:
-            process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-            try:
-                ended = _end(process, note, call_s)
-            finally:
-                process.kill()
-                process.wait()
-        last, printed = note.read(), read_text(folder / OUTPUT, errors="replace")
+        with Process(command, environment=environment) as process:
+            ended = _end(process, note, call_s)
+            printed = process.last_lines(LAST_PRINTED)
+        last = note.read()
         note.close()
         result = json.loads(read_text(folder / RESULT)) if (folder / RESULT).exists() else {}
     if not result and not last.rule:
-        tail = " ".join(printed.strip().splitlines()[-1:])
-        raise RuntimeError(f"expected a checking process to start, got {ended}: {tail}")
+        raise RuntimeError(f"expected a checking process to start, got {ended}: {' '.join(printed[-1:])}")
     if not result:
         result["fault"] = [
             last.rule,
@@ -187,28 +184,25 @@ def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call
     if "problem" in result:
         raise ContractError(f"{game.name}: {result['problem']}")
     if "fault" in result:
-        line, indices = RuleFault(*result["fault"]).line(game.name), OUTSIDE.findall(printed)
+        line, indices = RuleFault(*result["fault"]).line(game.name), OUTSIDE.findall("\n".join(printed))
         raise ContractError(line.replace(UNTOLD, " of ".join(indices[-1])) if indices else line)
     return result
 
 
-def _end(process: subprocess.Popen[bytes], note: Note, call_s: float) -> str:
+def _end(process: Process, note: Note, call_s: float) -> str:
     """Waits until a process ends, or stands still for too long; returns which, in words."""
     calls, still = -1, 0.0
-    while True:
-        try:
-            status = process.wait(LOOK_S)
-        except subprocess.TimeoutExpired:
-            said = note.read()
-        else:
-            names = {-number: number.name for number in signal.Signals}
-            crash = f"a crash of the process ({names.get(status, f'signal {-status}')})"
-            return crash if status < 0 else f"an end of the process (exit status {status})"
+    while not process.wait(LOOK_S):
+        said = note.read()
         still = still + LOOK_S if said.calls == calls else 0.0
         calls = said.calls
         starting = calls == 0 or said.rule == "import"
         if still > (COMPILE_S if said.compiling else max(START_S, call_s) if starting else call_s):
             return f"no answer in {call_s:g} s"
+    status = process.status or 0
+    names = {-number: number.name for number in signal.Signals}
+    crash = f"a crash of the process ({names.get(status, f'signal {-status}')})"
+    return crash if status < 0 else f"an end of the process (exit status {status})"
 
 
 def carry_out(job: dict[str, Any], note: Note) -> dict[str, Any]:
@@ -230,7 +224,8 @@ def carry_out(job: dict[str, Any], note: Note) -> dict[str, Any]:
 
 
 def main(folder: Path) -> None:
-    """Carries out the job of a folder and writes what came of it."""
+    """Carries out the job of a folder and writes what came of it; whatever is printed goes to standard error."""
+    os.dup2(2, 1)
     job = json.loads(read_text(folder / JOB))
     sys.path[:] = job["path"]
     try:

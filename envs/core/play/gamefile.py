@@ -29,7 +29,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.contract.texts import need
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import outcome
+from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.core.textfile import read_text, text_of
 
 TAGS: dict[str, type | tuple[type, ...]] = {
@@ -190,6 +191,10 @@ class Recorder:
             self.steps.append(Step(before, before.sample(stream), None))
         return self.state
 
+    def play_out(self, choose: Callable[[State], int], stream: NDArray[np.uint64], most: int = 0) -> State:
+        """Plays the game on by `choose`, as `leafwise.envs.core.play.playing.play_out` does, its chance drawn from a stream."""
+        return play_out(self.state, choose, lambda _: self.settle(stream), lambda _, action: self.play(action), most)
+
     def record(self, termination: str = "", forfeited: float | None = None) -> GameRecord:
         """Returns the game so far; `termination` says how it ended other than on the board, `forfeited` with what return."""
         return GameRecord(self.start, tuple(self.steps), self.players, self.seed, termination, forfeited, self.comment)
@@ -200,12 +205,8 @@ def play_game(game: Game, players: Sequence[Any], seed: int, moves: int = 0) -> 
 
     A player has `name` and `choose(state)`.
     """
-    stream = new_stream(seed)
     recorder = Recorder(game.start(), [who.name for who in players], seed)
-    state, played = recorder.settle(stream), 0
-    while not state.is_terminal and (moves == 0 or played < moves):
-        recorder.play(players[state.current_player].choose(state))
-        state, played = recorder.settle(stream), played + 1
+    recorder.play_out(lambda state: players[state.current_player].choose(state), new_stream(seed), moves)
     return recorder
 
 

@@ -1,4 +1,4 @@
-"""Trains a model by self-play: `leafwise train GAME --method METHOD ...`."""
+"""Trains a network: `leafwise train GAME`, with --help for the methods that fit a game."""
 
 from __future__ import annotations
 

@@ -19,10 +19,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.programs import NoAnswer, Refused
 from leafwise.envs.registry import games, ids_of, option_defaults, title_of
 from leafwise.web import asks
 from leafwise.web.guard import App, Guard
-from leafwise.web.pool import Busy, Failed, Pool, Refused
+from leafwise.web.pool import Busy, Pool
 
 STATIC = Path(__file__).with_name("static")
 BODY_SECONDS = 10.0
@@ -132,7 +133,7 @@ def answering(endpoint: Endpoint, pool: Pool) -> Callable[[Request], Any]:
             return StreamingResponse(events(messages, lane.is_full), media_type="text/event-stream")
         try:
             return JSONResponse(await first_answer(messages, request))
-        except (Refused, Failed, Busy) as problem:
+        except NoAnswer as problem:
             return problem_response(status_of(problem), problem)
 
     return answer
@@ -202,7 +203,7 @@ async def events(messages: AsyncIterator[dict[str, Any]], waits: bool) -> AsyncI
                 name = "answer" if "answer" in message else "stage"
                 yield event(name, message[name])
         yield event("done", True)
-    except (Refused, Failed, Busy) as problem:
+    except NoAnswer as problem:
         yield event("error", {"error": " ".join(str(problem).split())})
 
 

@@ -19,12 +19,12 @@ from leafwise.envs.core.play.named import named_ai, own_programs
 from leafwise.envs.core.play.solver import LEVELS, exact_solver
 from leafwise.envs.core.ranges import need_among
 from leafwise.models.shipped import LEARNED, is_for, shipped_model
-from leafwise.models.tensors import WEIGHTS, load_metadata
+from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
 from leafwise.training.runs.options import config_file, read_table
 from leafwise.web.control import RUNS_VARIABLE
 
-RUN, MODEL = "run:", "model.safetensors"
+RUN = "run:"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s"}
 """Seconds that a player may think, and how people say it."""
 NO_TABLE_MB = 1e-6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -13,26 +12,16 @@ from typing import Any
 
 import msgspec
 
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.programs import LONGEST_LINE, Ended, NoAnswer, Refused, TimedOut, understood
 
 LOADING_SECONDS = 900.0
 """What compiling a game for the first time may take on a slow machine."""
 STOPPING_SECONDS = 3.0
 """What a process has to end a job that nobody waits for; then it is killed."""
 NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
-LONGEST_ANSWER = 1 << 25
-"""Bytes of a line that a process may send."""
 
 
-class Refused(UserError):
-    """What was asked is wrong; the message is one line for whoever asked."""
-
-
-class Failed(Exception):
-    """A process could not answer; the message is one line."""
-
-
-class Busy(Exception):
+class Busy(NoAnswer):
     """All processes are at work."""
 
 
@@ -56,7 +45,7 @@ class Worker:
                 "leafwise.web.worker",
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                limit=LONGEST_ANSWER,
+                limit=LONGEST_LINE,
                 env={**os.environ, **self.environment},
             )
 
@@ -68,15 +57,14 @@ class Worker:
             self.process.stdin.write(msgspec.json.encode(message) + b"\n")
 
     async def line(self) -> dict[str, Any]:
-        """Returns the next line of the process; raises Failed where it has ended."""
+        """Returns the next line of the process; raises Refused for a job that was asked wrongly, Ended at its end."""
         process = self.process
         assert process is not None
         assert process.stdout is not None
         line = await process.stdout.readline()
         if not line:
-            status = await process.wait()
-            raise Failed(f"expected an answer of a process, got its end with status {status}")
-        found: dict[str, Any] = json.loads(line)
+            raise Ended(f"expected an answer, got the end of the process with status {await process.wait()}")
+        found = understood(line)
         if "stage" in found:
             self.is_loading = found["stage"] == "loading"
         return found
@@ -84,8 +72,8 @@ class Worker:
     async def answers(self, job: str, ask: msgspec.Struct, seconds: float) -> AsyncIterator[dict[str, Any]]:
         """Yields `{"stage": ...}` and `{"answer": ...}` until the job's end.
 
-        Raises Refused for what was asked wrongly, Failed for a defect or where more than `seconds` pass, loading not counted; the
-        process is killed in the last case.
+        Raises Refused for what was asked wrongly, another NoAnswer for a defect or where more than `seconds` pass, loading not
+        counted; the process is killed in the last case.
         """
         clock = asyncio.get_running_loop().time
         await self.start()
@@ -99,16 +87,13 @@ class Worker:
                     message = await self.line()
             except TimeoutError:
                 await self.kill()
-                raise Failed(f"expected an answer within {seconds:.0f} s, got none") from None
-            if "wrong" in message:
-                raise Refused(message["wrong"])
+                raise TimedOut(f"expected an answer within {seconds:.0f} s, got none") from None
             if "fault" in message:
-                raise Failed(message["fault"])
+                raise NoAnswer(message["fault"])
             if "end" in message:
                 return
             if "stage" in message:
-                loading = message["stage"] == "loading"
-                deadline, counted = clock() + (LOADING_SECONDS if loading else seconds), not loading
+                deadline, counted = clock() + (LOADING_SECONDS if self.is_loading else seconds), not self.is_loading
             elif not counted:
                 deadline, counted = clock() + seconds, True
             yield message
@@ -122,9 +107,11 @@ class Worker:
             while self.process is not None:
                 async with asyncio.timeout(LOADING_SECONDS if self.is_loading else STOPPING_SECONDS):
                     message = await self.line()
-                if {"end", "wrong", "fault"} & set(message):
+                if {"end", "fault"} & set(message):
                     return
-        except (TimeoutError, Failed):
+        except Refused:
+            return
+        except (TimeoutError, NoAnswer):
             await self.kill()
 
     async def kill(self) -> None:
@@ -174,7 +161,7 @@ class Lane:
             async for message in worker.answers(job, ask, seconds):
                 yield message
             done = True
-        except (Refused, Failed):
+        except NoAnswer:
             done = True
             raise
         finally:
@@ -198,7 +185,7 @@ class Lane:
         self.turn.release()
 
     async def close(self) -> None:
-        """Ends all processes; jobs under way end as Failed."""
+        """Ends all processes; jobs under way get no answer."""
         self.is_closed = True
         for worker in self.workers:
             await worker.kill()

@@ -17,10 +17,11 @@ from leafwise.envs.core.play.gamefile import GameRecord, play_game
 from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import game_of
 from leafwise.models.players import player
-from leafwise.models.tensors import load_metadata
+from leafwise.models.tensors import MODEL, load_metadata
+from leafwise.search.loading import load_code
 from leafwise.training.runs.curves import Curves, last_written, options_of, run_folders
 from leafwise.web.asks import RunAsk, RunGameAsk, RunsAsk
-from leafwise.web.choices import MODEL, reason, run_models, runs_folder
+from leafwise.web.choices import reason, run_models, runs_folder
 from leafwise.web.control import Control
 from leafwise.web.games_as_text import told
 
@@ -157,7 +158,7 @@ def play_run(ask: RunGameAsk, control: Control) -> Iterator[dict[str, Any]]:
         players = [player(f'greedy:"{folder}"', game, ask.seed) for _ in range(game.players)]
         for who in players:
             who.name = f"run {ask.name}"
-        who.choose(game.new(ask.seed))
+        load_code(who, game.new(ask.seed))
     record: GameRecord = play_game(game, players, ask.seed, MOST_MOVES).record()
     yield {
         **told(record),

@@ -18,6 +18,7 @@ from leafwise.models.leaves import named_leaf as load_leaf
 from leafwise.models.players import player as named_player
 from leafwise.models.units import PLAIN, Units, units_of, why_no_units, written
 from leafwise.search import Result, Search, Stopped
+from leafwise.search.loading import load_code
 from leafwise.search.players import search_of
 from leafwise.search.result import principal_line
 from leafwise.web import choices
@@ -75,7 +76,7 @@ class Thinker:
     def load(self, state: State) -> None:
         """Loads the code for positions of this kind, decisions or chance, which is no part of a search's time."""
         if not state.is_terminal and state.is_chance not in self.loaded:
-            self.think(state, 0.001)
+            load_code(self.search, state)
             self.loaded.add(state.is_chance)
 
     def think(self, state: State, seconds: float) -> Result:
@@ -192,7 +193,7 @@ def ready_player(text: str, game: Game) -> Any:
     who: Any = named_player(text, game)
     strong = getattr(who, "strong", who)
     if search_of(who) or text in choices.own_programs(game):
-        strong.choose(game.new(0))
+        load_code(strong, game.new(0))
     return who
 
 

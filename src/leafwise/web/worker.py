@@ -1,7 +1,7 @@
 """A process that works for the server: `python -m leafwise.web.worker`.
 
 It reads one JSON object a line, `{"job": NAME, "ask": {...}}` or `{"stop": true}`, and answers a job with lines `{"stage": ...}`
-(`loading`: code is loaded or compiled; `working`), `{"answer": ...}`, and as the last one `{"end": true}`, `{"wrong": LINE}` for
+(`loading`: code is loaded or compiled; `working`), `{"answer": ...}`, and as the last one `{"end": true}`, `{"error": LINE}` for
 what was asked wrongly or `{"fault": LINE}` for a defect, whose traceback goes to standard error.
 """
 
@@ -66,7 +66,7 @@ def one_line(problem: BaseException) -> str:
     return " ".join(str(problem).split()) or type(problem).__name__
 
 
-class Desk:
+class JobServer:
     """Takes jobs from one stream and answers on another; a thread listens while a job is done."""
 
     def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
@@ -102,7 +102,7 @@ class Desk:
                     self.send({"answer": answer})
                 self.send({"end": True})
             except UserError as problem:
-                self.send({"wrong": one_line(problem)})
+                self.send({"error": one_line(problem)})
             except Exception as problem:
                 traceback.print_exc()
                 self.send({"fault": f"{message['job']}: {type(problem).__name__}: {one_line(problem)}"})
@@ -113,7 +113,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes standard input
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    Desk(sys.stdin.buffer, answers).work()
+    JobServer(sys.stdin.buffer, answers).work()
 
 
 if __name__ == "__main__":

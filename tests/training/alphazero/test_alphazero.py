@@ -15,8 +15,7 @@ from leafwise.models.seen import BOTH
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.alphazero import alphazero
-from leafwise.training.alphazero.actor import Recorder
-from leafwise.training.alphazero.kernels import GAMES, PLIES, How, kernels, new_table
+from leafwise.training.alphazero.games import GAMES, PLIES, How, Recorder, kernels, new_table
 
 GAME = leafwise.game("trilobite")
 POSITIONS = Path(__file__).parents[3] / "experiments" / "search" / "positions" / "3x3-three-in-a-row.jsonl"

@@ -12,7 +12,7 @@ import pytest
 import leafwise
 from leafwise.models.files import load_tensors
 from leafwise.training.dqn import dqn
-from leafwise.training.dqn.player import How, Player
+from leafwise.training.dqn.games import How, Player
 from leafwise.training.networks.sparse import fresh_module
 from running.training import learn
 

@@ -14,9 +14,9 @@ from leafwise.models.policies import by_logits
 from leafwise.models.seen import features_of
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.dqn import dqn
-from leafwise.training.dqn.kernels import kernels
+from leafwise.training.dqn.games import kernels
 from leafwise.training.evaluation.agreement import critical_positions
-from leafwise.training.games.playing import new_table
+from leafwise.training.games.kernels import new_table
 from leafwise.training.ppo import ppo
 from running.training import learn
 

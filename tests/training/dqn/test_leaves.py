@@ -13,7 +13,7 @@ from games.walks import positions
 from leafwise.envs.core.contract.state import State
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.search import Search
-from leafwise.training.dqn.player import How, Player
+from leafwise.training.dqn.games import How, Player
 
 GAME = dice.GAME
 WILD = GAME.actions.index("wild")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.training.dqn.player import Decisions
-from leafwise.training.dqn.replay import Decided, Order, Priorities
+from leafwise.training.dqn.games import Decisions
+from leafwise.training.dqn.learning import Decided, Order, Priorities
 
 GAME = leafwise.game("trilobite")
 

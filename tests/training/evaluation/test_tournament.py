@@ -22,6 +22,7 @@ from leafwise.training.evaluation.elo import elo_difference
 from leafwise.training.evaluation.match_workers import Job, Table
 from leafwise.training.evaluation.openings import openings
 from leafwise.training.evaluation.tournament import Tournament, plan
+from running.killing import alive
 from running.waiting import until
 
 TRILOBITE = leafwise.game("trilobite")
@@ -349,3 +350,35 @@ def test_a_game_whose_process_is_killed_is_played_again_once(always: bool, tmp_p
     faults = [p.fault for p in tournament.played.values() if p.fault]
     assert tournament.complete
     assert [fault["what"] for fault in faults] == (["its process ended with status -9"] * 2 if always else [])
+
+
+STUCK = """
+import os, time
+from leafwise import game
+from leafwise.training.evaluation.arena import arena
+
+class Stuck:
+    name = "stuck"
+
+    def choose(self, state):
+        print(os.getpid(), flush=True)
+        while True:
+            time.sleep(1)
+
+def make(game, seed):
+    return Stuck()
+
+if __name__ == "__main__":
+    arena(game("trilobite"), {"stuck": make, "other": make}, 2)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_player_that_never_answers_ends_with_the_script_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(STUCK)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        process.kill()
+    until(lambda: not alive(pid))

@@ -15,7 +15,7 @@ import pytest
 
 from leafwise.models.files import load_tensors
 from leafwise.training.runs.loop import run_learner
-from leafwise.training.selfplay.actor import Recorded
+from leafwise.training.selfplay.games import Recorded
 from leafwise.training.selfplay.selfplay import Config, SelfPlay, train
 from running.killing import Killer, alive, workers
 from running.training import train_command
@@ -79,7 +79,7 @@ def test_players_killed_at_random_change_nothing(where: dict[str, Any], whole: P
 
     learner.executor.next = counted  # type: ignore[method-assign]
     with Killer(workers, lambda: len(games), (10, 70)) as killer:
-        run_learner(learner, "killed")
+        run_learner(learner)
     told = f"{killer.kills} processes killed, {learner.executor.repeated} pieces begun again"
     print(f"{len(games)} pieces of games, {len(set(games))} different ones, {told}")
     assert len(games) == len(set(games)) == 12 * 20

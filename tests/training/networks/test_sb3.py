@@ -22,7 +22,9 @@ from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.networks.sb3 import Sb3VecEnv
 
-SMALL: dict[str, Any] = {"n_steps": 32, "batch_size": 32, "n_epochs": 1, "policy_kwargs": {"net_arch": [8]}, "seed": 0}
+SMALL: dict[str, Any] = {
+    "n_steps": 32, "batch_size": 32, "n_epochs": 1, "policy_kwargs": {"net_arch": [8]}, "seed": 0, "device": "cpu",
+}  # fmt: skip
 IDS = [name for name in gym.registry if name.startswith("leafwise/")]
 LARGE = ("leafwise/StarshipPlaceClassic-v0", "leafwise/StarshipPlaceCruiser-v0")
 
@@ -47,7 +49,9 @@ def test_learners_run_on_every_id(env_id: str) -> None:
     env = gym.make(env_id)
     policy = "MultiInputPolicy" if isinstance(env.observation_space, gym.spaces.Dict) else "MlpPolicy"
     PPO(policy, gym.make(env_id), **SMALL).learn(64)
-    DQN(policy, gym.make(env_id), learning_starts=16, buffer_size=200, policy_kwargs={"net_arch": [8]}).learn(64)
+    DQN(
+        policy, gym.make(env_id), learning_starts=16, buffer_size=200, policy_kwargs={"net_arch": [8]}, device="cpu"
+    ).learn(64)
     MaskablePPO(policy, env, **SMALL).learn(64)
 
 

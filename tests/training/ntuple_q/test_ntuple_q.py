@@ -16,8 +16,7 @@ from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.training.ntuple_q import ntuple_q
 from leafwise.training.ntuple_q.kernels import q_games
 from leafwise.training.ntuple_q.ntuple_q import Config, NTupleQ
-from leafwise.training.ntuple_td.kernels import LONGEST, kernels, new_trainer
-from leafwise.training.ntuple_td.trajectories import MOVES
+from leafwise.training.ntuple_td.kernels import LONGEST, MOVES, kernels, new_trainer
 from running.training import learn
 
 SMALL: dict[str, Any] = {

@@ -17,8 +17,7 @@ from leafwise.models.tensors import load_tensors
 from leafwise.training import publish
 from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.ntuple_td.games import play_games
-from leafwise.training.ntuple_td.lookups import looked_up
+from leafwise.training.ntuple_td.games import looked_up, play_games
 from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
 from running.training import learn, train_command
 from running.waiting import until

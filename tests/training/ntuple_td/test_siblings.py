@@ -10,8 +10,8 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.threes import GAME
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.ntuple_functions import compiled
-from leafwise.training.ntuple_td.siblings import FAR, make_best_sibling
-from leafwise.training.games.steps import HERE
+from leafwise.training.ntuple_td.kernels import FAR, make_best_sibling
+from leafwise.training.games.kernels import HERE
 from leafwise.training.ntuple_td.kernels import new_trainer
 
 shape = Shape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245")).check(GAME)
@@ -28,7 +28,9 @@ while not state.is_terminal and met < 12:
     chosen, best = best_action(trainer, T)
     expected = {}
     for action in state.legal_actions:
-        expected[action] = sum(p * after.value(value) for p, after in state.play(action).outcomes())
+        expected[action] = 0.0
+        for p, after in state.play(action).outcomes():  # `sum` of floats is another sum from Python 3.12 on
+            expected[action] += p * after.value(value)
     assert best == max(expected.values()) == expected[chosen], (best, chosen, expected)
     state, met = state.play(int(chosen)).settle(stream), met + 1
 print(met)

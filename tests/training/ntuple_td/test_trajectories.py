@@ -6,9 +6,9 @@ import numpy as np
 
 import leafwise
 from leafwise.models.ntuple_files import load_ntuples
-from leafwise.training.games.steps import HERE
+from leafwise.training.games.kernels import HERE
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.ntuple_td.trajectories import FRESH_GAMES, GAMES, RESTARTED
+from leafwise.training.ntuple_td.kernels import FRESH_GAMES, GAMES, RESTARTED
 
 GAME = leafwise.game("threes")
 CONFIG = td.Config(

@@ -93,7 +93,7 @@ def killed_after(learner: Learner, steps: int, saved: int) -> None:
     learner.step = counted  # type: ignore[method-assign]
     learner.folder.checkpoint_due = lambda seconds: taken == saved  # type: ignore[method-assign]
     with pytest.raises(Killed):
-        run_learner(learner, "killed")
+        run_learner(learner)
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_no_step_stands_twice_after_a_kill(name: str, tmp_path: Path) -> None:
     make, kind, options = LEARNERS[name]
     config = kind(run=str(tmp_path / "cut"), **options)
     killed_after(make(config), steps=3, saved=1)
-    run_learner(make(replace(config, resume=True)), "resumed")
+    run_learner(make(replace(config, resume=True)))
     whole = replace(config, run=str(tmp_path / "whole"))
-    run_learner(make(whole), "whole")
+    run_learner(make(whole))
     steps = []
     for path in (config.run, whole.run):
         events = EventAccumulator(path)

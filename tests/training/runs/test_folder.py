@@ -18,7 +18,7 @@ from rich.console import Console
 
 from leafwise.models.tensors import load_tensors, save_tensors
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.runs.folder import Checkpoints, RunFolder
+from leafwise.training.runs.folder import BEFORE, RunFolder, load_checkpoint
 from leafwise.training.runs.lock import LOCK
 from leafwise.training.runs.logs import Events, run_progress
 from leafwise.training.selfplay import selfplay
@@ -97,52 +97,52 @@ def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path: Path)
     assert {p.name for p in tmp_path.iterdir()} == {".mine", "config.toml", LOCK}
 
 
-def saved(folder: Path) -> Checkpoints:
-    """Makes two checkpoints: numbers 1 and 2."""
-    checkpoints = Checkpoints(folder)
+def saved(path: Path) -> RunFolder:
+    """Makes a run with two checkpoints: numbers 1 and 2."""
+    folder = RunFolder(path, CONFIG, resume=False)
     for number in (1, 2):
-        checkpoints.save({"x": np.full(1000, number, np.float32)}, {"number": number})
-    return checkpoints
+        folder.save({"x": np.full(1000, number, np.float32)}, {"number": number})
+    return folder
 
 
 @pytest.mark.parametrize("how", ["flipped", "cut", "gone", "nan"])
 def test_a_damaged_checkpoint_costs_the_time_since_the_one_before(how: str, tmp_path: Path, capsys) -> None:
-    checkpoints = saved(tmp_path)
-    data = bytearray(checkpoints.last.read_bytes())
+    folder = saved(tmp_path)
+    data = bytearray(folder.state.read_bytes())
     if how == "gone":
-        checkpoints.last.unlink()
+        folder.state.unlink()
     elif how == "nan":
-        save_tensors(checkpoints.last, {"x": np.array([1, np.nan])}, {"number": 2})
+        save_tensors(folder.state, {"x": np.array([1, np.nan])}, {"number": 2})
     else:
         data[-5] ^= 1
-        checkpoints.last.write_bytes(data if how == "flipped" else data[:-100])
-    found = checkpoints.load()
+        folder.state.write_bytes(data if how == "flipped" else data[:-100])
+    found = load_checkpoint(tmp_path)
     assert found is not None
     assert found[1] == {"number": 1}
     said = capsys.readouterr().err
     assert said.startswith("warning: ")
     assert said.endswith("; goes on from the checkpoint before it\n")
     assert said.count("\n") == 1
-    checkpoints.save({"x": np.zeros(3, np.float32)}, {"number": 3})
-    assert load_tensors(checkpoints.before)[1] == {"number": 1}, "the good one is kept"
+    folder.save({"x": np.zeros(3, np.float32)}, {"number": 3})
+    assert load_tensors(tmp_path / BEFORE)[1] == {"number": 1}, "the good one is kept"
 
 
 def test_two_damaged_checkpoints_are_refused(tmp_path: Path, capsys) -> None:
-    checkpoints = saved(tmp_path)
-    assert checkpoints.load() is not None
+    folder = saved(tmp_path)
+    assert load_checkpoint(tmp_path) is not None
     assert capsys.readouterr().err == ""
-    for file in (checkpoints.last, checkpoints.before):
+    for file in (folder.state, tmp_path / BEFORE):
         file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(ValueError, match=r"expected a leafwise .safetensors file, got '.*state.safetensors'"):
-        checkpoints.load()
-    assert Checkpoints(tmp_path / "nothing").load() is None
+        load_checkpoint(tmp_path)
+    assert load_checkpoint(tmp_path / "nothing") is None
 
 
 def test_a_run_that_has_diverged_leaves_its_checkpoints_alone(tmp_path: Path) -> None:
-    checkpoints = saved(tmp_path)
+    folder = saved(tmp_path)
     with pytest.raises(ValueError, match="expected finite numbers in 'x' of the trainer's state, got nan or infinity"):
-        checkpoints.save({"x": np.array([np.inf], np.float32)}, {"number": 3})
-    found = checkpoints.load()
+        folder.save({"x": np.array([np.inf], np.float32)}, {"number": 3})
+    found = load_checkpoint(tmp_path)
     assert found is not None
     assert found[1] == {"number": 2}
 

@@ -20,8 +20,8 @@ from running.waiting import until
 
 
 class Learner:
-    goal, unit, done, breaks_whole = 3000, "decisions", 0, False
-    config = SimpleNamespace(checkpoint_seconds=60.0)
+    method, goal, unit, done, breaks_whole = "dqn", 3000, "decisions", 0, False
+    config = SimpleNamespace(checkpoint_seconds=60.0, game="threes")
     folder = SimpleNamespace(checkpoint_due=lambda seconds: False)
     saved = 0
 
@@ -39,7 +39,7 @@ class Learner:
 def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     learner: Any = Learner()
     events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
-    train_to_the_end(learner, events, "dqn threes")
+    train_to_the_end(learner, events)
     said = capsys.readouterr().out.splitlines()
     assert said[:2] == ["2,000 of 3,000 decisions: score_mean 22,200", "3,000 of 3,000 decisions: score_mean 33,300"]
     assert learner.saved == 1
@@ -62,14 +62,14 @@ class Folder:
     def checkpoint_due(self, seconds: float) -> bool:
         return False
 
-    def save_state(self, tensors: Any, metadata: Any) -> None:
+    def save(self, tensors: Any, metadata: Any) -> None:
         self.saved.append(({name: tensor.tolist() for name, tensor in tensors.items()}, metadata))
 
 
 class Broken(loop.Learner):
     """A run whose third step is broken off in its middle, by Ctrl-C."""
 
-    method, unit, config = "test", "steps", SimpleNamespace(checkpoint_seconds=60.0, total_steps=5)
+    method, unit, config = "test", "steps", SimpleNamespace(checkpoint_seconds=60.0, total_steps=5, game="none")
     done = 0
 
     def __init__(self, whole: bool) -> None:
@@ -88,16 +88,13 @@ class Broken(loop.Learner):
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {"weights": self.weights}, {"done": self.done}
 
-    def restore(self, tensors: Any, metadata: Any) -> None:
-        raise NotImplementedError
-
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(("whole", "weights"), [(True, 3.0), (False, 2.0)], ids=["goes on", "is taken back"])
 def test_a_step_that_ctrl_c_breaks_off(whole: bool, weights: float) -> None:
     learner: Any = Broken(whole)
     events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
-    assert train_to_the_end(learner, events, "test") == 2
+    assert train_to_the_end(learner, events) == 2
     [(tensors, metadata)] = learner.folder.saved
     assert tensors == {"weights": [weights, weights]}
     assert metadata["done"] == 2

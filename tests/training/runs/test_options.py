@@ -220,3 +220,11 @@ def test_what_runs_code_is_named_again_to_resume(tmp_path: Path, capsys, monkeyp
     Path("config.toml").write_text(to_toml({"game": "trap", "opponent": "course:is,depth=2", "envs": 0}))
     assert learn("ppo", ["--game", "trap", "--run", ".", "--resume"]) == 2
     assert "expected --envs of 1" in capsys.readouterr().err  # a program of the game's own runs no other code
+
+
+def test_the_help_of_a_method_leaves_out_what_the_command_says_already(capsys) -> None:
+    with pytest.raises(SystemExit):
+        run_leafwise(["train", "trilobite", "--method", "dqn", "--help"])
+    said = capsys.readouterr().out
+    assert "--total-steps" in said
+    assert "--game" not in said

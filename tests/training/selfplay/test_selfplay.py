@@ -20,13 +20,11 @@ from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.elo import SequentialTest, expected_share
 from leafwise.training.execution.executor import Own
 from leafwise.training.games import kernels as games
-from leafwise.training.games.playing import new_table
-from leafwise.training.games.recording import EXPLORED, make_write_targets, new_record
+from leafwise.training.games.kernels import EXPLORED, guide_of, make_write_targets, new_record, new_table
 from leafwise.training.networks.sparse import SparseModule, fit
 from leafwise.training.runs.seeds import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.actor import Recorder, guide_of
-from leafwise.training.selfplay.kernels import kernels
+from leafwise.training.selfplay.games import Recorder, kernels
 from running.training import learn
 
 GAME = leafwise.game("trilobite")
@@ -126,7 +124,7 @@ def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) 
     room = learner.recorder.room
     learner.play()
     rows, targets = room.rows[:200].copy(), room.targets[:200].copy()
-    off = np.abs(learner.newest.batch(rows, learner.tables(learner.newest, GAME)) - targets) > 0.5
+    off = np.abs(learner.newest.batch(rows, learner.recorder.tables(learner.newest, GAME)) - targets) > 0.5
     assert 0 < off.sum() < 200
     place = learner.replay.next
     learner.keep(0, rows, targets)
@@ -286,7 +284,7 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
     [
         (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
         (["--td-lambda", "2"], "expected --td-lambda of 0 to 1, got 2.0"),
-        (["--game", "threes"], "expected a game for two players, or one that is won or lost, got 'threes'"),
+        (["--game", "threes"], "expected a method among ntuple-td, dqn, ppo, ntuple-q, got 'selfplay'"),
         (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
         (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
         (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
@@ -303,7 +301,7 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     status: Any
     try:
-        status = learn("selfplay", ["--game", "trilobite", *words])
+        status = learn("selfplay", words if "--game" in words else ["--game", "trilobite", *words])
     except SystemExit as exit:
         status = exit.code
     said = capsys.readouterr().err
@@ -311,6 +309,11 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     assert message in said
     assert said.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
+    with pytest.raises(ValueError, match="expected a game for two players, or one that is won or lost, got 'threes'"):
+        selfplay.SelfPlay(selfplay.Config(game="threes"))
 
 
 def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatch) -> None:

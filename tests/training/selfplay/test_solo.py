@@ -15,15 +15,14 @@ from leafwise.models.files import load_tensors, model_path, save_network, save_t
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training import publish
 from leafwise.training.dqn import dqn
-from leafwise.training.dqn.kernels import kernels as q_kernels
+from leafwise.training.dqn.games import kernels as q_kernels
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
-from leafwise.training.games.playing import new_table
-from leafwise.training.games.recording import AFTERSTATE, CHOSEN, new_record
+from leafwise.training.games.kernels import AFTERSTATE, CHOSEN, new_record, new_table
 from leafwise.training.games.solo import play_solo
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.kernels import kernels
+from leafwise.training.selfplay.games import kernels
 from leafwise.training.value_td import value_td
 from running.training import learn
 

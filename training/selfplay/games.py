@@ -1,34 +1,52 @@
-"""The compiled part of self-play: games whose positions get the root value of a search.
+"""Games of self-play whose positions get the root value of a search: recorded in the learner's process, or as pieces of work.
 
-A position is played at row HERE of a `Table`; the search uses the rows after it. `T` are the game's tables, with the leaf's
-weights.
+In the learner's process all come from one stream, a piece has a stream of its own. The compiled part comes first: a position is
+played at row HERE of a `Table`, the search uses the rows after it, and `T` are the game's tables with the leaf's weights.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
-from leafwise.envs.core.play.solver import UNKNOWN
-from leafwise.training.games.kernels import make_transform_rows
-from leafwise.training.games.playing import (
+from leafwise.envs.core.interrupts import stoppable
+from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
+from leafwise.models.network import Learned
+from leafwise.search.compiled import CompiledSearch, compiled_search
+from leafwise.training.execution.executor import Shared
+from leafwise.training.games.kernels import (
+    AFTERSTATE,
+    CHOSEN,
+    EXACT,
+    EXPLORED,
     GAMES,
+    HERE,
     PLIES,
+    ROOM,
     WON_BY_FIRST,
-    Choosing,
-    choosing,
+    forget,
+    guide_of,
+    make_best_action,
     make_open_game,
     make_random_action,
+    make_settle,
+    make_settle_to_stage,
+    make_transform_rows,
+    make_write_targets,
+    new_record,
+    new_table,
+    put_row,
 )
-from leafwise.training.games.recording import AFTERSTATE, CHOSEN, EXACT, EXPLORED, make_write_targets
-from leafwise.training.games.steps import HERE, make_settle, make_settle_to_stage, put_row
 
 NOBODY = 2
 """Seat of the earlier self in a game without one."""
@@ -50,14 +68,15 @@ class Kernels(NamedTuple):
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, choosing(game, evaluator))
+    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
 
 
 @functools.cache
-def _compiled(game: Game, by: Choosing) -> Kernels:
-    record_game = make_record_game(game, by.best_action, by.leaf_value, by.leaf_stage)
+def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
+    best_action = make_best_action(game, found)
+    record_game = make_record_game(game, best_action, found.leaf_value, leaf_stage)
     return Kernels(
-        record_games=make_record_games(game, record_game, make_open_even(game, by.best_action)),
+        record_games=make_record_games(game, record_game, make_open_even(game, best_action)),
         write_all_targets=make_write_all_targets(game),
         transform_rows=make_transform_rows(game),
     )
@@ -195,3 +214,116 @@ def make_record_games(game: Game, record_game: Compiled, open_even: Compiled) ->
         return n
 
     return record_games
+
+
+LABELS_MB = 16.0
+"""Table of the search that exact targets come from: one that stays in the processor's cache is the fastest."""
+
+
+class Recorded(NamedTuple):
+    """Positions of some games."""
+
+    rows: NDArray[Any]
+    """[n, width]"""
+    targets: NDArray[np.float64]
+    """[n]"""
+    counts: NDArray[np.int64]
+    """As in `leafwise.training.games.kernels.Table`, of the games that these are of."""
+
+
+class Recorder:
+    """Records games in the variants of a run, by its options: by a network's searches, or by a guide's."""
+
+    def __init__(
+        self, variants: Sequence[Game], newest: Learned, options: Any, *, own: bool = False, positions: int = 0
+    ) -> None:
+        """`options` has the fields of the method's `Config` that say how games are played; `own` is the learner's."""
+        self.variants, self.options, self.own = variants, options, own
+        self.positions, self._first = positions, newest
+        game = variants[0]
+        self.solo, self.guide = game.players == 1, guide_of(game, options.guide)
+        leaf, deepest = newest.evaluator("newest"), max(options.depth, options.guide_depth)
+        limits = {"rare": options.rare, "nodes": options.nodes}
+        self.table = new_table(game, deepest, options.seed, leaf, **limits)
+        self.guide_table = new_table(game, deepest, options.seed, self.guide, **limits)._replace(R=self.table.R)
+        self.room = new_record(game, positions + ROOM)
+        self.kernels = kernels(game, leaf)
+        self.guide_kernels = kernels(game, self.guide) if self.guide else None
+        self.labels = exact_labels(game, LABELS_MB) if options.exact_nodes else None
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (self.variants, self._first, self.options, self.own, self.positions)
+
+    def warm(self) -> None:
+        """Loads the code: records one position of each kind of games."""
+        for guided in (False, *([True] if self.guide else [])):
+            self.piece(self.variants[0], 1, self._first, self._first, 0, guided=guided)
+
+    def tables(self, network: Learned, game: Game) -> Any:
+        """Returns `T` of a variant with a network's weights."""
+        return game.tables(network.evaluator("selfplay"), self.options.candidates or None)
+
+    def record(self, game: Game, count: int, newest: Learned, earlier: Learned, *, guided: bool, credit: float) -> int:
+        """Records `count` positions or some more to `room`; returns how many. `earlier` is the network of some seats."""
+        options, table = self.options, self.guide_table if guided else self.table
+        forget(table)
+        if guided:
+            assert self.guide_kernels is not None
+            T = other = game.tables(self.guide, options.guide_candidates or options.candidates or None)
+            alone = (0.0, 0.0, 1.0) if self.solo else (options.exploration, 0.0, options.td_lambda)
+            run, depth = self.guide_kernels.record_games, options.guide_depth or options.depth
+        else:
+            T, other = self.tables(newest, game), self.tables(earlier, game)
+            alone = (options.exploration, 0.0 if self.solo else options.earlier, options.td_lambda)
+            run, depth = self.kernels.record_games, options.depth
+        own = self.own and not guided
+        how = options.plies, options.even, *alone, own, credit
+        n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
+        if self.labels is not None:
+            self.label(n, T)
+        return n
+
+    def label(self, n: int, T: Any) -> None:
+        """Gives positions that are solved within `exact_nodes` their exact values, and those before them what follows of these."""
+        assert self.labels is not None
+        exact = self.labels(self.room.rows[:n], self.room.first[:n], self.options.exact_nodes)
+        self.kernels.write_all_targets(self.room, n, exact, self.options.td_lambda, T)
+
+    def piece(
+        self, game: Game, count: int, newest: Learned, earlier: Learned, key: int | None = None, *,
+        guided: bool = False, credit: float = 0.0,
+    ) -> Recorded:  # fmt: skip
+        """Returns games whose chance and choices come from a stream of this key alone, or from where the last games' ended."""
+        table = self.guide_table if guided else self.table
+        if key is not None:
+            table.R[0], table.R[1] = np.uint64(key), np.uint64(0)
+        table.counts[:] = 0
+        n = self.record(game, count, newest, earlier, guided=guided, credit=credit)
+        return Recorded(self.room.rows[:n].copy(), self.room.targets[:n].copy(), table.counts.copy())
+
+
+def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool, positions: int) -> Recorder:
+    return Recorder(variants, newest, options, own=own, positions=positions)
+
+
+@dataclass(frozen=True)
+class Games:
+    """A piece of work: games of one variant."""
+
+    recorder: Shared[Recorder]
+    networks: Shared[Mapping[str, Learned]]
+    place: int
+    """Which of the recorder's variants."""
+    count: int
+    """Positions to record, at least."""
+    key: int
+    guided: bool
+    credit: float
+
+    def __call__(self) -> Recorded:
+        """Returns the positions."""
+        recorder, networks = self.recorder.get(), self.networks.get()
+        return recorder.piece(
+            recorder.variants[self.place], self.count, networks["newest"], networks["earlier"], self.key,
+            guided=self.guided, credit=self.credit,
+        )  # fmt: skip

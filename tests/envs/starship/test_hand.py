@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from leafwise.envs.starship import GAME, Generator
@@ -24,3 +27,16 @@ def test_a_roll_out_is_a_function_of_the_row() -> None:
     assert state.value(evaluator) != state.value(hand_rollout(GAME, 3, seed=1))
     with pytest.raises(ValueError, match="expected n of 1 to 1,000,000 ships, got 0"):
         hand_rollout(GAME, 0)
+
+
+def test_a_roll_out_that_is_loaded_is_the_one_that_was_compiled() -> None:
+    """Its code may stand in the cache, and other rooms compile the hash of a row too."""
+    script = (
+        "from leafwise.envs.starship.hand import hand_rollout\n"
+        "import leafwise.search.frontier\n"
+        "from leafwise.envs.starship import GAME\n"
+        "print(GAME.new(3).value(hand_rollout(GAME, 3)))"
+    )
+    for _ in range(2):
+        found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        assert (found.returncode, float(found.stdout)) == (0, GAME.new(3).value(hand_rollout(GAME, 3)))

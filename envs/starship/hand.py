@@ -24,7 +24,7 @@ from leafwise.envs.starship.stages import choose_place, open_streams
 from leafwise.envs.starship.tables import Tables
 from leafwise.envs.starship.turns import DECISION, OVER, current_request, take_place
 
-hash_of = jit(inline=True)(row_hash)  # in the form that the searches compile it in: it has one name for all of them
+hash_of = jit(row_hash)
 MOST_GAMES = 1_000_000
 
 

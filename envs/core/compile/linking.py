@@ -66,9 +66,10 @@ class _Reloading(CompileResultCacheImpl):
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         needed, own = payload
         for ident, kinds in needed:
-            if ident not in _FUNCTIONS:
+            function = _FUNCTIONS.get(ident)
+            if function is None or not function._apart:
                 return None  # as if nothing had been found
-            _FUNCTIONS[ident].compile_inside(kinds)
+            function.compile_inside(kinds)
         if is_copied(own):
             return loaded(target_context.codegen(), lambda: super(_Reloading, self).rebuild(target_context, own))
         return super().rebuild(target_context, own)
@@ -219,13 +220,14 @@ class Function(CPUDispatcher):
         self._cache.bound = self.bound = bound
         self.ident, self._apart = ident, apart
         self._wrapperless = set()
-        _FUNCTIONS[ident] = self
+        if apart or ident not in _FUNCTIONS:  # one that callers copy has the name too, but nobody jumps to it
+            _FUNCTIONS[ident] = self
         return self
 
     def forget(self) -> None:
         """Lets another function have its name."""
-        if self.ident is not None:
-            _FUNCTIONS.pop(self.ident, None)
+        if self.ident is not None and _FUNCTIONS.get(self.ident) is self:
+            del _FUNCTIONS[self.ident]
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Answers a compiled caller which version to call."""

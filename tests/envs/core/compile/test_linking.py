@@ -95,6 +95,24 @@ def test_what_is_only_copied_has_no_machine_code_and_is_kept_for_other_callers(t
     assert run("another") == "-7.0\nCopiedLibrary\n1 0\n"
 
 
+TWICE = """
+import numpy as np
+import rules
+from leafwise.envs.core.compile.jit import jit
+copied = jit(inline=True)(rules.inner.py_func)
+print(rules.outer(np.zeros(1), rules.Tables(2.0, (10.0,))), copied(np.zeros(1), rules.Tables(3.0, ())))
+"""
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_a_function_that_another_module_copies_is_still_the_one_that_callers_jump_to(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(MODULE)
+    environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+    for _ in range(2):  # compiled, then loaded
+        done = subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, "30.0 3.0\n"), done.stderr
+
+
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 def test_garbage_is_left_alone_until_all_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []

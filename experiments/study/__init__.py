@@ -9,6 +9,31 @@ runs.py     runs of the trainers, and what they logged
 matches.py  one runner for studies of matches
 leaves.py   learned leaves against hand-made ones: choices judged by a solver, games from given openings
 scores.py   what players make, by their texts
+
+A study of matches is a module like this one; `python -m leafwise.experiments.trap.mine` plays what is missing and writes
+`mine.json` and `mine.md` beside it. Nothing else has to name it. `experiments/trap/ladder.py` is a short one.
+
+    @dataclass(frozen=True)
+    class Config(PlacedStudy):
+        """Has two leaves of Trap meet."""
+
+        games: int = 200
+        """Games, each seed from both seats."""
+
+
+    def matches(config: Config) -> Iterator[Match]:
+        players = (f"search:{leaf},depth=2" for leaf in ("learned", "reach_open"))
+        yield Match("two decisions deep", game("trap"), next(players), config.games, opponent=next(players))
+
+
+    def page(config: Config, results: Results) -> list[str]:
+        return ["# Two leaves", "", *points_table(results)]
+
+
+    main = command(Config, MatchStudy("mine", matches, page))
+
+    if __name__ == "__main__":
+        raise SystemExit(main())
 """
 
 from leafwise.experiments.study.config import PlacedStudy, Study, command

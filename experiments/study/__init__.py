@@ -15,10 +15,10 @@ A study of matches is a module like this one; `python -m leafwise.experiments.tr
 
     @dataclass(frozen=True)
     class Config(PlacedStudy):
-        """Has two leaves of Trap meet."""
+        '''Has two leaves of Trap meet.'''
 
         games: int = 200
-        """Games, each seed from both seats."""
+        '''Games, each seed from both seats.'''
 
 
     def matches(config: Config) -> Iterator[Match]:

@@ -1,11 +1,10 @@
 """Depth-limited search against Monte Carlo tree search, with the same leaf and the same processor time a move, in all six games.
 
-`python -m leafwise.experiments.search --dry-run` plays a few games to count their moves and tells how long the study takes; without
-it the study plays. In games for two the searches meet, random openings from both seats; alone each plays the same seeds. The leaves
-are the shipped network and the game's first hand-made score; Monte Carlo tree search with the network meets the same with roll-outs
-too, at up to 10 ms a move. Every game is kept as it ends: what was stopped goes on where it was. `search.json`, `search.md` and
-`search.png` are what came out. What another network than the one that ships now has played is played anew, and what tree searches
-with other defaults have. Seeds from 2,400,000 on, used for nothing else.
+`python -m leafwise.experiments.search` plays, a part with `--share`. In games for two the searches meet, random openings from both
+seats; alone each plays the same seeds. The leaves are the shipped network and the game's first hand-made score; Monte Carlo tree
+search with the network meets the same with roll-outs too, at up to 10 ms a move. Every game is kept as it ends: what was stopped
+goes on where it was. `search.json`, `search.md` and `search.png` are what came out. What another network than the one that ships
+now has played is played anew, and what tree searches with other defaults have. Seeds from 2,400,000 on, used for nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 from leafwise.experiments.search.contests import (
     CONTESTS,
     LEAVES,
@@ -24,8 +23,8 @@ from leafwise.experiments.search.contests import (
     ROLLOUTS,
     ROLLOUTS_MS,
     SEARCH,
+    about,
     check_names,
-    mcts_defaults,
     text,
     variant,
 )
@@ -34,7 +33,6 @@ from leafwise.experiments.study import (
     Results,
     bootstrapped,
     command,
-    digest_of,
     known_results,
     picture,
     scored,
@@ -43,14 +41,9 @@ from leafwise.experiments.study import (
     with_bars,
     write_page,
 )
-from leafwise.models.shipped import need_shipped
-from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.evaluation.intervals import interval_text
-from leafwise.training.runs.options import flag_of
 
 FIRST_SEED = 2_400_000
-COUNTED = 4
-"""Games played to count the moves of one, for `--dry-run`."""
 MARKERS = {SEARCH: "o", MCTS: "s", ROLLOUTS: "^"}
 COLOURS = {"learned": "C0", "hand-made": "C1"}
 NAMES = {SEARCH: "depth-limited search, {}", MCTS: "MCTS, {}", ROLLOUTS: "MCTS with roll-outs"}
@@ -69,8 +62,6 @@ class Config(PlacedStudy):
     """Leaves of both searches: learned, hand-made."""
     share: Annotated[float, Range(0, 1, above=True)] = 1.0
     """Share of the games to play, above 0 to 1."""
-    dry_run: bool = False
-    """Tell what would be played and how long that takes, and play only to count moves."""
     runs: Path = Path("runs/search")
     """Folder of the games that are played so far."""
 
@@ -93,47 +84,20 @@ class Cell(NamedTuple):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What tells its players and openings from others: the network's digest, None by hand; how tree searches search."""
-        model = digest_of(need_shipped(variant(self.label))) if LEAVES[self.leaf] else None
-        about: dict[str, Any] = {"model": model, "plies": CONTESTS[self.label].plies}
-        return about if self.kind == SEARCH else about | {"mcts": mcts_defaults(variant(self.label))}
+        """What tells its players and openings from others."""
+        players = about(variant(self.label), self.leaf, trees=self.kind != SEARCH)
+        return {"model": players.pop("model"), "plies": CONTESTS[self.label].plies, **players}
 
 
 def cells(config: Config) -> Iterator[Cell]:
     """Yields what is to be played, the quickest first."""
-    for ms in sorted(config.milliseconds):
-        for label in config.games:
-            players = variant(label).players
-            games = 2 * max(1, round(CONTESTS[label].games.get(ms, 30) * config.share / 2))
-            for leaf in config.leaves:
-                with_rollouts = leaf == "learned" and ms <= ROLLOUTS_MS
-                search, mcts, rollouts = (text(kind, leaf, ms) for kind in (SEARCH, MCTS, ROLLOUTS))
-                if players == 2:
-                    yield Cell(label, leaf, ms, MCTS, mcts, search, games)
-                    if with_rollouts:
-                        yield Cell(label, leaf, ms, ROLLOUTS, rollouts, mcts, games)
-                else:
-                    yield Cell(label, leaf, ms, SEARCH, search, None, games)
-                    yield Cell(label, leaf, ms, MCTS, mcts, None, games)
-                    if with_rollouts:
-                        yield Cell(label, leaf, ms, ROLLOUTS, rollouts, None, games)
-
-
-def told(config: Config) -> None:
-    """Tells the cells and the hours that they take, by the moves of a few quick games."""
-    moves: dict[tuple[str, str], float] = {}
-    total = 0.0
-    for cell in cells(config):
-        key = cell.label, cell.leaf
-        if key not in moves:
-            quick = f"search:{LEAVES[cell.leaf]}{',' if LEAVES[cell.leaf] else ''}depth=1"
-            game = variant(cell.label)
-            played = evaluate(game, quick, COUNTED, FIRST_SEED, opponent="greedy" if game.players == 2 else None)
-            moves[key] = played.moves / COUNTED
-        seconds = cell.games * moves[key] * cell.ms / 1000 * (2 if cell.opponent else 1)
-        total += seconds
-        print(f"{cell.name}: {cell.games} games, {moves[key]:.0f} moves each, {seconds / 3600:.2f} h", flush=True)
-    print(f"in all {total / 3600:.1f} hours of processor time")
+    for ms, label, leaf in product(sorted(config.milliseconds), config.games, config.leaves):
+        games = 2 * max(1, round(CONTESTS[label].games.get(ms, 30) * config.share / 2))
+        two = variant(label).players == 2
+        with_rollouts = leaf == "learned" and ms <= ROLLOUTS_MS
+        for kind in (*(() if two else (SEARCH,)), MCTS, *((ROLLOUTS,) if with_rollouts else ())):
+            opponent = text(SEARCH if kind == MCTS else MCTS, leaf, ms) if two else None
+            yield Cell(label, leaf, ms, kind, text(kind, leaf, ms), opponent, games)
 
 
 def report(config: Config, results: Results) -> None:
@@ -197,10 +161,6 @@ def draw(config: Config, results: Results) -> None:
 def study(config: Config) -> None:
     """Plays what is missing."""
     check_names(config.games, config.leaves)
-    check_fields(config, shown=flag_of)
-    if config.dry_run:
-        told(config)
-        return
     results = known_results(config, "search.json", indent=1)
     for cell in cells(config):
         about = cell.about

@@ -31,7 +31,7 @@ WRONG = {
     "alphazero, dqn, ship-values, got 'qlearning'",
     "reference --ids Chess-v0": "expected ids among Cassis-v0, ",
     "search --games Chess": ", Trap, Connect Four, Sim on 8 points, got 'Chess'",
-    "search --leaves best": "expected some of learned, hand-made, got 'best'",
+    "search --leaves best": "expected --leaves among learned, hand-made, got 'best'",
     "search --share 0": "expected --share above 0 and at most 1, got 0.0",
     "search.effort --decisions 0": "expected --decisions of at least 1, got 0",
     "threes.learned --parts dept": "expected parts among depth, time and a share in (0, 1]",

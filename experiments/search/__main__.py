@@ -9,7 +9,7 @@ now has played is played anew, and what tree searches with other defaults have. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -102,17 +102,17 @@ def cells(config: Config) -> Iterator[Cell]:
 
 def report(config: Config, results: Results) -> None:
     """Writes the page and the picture of all that is known, whatever was asked for this time."""
-    written = Config(config.out, config.data)
+    whole = Config(config.out, config.data)
     times = {int(name.split(", ")[-2].removesuffix(" ms")) for name in results}
-    config = replace(written, milliseconds=tuple(sorted(times)))
+    known = {
+        cell: results[cell.name] for cell in cells(replace(whole, milliseconds=tuple(times))) if cell.name in results
+    }
     rows = []
-    for cell in cells(config):
-        found = results.get(cell.name)
-        if found:
-            pair = f"`{cell.player}`" + (f" against `{cell.opponent}`" if cell.opponent else "")
-            digits = ".3f" if found["mean"] <= 1 else ",.0f"
-            interval = interval_text(found["ci_low"], found["ci_high"], digits)
-            rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
+    for cell, found in known.items():
+        pair = f"`{cell.player}`" + (f" against `{cell.opponent}`" if cell.opponent else "")
+        digits = ".3f" if found["mean"] <= 1 else ",.0f"
+        interval = interval_text(found["ci_low"], found["ci_high"], digits)
+        rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
     head = "game | player | games: | score or share of the points: | 95 % interval:"
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
     lines = [
@@ -120,28 +120,27 @@ def report(config: Config, results: Results) -> None:
         f"Games for two begin with random decisions ({openings}), each opening from both seats. Both searches value the actions",
         "of a decision once, however long that takes: of Starship's more than 1 ms where a part has hundreds of places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
-    ]  # fmt: skip
-    lines += [
         "![scores and shares of the points by milliseconds a move](search.png)", "",
         "*Scores, and in games for two the share of the points: of Monte Carlo tree search against depth-limited search, and of",
         "roll-outs against the network. Lines join points whose intervals lie apart.*", "",
     ]  # fmt: skip
-    write_page(config, "search.md", signed(written, lines))
-    draw(config, results)
+    write_page(whole, "search.md", signed(whole, lines))
+    draw(whole.target("search.png"), known)
 
 
-def draw(config: Config, results: Results) -> None:
+def draw(path: Path, known: Mapping[Cell, Mapping[str, Any]]) -> None:
     """Draws every game: score, or share of the points against the other search, by milliseconds a move."""
-    labels = [label for label in config.games if any(name.startswith(f"{label}, ") for name in results)]
+    times = sorted({cell.ms for cell in known})
+    labels = [label for label in CONTESTS if any(cell.label == label for cell in known)]
     rows = -(-len(labels) // 2)
-    with picture(config.target("search.png"), rows, 2, size=(10, 3 * rows + 0.6)) as axes:
+    with picture(path, rows, 2, size=(10, 3 * rows + 0.6)) as axes:
         axes = axes.ravel()
         for axis, label in zip(axes, labels, strict=False):
             for k, ((kind, marker), (leaf, colour)) in enumerate(product(MARKERS.items(), COLOURS.items())):
                 found = [
-                    (c.ms * 1.08 ** (k - 2), *(results[c.name][name] for name in ("mean", "ci_low", "ci_high")))
-                    for c in cells(config)
-                    if (c.label, c.leaf, c.kind) == (label, leaf, kind) and c.name in results
+                    (cell.ms * 1.08 ** (k - 2), told["mean"], told["ci_low"], told["ci_high"])
+                    for cell, told in known.items()
+                    if (cell.label, cell.leaf, cell.kind) == (label, leaf, kind)
                 ]
                 if found:
                     with_bars(axis, *zip(*found, strict=True), fmt=marker, color=colour, label=NAMES[kind].format(leaf))
@@ -149,13 +148,13 @@ def draw(config: Config, results: Results) -> None:
             if two:
                 axis.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
             axis.set(xscale="log", title=label, ylabel="share of the points" if two else "score", xlabel="ms a move")
-            axis.set_xticks(config.milliseconds, [str(ms) for ms in config.milliseconds])
+            axis.set_xticks(times, map(str, times))
             axis.minorticks_off()
             axis.yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}" if y > 1 else f"{y:g}")
         for axis in axes[len(labels) :]:
             axis.set_axis_off()
-        told = {name: line for axis in axes for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
-        axes[0].figure.legend(told.values(), told.keys(), loc="outside lower center", ncols=3, fontsize=8)
+        shown = {name: line for axis in axes for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+        axes[0].figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=3, fontsize=8)
 
 
 def study(config: Config) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice, product
 from statistics import fmean, median
 from typing import Annotated
@@ -44,13 +44,21 @@ RANDOM = 10
 APART = 7
 """One decision of so many is asked for."""
 
+COLUMNS = (
+    ("actions:", "{actions:.1f}"), ("outcomes:", "{outcomes:.1f}"), ("ms:", "{given}"), ("search: ms:", "{search_ms:.2f}"),
+    ("ended:", "{ended:.0%}"), ("depth:", "{depth:g}"), ("leaves:", "{leaves:,.0f}"), ("MCTS: ms:", "{mcts_ms:.2f}"),
+    ("ended:", "{mcts_ended:.0%}"), ("simulations:", "{simulations:,.0f}"), ("longest way:", "{way:.1f}"),
+    ("tried most:", "{tried:.0%}"), ("same choice:", "{same:.0%}"),
+)  # fmt: skip
+"""Columns of the table, and how each of their figures is written."""
+
 
 @dataclass(frozen=True)
 class Config(Study):
     """Measures what searches do with their time, and writes effort.json and effort.md."""
 
     games: tuple[str, ...] = tuple(CONTESTS)
-    """Games to measure in."""
+    """Games to measure in; none: only the page is made again."""
     milliseconds: tuple[int, ...] = (1, 10, 100)
     """Processor time a decision."""
     leaves: tuple[str, ...] = tuple(LEAVES)
@@ -120,19 +128,8 @@ def measured(game: Game, leaf: str, ms: int, states: list[State]) -> dict[str, f
 
 def report(config: Config, results: Results) -> None:
     """Writes the table."""
-    head = (
-        "game | leaf | actions: | outcomes: | ms: | search: ms: | ended: | depth: | leaves: | "
-        "MCTS: ms: | ended: | simulations: | longest way: | tried most: | same choice:"
-    )
-    rows = [
-        [
-            label, leaf, f"{r['actions']:.1f}", f"{r['outcomes']:.1f}", ms.removesuffix(" ms"),
-            f"{r['search_ms']:.2f}", f"{r['ended']:.0%}", f"{r['depth']:g}", f"{r['leaves']:,.0f}",
-            f"{r['mcts_ms']:.2f}", f"{r['mcts_ended']:.0%}", f"{r['simulations']:,.0f}",
-            f"{r['way']:.1f}", f"{r['tried']:.0%}", f"{r['same']:.0%}",
-        ]
-        for label, leaf, ms, r in ((*name.rsplit(", ", 2), found) for name, found in results.items())
-    ]  # fmt: skip
+    named = ((*name.removesuffix(" ms").rsplit(", ", 2), found) for name, found in results.items())
+    rows = [[label, leaf, *(form.format(given=ms, **found) for _, form in COLUMNS)] for label, leaf, ms, found in named]
     lines = [
         "# What the two searches do with their time", "",
         f"Means over {config.decisions} decisions of each game and leaf. `ms` is the processor time that a search is given;",
@@ -140,9 +137,9 @@ def report(config: Config, results: Results) -> None:
         "long that takes. `outcomes` is of what chance does next after an action, `ended` the share of decisions of which",
         "a search knew all before its time was up, `depth` the median of the deepest complete one, `longest way` the most",
         "actions on the way of a simulation.", "",
-        *table(head, rows), "",
+        *table(" | ".join(["game | leaf", *(head for head, _ in COLUMNS)]), rows), "",
     ]  # fmt: skip
-    write_page(config, "effort.md", signed(config, lines))
+    write_page(config, "effort.md", signed(replace(config, games=Config.games), lines))
 
 
 def study(config: Config) -> None:
@@ -166,6 +163,8 @@ def study(config: Config) -> None:
             words = f"{name}: {found['leaves']:,.0f} leaves, {found['simulations']:,.0f} simulations"
             results.keep(name, found | told, words)
             report(config, results)
+    if results:
+        report(config, results)
 
 
 main = command(Config, study)

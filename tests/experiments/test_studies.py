@@ -49,7 +49,13 @@ WRONG = {
     "trilobite.critical --players --programs no-such-program": "expected a command that starts, got 'no-such-program'",
 }
 """Studies with wrong options -> what their line says."""
-KNOWN = {"equal_time": ".", "search --games": "search", "search.regret --games": "search", "trap.insight": "trap"}
+KNOWN = {
+    "equal_time": ".",
+    "search --games": "search",
+    "search.effort --games": "search",
+    "search.regret --games": "search",
+    "trap.insight": "trap",
+}
 """Studies that have nothing left to play, with options so that they only write -> their folders."""
 
 

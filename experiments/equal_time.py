@@ -7,7 +7,7 @@ those of their own studies; Cassis and Starship are played here, on seeds from 2
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -32,8 +32,7 @@ from leafwise.training.starship.builders import records
 FIRST_SEED = 2_400_000
 POINTS = "share of the points"
 CASSIS_SECONDS = 0.005
-HAND_MADE, LEARNED, OTHER = "#9a9a9a", "#2f6db5", "#d8b365"
-COLOURS = {"hand-made leaf": HAND_MADE, "learned leaf": LEARNED, "best of many by hand": OTHER}
+COLOURS = {"hand-made leaf": "#9a9a9a", "learned leaf": "#2f6db5", "best of many by hand": "#d8b365"}
 SHIPS = {
     "hand-made leaf": "build:hopeful,depth=3,width=4",
     "learned leaf": "build:learned",
@@ -63,6 +62,11 @@ class Bar(NamedTuple):
     told: str = ""
     """What the bar is about, where a panel has several pairs."""
 
+    @classmethod
+    def of(cls, who: str, found: Mapping[str, float]) -> Bar:
+        """Returns the bar of what a study keeps."""
+        return cls(who, found["mean"], found["ci_low"], found["ci_high"])
+
 
 class Panel(NamedTuple):
     """One game: what is compared, at what time, in which unit."""
@@ -78,10 +82,8 @@ class Panel(NamedTuple):
 
 def read(config: Config, folder: str, name: str = "learned.json") -> Any:
     """Returns the results of another study."""
-    maker = "turns" if name == "turns.json" else "learned"
-    return json.loads(
-        config.needed(f"{folder}/{name}", f"python -m leafwise.experiments.{folder}.{maker}").read_bytes()
-    )
+    maker = f"python -m leafwise.experiments.{folder}.{name.removesuffix('.json').partition('_')[0]}"
+    return json.loads(config.needed(f"{folder}/{name}", maker).read_bytes())
 
 
 def of_match(title: str, found: Any, time: str, leaf: str) -> Panel:
@@ -94,11 +96,9 @@ def of_match(title: str, found: Any, time: str, leaf: str) -> Panel:
 def threes(config: Config) -> Panel:
     """Reads 1 ms a move."""
     found = read(config, "threes")
-    bars = [
-        Bar(who, *(found[f"time, {leaf} 1"][key] for key in ("mean", "ci_low", "ci_high")))
-        for who, leaf in (("hand-made leaf", "rows"), ("learned leaf", "learned"))
-    ]
-    return Panel("Threes", "mean score", "1 ms a move", "rows", bars, f"{found['time, rows 1']['games']} games each")
+    rows, learned = (found[f"time, {leaf} 1"] for leaf in ("rows", "learned"))
+    bars = [Bar.of("hand-made leaf", rows), Bar.of("learned leaf", learned)]
+    return Panel("Threes", "mean score", "1 ms a move", "rows", bars, f"{rows['games']} games each")
 
 
 def friday(config: Config) -> Panel:
@@ -134,8 +134,8 @@ def starship(config: Config, results: Results) -> Panel:
 
     bars, seconds = [], []
     for who, text in SHIPS.items():
-        found = results.find(f"starship, {text}, {config.ships} ships", lambda: build(text))  # noqa: B023
-        bars.append(Bar(who, *(found["quality"][key] for key in ("mean", "ci_low", "ci_high"))))
+        found = results.find(f"starship, {text}, {config.ships} ships", partial(build, text))
+        bars.append(Bar.of(who, found["quality"]))
         seconds.append(1000 * found["seconds"])
     return Panel(
         "Starship", "mean quality", f"{min(seconds):.0f} to {max(seconds):.0f} ms a ship", ", ".join(SHIPS.values()), bars,

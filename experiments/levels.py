@@ -97,26 +97,21 @@ def study(config: Config) -> None:
 
 def own_lines() -> list[str]:
     """Returns what the page says of games that name players of their own for some levels."""
-    own = {short: {level: text for level in LEVELS if (text := own_level(game, level))} for short, game in variants()}
-    return [
-        line
-        for short, named in own.items()
-        if named
-        for line in (f"In `{short}` {', '.join(f'`{level}` is `{text}`' for level, text in named.items())}.", "")
-    ]
+    lines = []
+    for short, game in variants():
+        if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := own_level(game, level))]:
+            lines += [f"In `{short}` {', '.join(named)}.", ""]
+    return lines
 
 
 def page(config: Config, told: dict[str, Any]) -> list[str]:
     """Returns the page."""
     head = " | ".join(["variant", *(f"{level} from {stronger}:" for level, stronger in pairwise(LEVELS)), "games:"])
-    rows = [
-        [
-            f"`{short}`",
-            *(share(found, "share") for found in by_level.values()),
-            ", ".join(dict.fromkeys(str(found["games"]) for found in by_level.values())),
-        ]
-        for short, by_level in told.items()
-    ]
+    rows = []
+    for short, by_level in told.items():
+        shares = [share(found, "share") for found in by_level.values()]
+        games = dict.fromkeys(str(found["games"]) for found in by_level.values())
+        rows.append([f"`{short}`", *shares, ", ".join(games)])
     what = ", ".join(f"`{level}` {blunders:.0%}" for level, blunders in LEVELS.items())
     return [
         "# Levels of play",

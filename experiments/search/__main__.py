@@ -1,22 +1,21 @@
 """Depth-limited search against Monte Carlo tree search, with the same leaf and the same processor time a move, in all six games.
 
-`python -m leafwise.experiments.search --dry-run` plays a few games to count their moves and tells how long the study takes; without
-it the study plays. In games for two the searches meet, random openings from both seats; alone each plays the same seeds. The leaves
-are the shipped network and the game's first hand-made score; Monte Carlo tree search with the network meets the same with roll-outs
-too, at up to 10 ms a move. Every game is kept as it ends: what was stopped goes on where it was. `search.json`, `search.md` and
-`search.png` are what came out. What another network than the one that ships now has played is played anew, and what tree searches
-with other defaults have. Seeds from 2,400,000 on, used for nothing else.
+`python -m leafwise.experiments.search` plays, a part with `--share`. In games for two the searches meet, random openings from both
+seats; alone each plays the same seeds. The leaves are the shipped network and the game's first hand-made score; Monte Carlo tree
+search with the network meets the same with roll-outs too, at up to 10 ms a move. Every game is kept as it ends: what was stopped
+goes on where it was. `search.json`, `search.md` and `search.png` are what came out. What another network than the one that ships
+now has played is played anew, and what tree searches with other defaults have. Seeds from 2,400,000 on, used for nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 from leafwise.experiments.search.contests import (
     CONTESTS,
     LEAVES,
@@ -24,8 +23,8 @@ from leafwise.experiments.search.contests import (
     ROLLOUTS,
     ROLLOUTS_MS,
     SEARCH,
+    about,
     check_names,
-    mcts_defaults,
     text,
     variant,
 )
@@ -34,7 +33,6 @@ from leafwise.experiments.study import (
     Results,
     bootstrapped,
     command,
-    digest_of,
     known_results,
     picture,
     scored,
@@ -43,14 +41,9 @@ from leafwise.experiments.study import (
     with_bars,
     write_page,
 )
-from leafwise.models.shipped import need_shipped
-from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.evaluation.intervals import interval_text
-from leafwise.training.runs.options import flag_of
 
 FIRST_SEED = 2_400_000
-COUNTED = 4
-"""Games played to count the moves of one, for `--dry-run`."""
 MARKERS = {SEARCH: "o", MCTS: "s", ROLLOUTS: "^"}
 COLOURS = {"learned": "C0", "hand-made": "C1"}
 NAMES = {SEARCH: "depth-limited search, {}", MCTS: "MCTS, {}", ROLLOUTS: "MCTS with roll-outs"}
@@ -69,8 +62,6 @@ class Config(PlacedStudy):
     """Leaves of both searches: learned, hand-made."""
     share: Annotated[float, Range(0, 1, above=True)] = 1.0
     """Share of the games to play, above 0 to 1."""
-    dry_run: bool = False
-    """Tell what would be played and how long that takes, and play only to count moves."""
     runs: Path = Path("runs/search")
     """Folder of the games that are played so far."""
 
@@ -93,62 +84,35 @@ class Cell(NamedTuple):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What tells its players and openings from others: the network's digest, None by hand; how tree searches search."""
-        model = digest_of(need_shipped(variant(self.label))) if LEAVES[self.leaf] else None
-        about: dict[str, Any] = {"model": model, "plies": CONTESTS[self.label].plies}
-        return about if self.kind == SEARCH else about | {"mcts": mcts_defaults(variant(self.label))}
+        """What tells its players and openings from others."""
+        players = about(variant(self.label), self.leaf, trees=self.kind != SEARCH)
+        return {"model": players.pop("model"), "plies": CONTESTS[self.label].plies, **players}
 
 
 def cells(config: Config) -> Iterator[Cell]:
     """Yields what is to be played, the quickest first."""
-    for ms in sorted(config.milliseconds):
-        for label in config.games:
-            players = variant(label).players
-            games = 2 * max(1, round(CONTESTS[label].games.get(ms, 30) * config.share / 2))
-            for leaf in config.leaves:
-                with_rollouts = leaf == "learned" and ms <= ROLLOUTS_MS
-                search, mcts, rollouts = (text(kind, leaf, ms) for kind in (SEARCH, MCTS, ROLLOUTS))
-                if players == 2:
-                    yield Cell(label, leaf, ms, MCTS, mcts, search, games)
-                    if with_rollouts:
-                        yield Cell(label, leaf, ms, ROLLOUTS, rollouts, mcts, games)
-                else:
-                    yield Cell(label, leaf, ms, SEARCH, search, None, games)
-                    yield Cell(label, leaf, ms, MCTS, mcts, None, games)
-                    if with_rollouts:
-                        yield Cell(label, leaf, ms, ROLLOUTS, rollouts, None, games)
-
-
-def told(config: Config) -> None:
-    """Tells the cells and the hours that they take, by the moves of a few quick games."""
-    moves: dict[tuple[str, str], float] = {}
-    total = 0.0
-    for cell in cells(config):
-        key = cell.label, cell.leaf
-        if key not in moves:
-            quick = f"search:{LEAVES[cell.leaf]}{',' if LEAVES[cell.leaf] else ''}depth=1"
-            game = variant(cell.label)
-            played = evaluate(game, quick, COUNTED, FIRST_SEED, opponent="greedy" if game.players == 2 else None)
-            moves[key] = played.moves / COUNTED
-        seconds = cell.games * moves[key] * cell.ms / 1000 * (2 if cell.opponent else 1)
-        total += seconds
-        print(f"{cell.name}: {cell.games} games, {moves[key]:.0f} moves each, {seconds / 3600:.2f} h", flush=True)
-    print(f"in all {total / 3600:.1f} hours of processor time")
+    for ms, label, leaf in product(sorted(config.milliseconds), config.games, config.leaves):
+        games = 2 * max(1, round(CONTESTS[label].games.get(ms, 30) * config.share / 2))
+        two = variant(label).players == 2
+        with_rollouts = leaf == "learned" and ms <= ROLLOUTS_MS
+        for kind in (*(() if two else (SEARCH,)), MCTS, *((ROLLOUTS,) if with_rollouts else ())):
+            opponent = text(SEARCH if kind == MCTS else MCTS, leaf, ms) if two else None
+            yield Cell(label, leaf, ms, kind, text(kind, leaf, ms), opponent, games)
 
 
 def report(config: Config, results: Results) -> None:
     """Writes the page and the picture of all that is known, whatever was asked for this time."""
-    written = Config(config.out, config.data)
+    whole = Config(config.out, config.data)
     times = {int(name.split(", ")[-2].removesuffix(" ms")) for name in results}
-    config = replace(written, milliseconds=tuple(sorted(times)))
+    known = {
+        cell: results[cell.name] for cell in cells(replace(whole, milliseconds=tuple(times))) if cell.name in results
+    }
     rows = []
-    for cell in cells(config):
-        found = results.get(cell.name)
-        if found:
-            pair = f"`{cell.player}`" + (f" against `{cell.opponent}`" if cell.opponent else "")
-            digits = ".3f" if found["mean"] <= 1 else ",.0f"
-            interval = interval_text(found["ci_low"], found["ci_high"], digits)
-            rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
+    for cell, found in known.items():
+        pair = f"`{cell.player}`" + (f" against `{cell.opponent}`" if cell.opponent else "")
+        digits = ".3f" if found["mean"] <= 1 else ",.0f"
+        interval = interval_text(found["ci_low"], found["ci_high"], digits)
+        rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
     head = "game | player | games: | score or share of the points: | 95 % interval:"
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
     lines = [
@@ -156,28 +120,27 @@ def report(config: Config, results: Results) -> None:
         f"Games for two begin with random decisions ({openings}), each opening from both seats. Both searches value the actions",
         "of a decision once, however long that takes: of Starship's more than 1 ms where a part has hundreds of places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
-    ]  # fmt: skip
-    lines += [
         "![scores and shares of the points by milliseconds a move](search.png)", "",
         "*Scores, and in games for two the share of the points: of Monte Carlo tree search against depth-limited search, and of",
         "roll-outs against the network. Lines join points whose intervals lie apart.*", "",
     ]  # fmt: skip
-    write_page(config, "search.md", signed(written, lines))
-    draw(config, results)
+    write_page(whole, "search.md", signed(whole, lines))
+    draw(whole.target("search.png"), known)
 
 
-def draw(config: Config, results: Results) -> None:
+def draw(path: Path, known: Mapping[Cell, Mapping[str, Any]]) -> None:
     """Draws every game: score, or share of the points against the other search, by milliseconds a move."""
-    labels = [label for label in config.games if any(name.startswith(f"{label}, ") for name in results)]
+    times = sorted({cell.ms for cell in known})
+    labels = [label for label in CONTESTS if any(cell.label == label for cell in known)]
     rows = -(-len(labels) // 2)
-    with picture(config.target("search.png"), rows, 2, size=(10, 3 * rows + 0.6)) as axes:
+    with picture(path, rows, 2, size=(10, 3 * rows + 0.6)) as axes:
         axes = axes.ravel()
         for axis, label in zip(axes, labels, strict=False):
             for k, ((kind, marker), (leaf, colour)) in enumerate(product(MARKERS.items(), COLOURS.items())):
                 found = [
-                    (c.ms * 1.08 ** (k - 2), *(results[c.name][name] for name in ("mean", "ci_low", "ci_high")))
-                    for c in cells(config)
-                    if (c.label, c.leaf, c.kind) == (label, leaf, kind) and c.name in results
+                    (cell.ms * 1.08 ** (k - 2), told["mean"], told["ci_low"], told["ci_high"])
+                    for cell, told in known.items()
+                    if (cell.label, cell.leaf, cell.kind) == (label, leaf, kind)
                 ]
                 if found:
                     with_bars(axis, *zip(*found, strict=True), fmt=marker, color=colour, label=NAMES[kind].format(leaf))
@@ -185,22 +148,18 @@ def draw(config: Config, results: Results) -> None:
             if two:
                 axis.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
             axis.set(xscale="log", title=label, ylabel="share of the points" if two else "score", xlabel="ms a move")
-            axis.set_xticks(config.milliseconds, [str(ms) for ms in config.milliseconds])
+            axis.set_xticks(times, map(str, times))
             axis.minorticks_off()
             axis.yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}" if y > 1 else f"{y:g}")
         for axis in axes[len(labels) :]:
             axis.set_axis_off()
-        told = {name: line for axis in axes for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
-        axes[0].figure.legend(told.values(), told.keys(), loc="outside lower center", ncols=3, fontsize=8)
+        shown = {name: line for axis in axes for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+        axes[0].figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=3, fontsize=8)
 
 
 def study(config: Config) -> None:
     """Plays what is missing."""
     check_names(config.games, config.leaves)
-    check_fields(config, shown=flag_of)
-    if config.dry_run:
-        told(config)
-        return
     results = known_results(config, "search.json", indent=1)
     for cell in cells(config):
         about = cell.about

@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
+from leafwise.experiments.study import digest_of
+from leafwise.models.shipped import need_shipped
 from leafwise.search.mcts import Mcts
 
 SEARCH, MCTS, ROLLOUTS = "search", "mcts", "rollouts"
@@ -34,8 +36,8 @@ CONTESTS = {
 }
 ROLLOUTS_MS = 10
 """Roll-outs play at up to so many milliseconds a move."""
-LEAVES = {"learned": "learned", "hand-made": ""}
-"""Leaves, and their names in a player's text."""
+LEAVES = {"learned": "learned,", "hand-made": ""}
+"""Leaves, and how a player's text begins to name its options with them."""
 TOLD = ("exploration", "scale", "temperature")
 """Options of tree searches that players' texts leave at their defaults."""
 PROOFS = "proofs"
@@ -47,10 +49,11 @@ def variant(label: str) -> Game:
     return find_game(CONTESTS[label].name, **CONTESTS[label].options)
 
 
-def text(kind: str, leaf: str, ms: int) -> str:
-    """Returns a player's text."""
-    front = "rollout:n=1," if kind == ROLLOUTS else f"{LEAVES[leaf]}," if LEAVES[leaf] else ""
-    return f"{SEARCH if kind == SEARCH else MCTS}:{front}seconds={ms / 1000:g},clock=cpu"
+def text(kind: str, leaf: str, ms: int = 0, depth: int = 0) -> str:
+    """Returns a player's text: with processor time for each decision, or a depth."""
+    front = "rollout:n=1," if kind == ROLLOUTS else LEAVES[leaf]
+    effort = f"depth={depth}" if depth else f"seconds={ms / 1000:g},clock=cpu"
+    return f"{SEARCH if kind == SEARCH else MCTS}:{front}{effort}"
 
 
 def mcts_defaults(game: Game) -> str:
@@ -59,8 +62,14 @@ def mcts_defaults(game: Game) -> str:
     return ",".join(f"{name}={known[name].default}" for name in (TOLD if game.max_outcomes else (*TOLD, PROOFS)))
 
 
+def about(game: Game, leaf: str, *, trees: bool) -> dict[str, Any]:
+    """Returns what tells players from others of that name: the network's digest, None by hand; how tree searches search."""
+    told = {"model": digest_of(need_shipped(game)) if LEAVES[leaf] else None}
+    return told | ({"mcts": mcts_defaults(game)} if trees else {})
+
+
 def check_names(games: Collection[str], leaves: Collection[str]) -> None:
     """Raises ValueError where one of the games or leaves is none that is compared."""
-    for given, known in ((games, CONTESTS), (leaves, LEAVES)):
-        if wrong := [name for name in given if name not in known]:
-            raise UserError(f"expected some of {', '.join(known)}, got {wrong[0]!r}")
+    for flag, given, known in (("--games", games, CONTESTS), ("--leaves", leaves, LEAVES)):
+        for name in given:
+            need_among(name, known, flag)

@@ -11,33 +11,32 @@ Carlo tree search the simulations, the most actions on the way of one, and the s
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, islice, product
 from statistics import fmean, median
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.ranges import Range
 from leafwise.experiments.search.contests import (
     CONTESTS,
     LEAVES,
     MCTS,
     SEARCH,
+    about,
     check_names,
-    mcts_defaults,
     text,
     variant,
 )
-from leafwise.experiments.study import Results, Study, command, digest_of, known_results, signed, table, write_page
+from leafwise.experiments.study import Results, Study, command, known_results, signed, table, write_page
 from leafwise.models.players import player
-from leafwise.models.shipped import need_shipped
 from leafwise.search.engine import Search
 from leafwise.search.mcts import Mcts, MctsResult
 from leafwise.search.players import search_of
-from leafwise.training.runs.options import flag_of
 
 FIRST_SEED = 2_450_000
 RANDOM = 10
@@ -45,13 +44,21 @@ RANDOM = 10
 APART = 7
 """One decision of so many is asked for."""
 
+COLUMNS = (
+    ("actions:", "{actions:.1f}"), ("outcomes:", "{outcomes:.1f}"), ("ms:", "{given}"), ("search: ms:", "{search_ms:.2f}"),
+    ("ended:", "{ended:.0%}"), ("depth:", "{depth:g}"), ("leaves:", "{leaves:,.0f}"), ("MCTS: ms:", "{mcts_ms:.2f}"),
+    ("ended:", "{mcts_ended:.0%}"), ("simulations:", "{simulations:,.0f}"), ("longest way:", "{way:.1f}"),
+    ("tried most:", "{tried:.0%}"), ("same choice:", "{same:.0%}"),
+)  # fmt: skip
+"""Columns of the table, and how each of their figures is written."""
+
 
 @dataclass(frozen=True)
 class Config(Study):
     """Measures what searches do with their time, and writes effort.json and effort.md."""
 
     games: tuple[str, ...] = tuple(CONTESTS)
-    """Games to measure in."""
+    """Games to measure in; none: only the page is made again."""
     milliseconds: tuple[int, ...] = (1, 10, 100)
     """Processor time a decision."""
     leaves: tuple[str, ...] = tuple(LEAVES)
@@ -62,19 +69,18 @@ class Config(Study):
 
 def decisions(game: Game, leaf: str) -> Iterator[State]:
     """Yields decisions with two legal actions or more, of games one decision deep."""
-    front = f"{LEAVES[leaf]}," if LEAVES[leaf] else ""
-    who, met, seed = player(f"{SEARCH}:{front}depth=1", game), 0, FIRST_SEED
-    while True:
-        stream = new_stream(seed)
-        state, seed = game.new(seed), seed + 1
-        while not state.is_terminal:
-            legal = state.legal_actions
-            met += len(legal) > 1
-            if len(legal) > 1 and met % APART == 0:
-                yield state
-            at_random = below(stream, RANDOM) == 0
-            action = legal[int(below(stream, len(legal)))] if at_random else who.choose(state)
-            state = state.play(action).settle(stream)
+    who, met = player(text(SEARCH, leaf, depth=1), game), list[State]()
+
+    def choose(state: State) -> int:
+        legal = state.legal_actions
+        if len(legal) > 1:
+            met.append(state)
+        return legal[int(below(stream, len(legal)))] if below(stream, RANDOM) == 0 else who.choose(state)
+
+    for seed in count(FIRST_SEED):
+        stream, known = new_stream(seed), len(met) // APART
+        play_out(game.new(seed), choose, lambda state: state.settle(stream))  # noqa: B023
+        yield from met[APART - 1 :: APART][known:]
 
 
 def outcomes(state: State) -> float:
@@ -83,70 +89,47 @@ def outcomes(state: State) -> float:
     return fmean(len(each.outcomes()) if each.is_chance else 1 for each in after)
 
 
-class Answer(NamedTuple):
-    """What is looked at of a search's result. No result is kept: a tree search would look its line up before the next search."""
-
-    action: int | None
-    depth: int
-    leaves: int
-    simulations: int
-    tried: float
-    """Share of the simulations that went to the action that most went to."""
-    ms: float
-    """Processor milliseconds that it took."""
-
-
-def asked(search: Search | Mcts, states: list[State]) -> list[Answer]:
-    """Returns the answers of a search."""
+def asked(search: Search | Mcts, states: list[State]) -> Iterator[Sequence[float]]:
+    """Yields what is looked at of a search's results, a value for each decision: the processor milliseconds, the action, the
+    depth, the leaves, the simulations, and the share of them that went to the action that most went to."""
     search(states[0])  # compiled and warm from here on
-    return [answer(search, state) for state in states]
+    return zip(*(answer(search, state) for state in states), strict=True)
 
 
-def answer(search: Search | Mcts, state: State) -> Answer:
-    """Returns what is looked at of a search's result."""
+def answer(search: Search | Mcts, state: State) -> tuple[float, ...]:
+    """Returns what is looked at. No result is kept: a tree search would look its line up before the next search."""
     begun = time.process_time()
     found = search(state)
     ms = 1000 * (time.process_time() - begun)
-    visits = found.visits.values() if isinstance(found, MctsResult) else ()
-    simulations = found.simulations if isinstance(found, MctsResult) else 0
-    tried = max(visits, default=0) / max(1, sum(visits))
-    return Answer(found.action, found.depth, found.leaves, simulations, tried, ms)
+    assert found.action is not None
+    visits, simulations = (found.visits.values(), found.simulations) if isinstance(found, MctsResult) else ((), 0)
+    return ms, found.action, found.depth, found.leaves, simulations, max(visits, default=0) / max(1, sum(visits))
 
 
 def measured(game: Game, leaf: str, ms: int, states: list[State]) -> dict[str, float]:
     """Returns the figures of both searches."""
     texts = text(SEARCH, leaf, ms), text(MCTS, leaf, ms) + ",reuse=0"
-    deep, tree = (search_of(player(each, game)) for each in texts)
-    one, other = asked(deep, states), asked(tree, states)
+    one, other = (asked(search_of(player(each, game)), states) for each in texts)
+    deep_ms, deep_actions, depths, leaves, _, _ = one
+    tree_ms, tree_actions, ways, _, simulations, tried = other
     return {
-        "search_ms": fmean(found.ms for found in one),
-        "ended": fmean(found.ms < ms for found in one),
-        "depth": median(found.depth for found in one),
-        "leaves": fmean(found.leaves for found in one),
-        "mcts_ms": fmean(found.ms for found in other),
-        "mcts_ended": fmean(found.ms < ms for found in other),
-        "simulations": fmean(found.simulations for found in other),
-        "way": fmean(found.depth for found in other),
-        "tried": fmean(found.tried for found in other),
-        "same": fmean(a.action == b.action for a, b in zip(one, other, strict=True)),
+        "search_ms": fmean(deep_ms),
+        "ended": fmean(spent < ms for spent in deep_ms),
+        "depth": median(depths),
+        "leaves": fmean(leaves),
+        "mcts_ms": fmean(tree_ms),
+        "mcts_ended": fmean(spent < ms for spent in tree_ms),
+        "simulations": fmean(simulations),
+        "way": fmean(ways),
+        "tried": fmean(tried),
+        "same": fmean(a == b for a, b in zip(deep_actions, tree_actions, strict=True)),
     }
 
 
 def report(config: Config, results: Results) -> None:
     """Writes the table."""
-    head = (
-        "game | leaf | actions: | outcomes: | ms: | search: ms: | ended: | depth: | leaves: | "
-        "MCTS: ms: | ended: | simulations: | longest way: | tried most: | same choice:"
-    )
-    rows = [
-        [
-            label, leaf, f"{r['actions']:.1f}", f"{r['outcomes']:.1f}", ms.removesuffix(" ms"),
-            f"{r['search_ms']:.2f}", f"{r['ended']:.0%}", f"{r['depth']:g}", f"{r['leaves']:,.0f}",
-            f"{r['mcts_ms']:.2f}", f"{r['mcts_ended']:.0%}", f"{r['simulations']:,.0f}",
-            f"{r['way']:.1f}", f"{r['tried']:.0%}", f"{r['same']:.0%}",
-        ]
-        for label, leaf, ms, r in ((*name.rsplit(", ", 2), found) for name, found in results.items())
-    ]  # fmt: skip
+    named = ((*name.removesuffix(" ms").rsplit(", ", 2), found) for name, found in results.items())
+    rows = [[label, leaf, *(form.format(given=ms, **found) for _, form in COLUMNS)] for label, leaf, ms, found in named]
     lines = [
         "# What the two searches do with their time", "",
         f"Means over {config.decisions} decisions of each game and leaf. `ms` is the processor time that a search is given;",
@@ -154,35 +137,34 @@ def report(config: Config, results: Results) -> None:
         "long that takes. `outcomes` is of what chance does next after an action, `ended` the share of decisions of which",
         "a search knew all before its time was up, `depth` the median of the deepest complete one, `longest way` the most",
         "actions on the way of a simulation.", "",
-        *table(head, rows), "",
+        *table(" | ".join(["game | leaf", *(head for head, _ in COLUMNS)]), rows), "",
     ]  # fmt: skip
-    write_page(config, "effort.md", signed(config, lines))
+    write_page(config, "effort.md", signed(replace(config, games=Config.games), lines))
 
 
 def study(config: Config) -> None:
     """Measures what is missing."""
     check_names(config.games, config.leaves)
-    check_fields(config, shown=flag_of)
     results = known_results(config, "effort.json", indent=1)
-    for label in config.games:
+    for label, leaf in product(config.games, config.leaves):
         game = variant(label)
-        for leaf in config.leaves:
-            model = digest_of(need_shipped(game)) if LEAVES[leaf] else None
-            about = {"model": model, "mcts": mcts_defaults(game), "decisions": config.decisions}
-            names = {f"{label}, {leaf}, {ms} ms": ms for ms in config.milliseconds}
-            missing = {name: ms for name, ms in names.items() if not about.items() <= results.get(name, {}).items()}
-            if not missing:
-                continue
-            states = list(islice(decisions(game, leaf), config.decisions))
-            shape = {
-                "actions": fmean(len(state.legal_actions) for state in states),
-                "outcomes": fmean(outcomes(state) for state in states),
-            }
-            for name, ms in missing.items():
-                found = shape | measured(game, leaf, ms, states)
-                told = f"{name}: {found['leaves']:,.0f} leaves, {found['simulations']:,.0f} simulations"
-                results.keep(name, found | about, told)
-                report(config, results)
+        told = {**about(game, leaf, trees=True), "decisions": config.decisions}
+        names = {f"{label}, {leaf}, {ms} ms": ms for ms in config.milliseconds}
+        missing = {name: ms for name, ms in names.items() if not told.items() <= results.get(name, {}).items()}
+        if not missing:
+            continue
+        states = list(islice(decisions(game, leaf), config.decisions))
+        shape = {
+            "actions": fmean(len(state.legal_actions) for state in states),
+            "outcomes": fmean(outcomes(state) for state in states),
+        }
+        for name, ms in missing.items():
+            found = shape | measured(game, leaf, ms, states)
+            words = f"{name}: {found['leaves']:,.0f} leaves, {found['simulations']:,.0f} simulations"
+            results.keep(name, found | told, words)
+            report(config, results)
+    if results:
+        report(config, results)
 
 
 main = command(Config, study)

@@ -11,7 +11,7 @@ of networks that ship no more, and of tree searches with other defaults. Seeds f
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -23,17 +23,18 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import exact_solver
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.search.contests import MCTS, mcts_defaults
+from leafwise.experiments.search.contests import LEAVES, MCTS, ROLLOUTS, SEARCH, about, text
 from leafwise.experiments.study import (
     Results,
     Study,
     bootstrapped,
     command,
-    digest_of,
     known_results,
+    section,
     signed,
     table,
     write_page,
@@ -42,7 +43,7 @@ from leafwise.experiments.study.config import CHECKOUT
 from leafwise.experiments.trilobite.critical import positions as critical
 from leafwise.models.files import write_atomically
 from leafwise.models.players import player
-from leafwise.models.shipped import need_shipped
+from leafwise.models.shipped import shipped_model
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.evaluation.intervals import bounds, interval_text, mean_interval
@@ -65,6 +66,8 @@ class Truth(NamedTuple):
     """Decisions to the end of every game, where no solver but the depth-limited search itself is exact; 0: the room's solver."""
 
 
+Decision = tuple[State, dict[str, float]]
+"""A position, and the exact value of each legal action by its name."""
 CONNECT_FOUR = "Connect Four"
 TRUTHS = {
     "Trap 3x3": Truth("trap", {"size": 3}, (0, 4)),
@@ -75,8 +78,6 @@ TRUTHS = {
     "dice race": Truth("dice", {"length": 3, "turns": 3}, (0, 9), depth=30),
 }
 """The games; the dice race is the example in the checkout."""
-LEAVES = ("learned", "")
-"""Leaves by their name in a player's text; "" is the hand-made score."""
 
 
 @dataclass(frozen=True)
@@ -106,20 +107,29 @@ def game_of(label: str) -> Game:
     return find_game(truth.name, **truth.options)
 
 
-def from_games() -> Iterator[tuple[State, dict[int, float]]]:
+def from_games() -> Iterator[Decision]:
     """Yields Connect Four's critical positions from games of players who see a few moves ahead, in an order drawn once."""
     rows = [row for row in critical.read() if row.kind == "played"]
-    worth = {letter: value for value, letter in critical.LETTERS.items()}
+    names, worth = game_of(CONNECT_FOUR).actions, {letter: value for value, letter in critical.LETTERS.items()}
     for k in np.random.default_rng(FIRST_SEED).permutation(len(rows)):
-        yield rows[k].state, {a: worth[letter] for a, letter in enumerate(rows[k].columns) if letter in worth}
+        told = zip(names, rows[k].columns, strict=True)
+        yield rows[k].state, {name: worth[letter] for name, letter in told if letter in worth}
 
 
-def solved(label: str, seed: int) -> Iterator[tuple[State, dict[int, float]]]:
+def exact(game: Game, depth: int) -> Callable[[State], Mapping[str, float]]:
+    """Returns what tells the exact value of every legal action: the room's solver, or with a depth the search."""
+    if not depth:
+        solver = exact_solver(game, TABLE_MB)
+        return lambda state: solver.solve(state).action_values
+    search = Search(game, game.score(), depth=depth, table_mb=TABLE_MB)
+    return lambda state: {game.actions[a]: value for a, value in search(state).values.items()}
+
+
+def solved(label: str, seed: int) -> Iterator[Decision]:
     """Yields critical decisions, each once, with the exact value of every legal action, for the player to move; in
     small games until hardly a new one comes."""
     game, truth = game_of(label), TRUTHS[label]
-    solver = None if truth.depth else exact_solver(game, TABLE_MB)
-    search = Search(game, game.score(), depth=truth.depth, table_mb=TABLE_MB) if truth.depth else None
+    solve = exact(game, truth.depth)
     seen: set[State] = set()
     idle = 0
     for state in random_positions(game, seed, truth.plies):
@@ -130,65 +140,49 @@ def solved(label: str, seed: int) -> Iterator[tuple[State, dict[int, float]]]:
             continue
         idle = 0
         seen.add(state)
-        if solver is None:
-            assert search is not None
-            values = {int(a): float(v) for a, v in search(state).values.items()}
-        else:
-            found = solver.solve(state).action_values
-            values = {a: float(found[game.actions[a]]) for a in state.legal_actions}
+        values = solve(state)
         if max(values.values()) - min(values.values()) > EQUAL:
-            yield state, values
+            yield state, {name: float(values[name]) for name in state.legal_names}
 
 
-def positions(config: Config, label: str) -> list[tuple[State, dict[int, float]]]:
+def positions(config: Config, label: str) -> list[Decision]:
     """Returns the decisions of a game from its file, which is made where it does not hold as many; all, where there are fewer."""
     game, name = game_of(label), f"positions/{label.replace(' ', '-').replace(',', '').lower()}.jsonl"
     path = config.source(name)
     lines = read_text(path).splitlines() if path else []
     if len(lines) < config.positions:
-        decisions = from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED)
-        drawn = dict(islice(decisions, config.positions))
-        lines = [
-            json.dumps({"position": str(state), "values": {game.actions[a]: round(v, 9) for a, v in values.items()}})
-            for state, values in drawn.items()
-        ]
+        drawn = dict(islice(from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED), config.positions))
+        told = (
+            {"position": str(s), "values": {n: round(v, 9) for n, v in values.items()}} for s, values in drawn.items()
+        )
+        lines = [json.dumps(line) for line in told]
         target = config.target(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, ("\n".join(lines) + "\n").encode())
-    found = [json.loads(line) for line in lines[: config.positions]]
-    return [
-        (game.parse(told["position"]), {game.actions.index(a): v for a, v in told["values"].items()}) for told in found
-    ]
+    return [(game.parse(told["position"]), told["values"]) for told in map(json.loads, lines[: config.positions])]
 
 
-def players(config: Config, game: Game) -> Iterator[str]:
-    """Yields the players' texts: each leaf at each depth, and at each time by both searches; roll-outs by simulations."""
+def players(config: Config, game: Game) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the players' texts, and what tells them from others: each leaf at each depth, and at each time by both searches;
+    roll-outs by simulations."""
     for leaf in LEAVES:
-        front = f"{leaf}," if leaf else ""
-        try:
-            player(f"search:{front}depth=1", game)
-        except UserError:
-            continue  # no network ships for the variant
-        yield from (f"search:{front}depth={depth}" for depth in config.depths)
+        if LEAVES[leaf] and shipped_model(game) is None:
+            continue
+        deep, tree = (about(game, leaf, trees=trees) for trees in (False, True))
+        for depth in config.depths:
+            yield text(SEARCH, leaf, depth=depth), deep
         for ms in config.milliseconds:
-            yield from (f"{kind}:{front}seconds={ms / 1000:g},clock=cpu" for kind in ("search", "mcts"))
-    yield from (f"mcts:rollout:n=1,seconds={ms / 1000:g},clock=cpu" for ms in config.milliseconds)
+            yield text(SEARCH, leaf, ms), deep
+            yield text(MCTS, leaf, ms), tree
+    for ms in config.milliseconds:
+        yield text(ROLLOUTS, "hand-made", ms), about(game, "hand-made", trees=True)
 
 
-def about(text: str, game: Game) -> dict[str, str | None]:
-    """Returns what tells a player from others of that name: the network's digest, None by hand; how tree searches search."""
-    model = digest_of(need_shipped(game)) if "learned" in text else None
-    return {"model": model, "mcts": mcts_defaults(game)} if text.startswith(MCTS) else {"model": model}
-
-
-def measured(text: str, game: Game, asked: list[tuple[State, dict[int, float]]]) -> dict[str, Any]:
+def measured(text: str, game: Game, asked: list[Decision]) -> dict[str, Any]:
     """Returns what a player loses on decisions, each asked for on its own."""
-    regrets = []
     who = player(text, game, seed=1)
     who.choose(asked[0][0])  # compiled and warm from here on
-    for state, values in asked:
-        regrets.append(max(values.values()) - values[who.choose(state)])
-    lost = np.array(regrets)
+    lost = np.array([max(values.values()) - values[game.actions[who.choose(state)]] for state, values in asked])
     low, high = mean_interval(lost)
     return {
         "regret": float(lost.mean()),
@@ -205,6 +199,7 @@ def report(config: Config, results: Results) -> None:
         "",
         "The exact value of the best action less that of the chosen one, mean over critical decisions with its 95 % interval,",
         "in units of returns (a win 1, a loss -1), and the share of decisions that keep the value. Times are processor time.",
+        "",
     ]
     for label, found in results.items():
         rows = [
@@ -212,30 +207,24 @@ def report(config: Config, results: Results) -> None:
             for text, r in found.items()
         ]
         count = next(iter(found.values()))["positions"]
-        lines += [
-            "",
-            f"## {label}, {count} decisions",
-            "",
-            *table("player | regret: | 95 % interval: | value kept:", rows),
-        ]
-    lines += ["", *bootstrapped(r for found in results.values() for r in found.values())]
+        lines += section(f"{label}, {count} decisions", table("player | regret: | 95 % interval: | value kept:", rows))
+    lines += bootstrapped(r for found in results.values() for r in found.values())
     write_page(config, "regret.md", signed(replace(config, games=Config.games), lines))
 
 
 def study(config: Config) -> None:
     """Measures what is missing."""
-    wrong = [label for label in config.games if label not in TRUTHS]
-    if wrong:
-        raise UserError(f"expected --games among {', '.join(TRUTHS)}, got {wrong[0]!r}")
+    for label in config.games:
+        need_among(label, TRUTHS, "--games")
     results = known_results(config, "regret.json", indent=1)
     for label in config.games:
         asked, game = positions(config, label), game_of(label)
-        for text in players(config, game):
-            known, told = results.get(label, {}), about(text, game)
-            row = known.get(text, {"positions": 0})
+        for name, told in players(config, game):
+            known = results.get(label, {})
+            row = known.get(name, {"positions": 0})
             if row["positions"] < len(asked) or not told.items() <= row.items():
-                found = {**measured(text, game, asked), **told}
-                results.keep(label, {**known, text: found}, f"{label}, {text}: {found['regret']:.4f}")
+                found = {**measured(name, game, asked), **told}
+                results.keep(label, {**known, name: found}, f"{label}, {name}: {found['regret']:.4f}")
                 report(config, results)
     if results:
         report(config, results)

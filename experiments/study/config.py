@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 from leafwise.envs.core.commandline import parse, quiet_when_unread
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, as_command
+from leafwise.envs.core.ranges import check_fields
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import command_of
+from leafwise.training.runs.options import flag_of
 
 EXPERIMENTS = Path(__file__).resolve().parents[1]
 CHECKOUT = EXPERIMENTS if (EXPERIMENTS.parent / "pyproject.toml").exists() else None
@@ -113,7 +115,7 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
     """
 
     def run(arguments: list[str]) -> int:
-        config = parse(config_class, arguments, config_class.program())
+        config = check_fields(parse(config_class, arguments, config_class.program()), shown=flag_of)
         try:
             with quiet_when_unread():
                 study(config)

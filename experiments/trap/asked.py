@@ -10,6 +10,7 @@ import numpy as np
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.playing import play_out
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.text import MARKS, cells
@@ -85,8 +86,8 @@ class Told:
     """Positions in which was asked where to stand, by stage."""
     turns: int = 0
     """Played, those at random too."""
-    winner: int = 0
-    """1 or 2; 0 for a draw."""
+    first: float = 0.0
+    """Points of the player who begins."""
 
 
 def corner_of(cell: int) -> int:
@@ -193,23 +194,24 @@ class Asked:
 
     def __call__(self, seed: int) -> Told:
         """Plays the game of a seed, and tells what was asked."""
-        stream, state, told = new_stream(seed), GAME.start(), Told()
-        while not state.is_terminal:
+        stream, told = new_stream(seed), Told()
+
+        def choose(state: State) -> int:
             told.turns = int(r.turn_of(state.row[1]))
-            throwing = r.phase_of(state.row[1]) == r.THROW
             if told.turns < RANDOM_TURNS:  # a draw of the game's own stream, like its landings
-                action = state.legal_actions[int(below(stream, len(state.legal_actions)))]
-            elif throwing and told.turns < LAST_TURN:
-                action, throw = self.throw(state)
-                told.throws.append(throw)
-            else:
-                if told.turns < LAST_TURN:
-                    stands = self.stands(state)
-                    told.stands += stands
-                    told.boards[stage_of(stands[0].traps)] += 1
-                found = self.move(state).action
-                assert found is not None
-                action = found
-            state = state.play(action).settle(stream)
-        told.winner = {1.0: 1, -1.0: 2}.get(state.returns, 0)
+                return state.legal_actions[int(below(stream, len(state.legal_actions)))]
+            if told.turns < LAST_TURN:
+                if r.phase_of(state.row[1]) == r.THROW:
+                    action, throw = self.throw(state)
+                    told.throws.append(throw)
+                    return action
+                stands = self.stands(state)
+                told.stands += stands
+                told.boards[stage_of(stands[0].traps)] += 1
+            found = self.move(state).action
+            assert found is not None
+            return found
+
+        end = play_out(GAME.start(), choose, lambda state: state.settle(stream))
+        told.first = (1 + end.returns) / 2
         return told

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study import Study, command, results_of, section, signed, table, write_page
-from leafwise.experiments.trap.asked import LAST_TURN, RANDOM_TURNS, STAGES, Asked, Stand, Throw, Told, stage_of
+from leafwise.envs.core.ranges import Range
+from leafwise.experiments.study import PlacedStudy, command, results_of, section, signed, table, write_page
+from leafwise.experiments.trap.asked import LAST_TURN, RANDOM_TURNS, STAGES, Asked, Stand, Throw, stage_of
 from leafwise.experiments.trap.plots import draw
-from leafwise.training.evaluation.intervals import ratio_interval
-from leafwise.training.execution.places import executor_for
+from leafwise.training.evaluation.intervals import interval_text, ratio_interval
 
 FIRST_SEED = 2_600_000
 PIECE = 10
@@ -39,19 +38,15 @@ KINDS = ("near", "behind", "elsewhere", "certain", "trap")
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Asks the shipped player of Trap what players would like to know."""
 
     model: str = "trap"
     """Shipped model, run folder or file."""
-    games: int = 200
-    """Games that it plays, tens of them."""
+    games: Annotated[int, Range(1)] = 200
+    """Games that it plays."""
     depth: int = 4
     """Decisions that are searched below what is asked about, two a turn."""
-    processes: int = 1
-    """Processes that play at the same time."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 @dataclass(frozen=True)
@@ -78,16 +73,11 @@ class Games:
             "games": len(games),
             "turns": sum(told.turns for told in games),
             "long": sum(told.turns > LAST_TURN for told in games),
-            "first": first_wins(games),
+            "first": sum(told.first for told in games),
             "boards": [sum(told.boards[k] for told in games) for k in range(len(STAGES))],
             "throws": sum(len(told.throws) for told in games),
             "sums": {name: [round(x, 4) for x in entry] for name, entry in sorted(sums.items())},
         }
-
-
-def first_wins(games: Iterable[Told]) -> float:
-    """Returns the points of the player who begins."""
-    return sum({1: 1.0, 0: 0.5, 2: 0.0}[told.winner] for told in games)
 
 
 def add(sums: Sums, name: str, *amounts: float) -> None:
@@ -145,13 +135,16 @@ class Figures:
 
     def points(self, name: str, k: int = 0) -> str:
         """Returns a mean in points of percent for a table."""
-        mean, low, high = (100 * x for x in self.mean(name, k))
-        return f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+        return self.told(name, k, "+.1f", 100)
 
     def share(self, name: str, k: int = 0) -> str:
         """Returns a share for a table."""
-        mean, low, high = self.mean(name, k)
-        return f"{mean:.0%} ({low:.0%} to {high:.0%})"
+        return self.told(name, k, ".0%")
+
+    def told(self, name: str, k: int, form: str, scale: float = 1) -> str:
+        """Returns a mean, times `scale`, and its interval for a table."""
+        mean, low, high = (scale * x for x in self.mean(name, k))
+        return f"{mean:{form}} ({interval_text(low, high, form)})"
 
 
 def lines(figures: Figures, config: Config) -> list[str]:
@@ -185,9 +178,7 @@ def short_lines(figures: Figures) -> list[str]:
     """Returns the page in short."""
     few, many = (figures.points(f"free {free} 0") for free in (FEW, MANY))
     beside, away = ([figures.points(f"distance {k} {stage}") for stage in (0, 1)] for k in (1, 2))
-    return [
-        "## In short",
-        "",
+    told = [
         "- **Where to stand**: where many cells around are free. As the opponent's turn begins, a cell with",
         f"  {FEW} of them is worth {few}, one with {MANY} {many} ({STAGES[0]}).",
         "  The map below has corners, borders and the middle.",
@@ -197,8 +188,8 @@ def short_lines(figures: Figures) -> list[str]:
         f"  target in {figures.share('far all')} of the decisions, and worth {figures.points('far all', 1)} on average.",
         "- **When to pass**: where a certain pass is possible, no other throw is better in"
         f" {figures.share('pass all')} of the decisions.",
-        "",
     ]
+    return section("In short", told)
 
 
 def rows_of(figures: Figures, groups: Iterable[tuple[str, str]], cells: Any) -> list[list[str]]:
@@ -272,8 +263,7 @@ def pass_lines(figures: Figures) -> list[str]:
     groups = [(f"{words} free", f"pass {k}") for k, words in enumerate(FREE)]
 
     def lost(name: str) -> list[str]:
-        mean, low, high = (100 * x for x in figures.mean(name, 1))
-        return [figures.share(name), f"{mean:.1f} ({low:.1f} to {high:.1f})"]
+        return [figures.share(name), figures.told(name, 1, ".1f", 100)]
 
     head = "around the thrower | nothing is better: | loses on average: | throws:"
     return section(
@@ -287,17 +277,14 @@ def pass_lines(figures: Figures) -> list[str]:
 
 def study(config: Config) -> None:
     """Plays the games that are missing, and writes the page."""
-    if config.games < PIECE or config.games % PIECE:
-        raise UserError(f"expected games in tens, got {config.games!r}")
     about = f"{config.program()} --depth {config.depth}"
     results = results_of(config, "insight.json", [config.model], about)
-    seeds = [range(seed, seed + PIECE) for seed in range(FIRST_SEED, FIRST_SEED + config.games, PIECE)]
-    missing = [(part[0], part) for part in seeds if str(part[0]) not in results]
-    work = Games(config.model, config.depth)
-    with executor_for(work, config.processes, config.cluster, len(missing)) as executor:
-        for seed, found in executor.stream(missing):
-            results.keep(str(seed), found, f"games {seed:,} to {seed + PIECE - 1:,}: {found['throws']} throws")
-    figures = Figures([results[str(part[0])] for part in seeds])
+    seeds = range(FIRST_SEED, FIRST_SEED + config.games)
+    parts = [seeds[k : k + PIECE] for k in range(0, config.games, PIECE)]
+    missing = [part for part in parts if results.get(str(part[0]), {"games": 0})["games"] != len(part)]
+    for part, found in zip(missing, config.each(Games(config.model, config.depth), missing), strict=True):
+        results.keep(str(part[0]), found, f"games {part[0]:,} to {part[-1]:,}: {found['throws']} throws")
+    figures = Figures([results[str(part[0])] for part in parts])
     draw(figures, config.target("insight.png"))
     write_page(config, "insight.md", signed(config, lines(figures, config)))
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from leafwise.experiments.study import picture
-from leafwise.experiments.trap.asked import STAGES, corner_of
+from leafwise.experiments.trap.asked import SIDE, STAGES, corner_of
 
-SIDE = 7
 KINDS = ("nearest cell beside him", "another beside him", "elsewhere", "certain pass", "another trap")
 
 
@@ -22,15 +21,10 @@ def draw(figures: Any, path: Path) -> None:
         draw_stands(figures, "distance", range(1, 7), "king's steps to the opponent", axes[1, 0])
         draw_stands(figures, "free", range(1, 9), "free cells around", axes[1, 1])
         draw_kinds(figures, axes[1, 2])
-        groups = ["1-2", "3-4", "5-6", "7-8"]
-        draw_shares(figures, "far free", groups, "free cells around him", "a throw further away is better", axes[2, 0])
-        groups = ["1-2", "3-4", "5-6", "7+"]
-        draw_shares(
-            figures, "far apart", groups, "rows and columns between us", "a throw further away is better", axes[2, 1]
-        )
-        draw_shares(
-            figures, "pass", ["1-2", "3-4", "5-6", "7-8"], "own free cells", "nothing beats a certain pass", axes[2, 2]
-        )
+        free, further = ["1-2", "3-4", "5-6", "7-8"], "a throw further away is better"
+        draw_shares(figures, "far free", free, "free cells around him", further, axes[2, 0])
+        draw_shares(figures, "far apart", [*free[:3], "7+"], "rows and columns between us", further, axes[2, 1])
+        draw_shares(figures, "pass", free, "own free cells", "nothing beats a certain pass", axes[2, 2])
 
 
 def draw_board(figures: Any, stage: int, axis: Any) -> None:

@@ -12,18 +12,6 @@ from PIL import Image
 from leafwise.experiments import boards, equal_time
 
 
-def test_the_chart_is_drawn_from_what_is_known(tmp_path: Path) -> None:
-    assert equal_time.main(["--out", str(tmp_path)]) == 0
-    with Image.open(tmp_path / "equal_time.png") as chart:
-        assert chart.width == 800
-    assert not (tmp_path / "equal_time.json").exists()  # nothing was played again
-    page = (tmp_path / "equal_time.md").read_text(encoding="utf-8")
-    home = Path(equal_time.__file__).parent
-    assert page == (home / "equal_time.md").read_text(encoding="utf-8")
-    for name in ("Threes", "Trilobite 7x6", "Cassis, 8 points", "Trap", "Friday", "Starship"):
-        assert f"| {name} | " in page
-
-
 def test_a_match_is_told_from_both_sides() -> None:
     found = {"share": 0.75, "ci_low": 0.7, "ci_high": 0.85, "scores": [1.0, 0.5]}
     panel = equal_time.of_match("Trap", found, "5 ms a turn", "reach")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from leafwise.experiments.study.config import EXPERIMENTS
 from leafwise.training.evaluation.game_store import GameStore
 
 SMALL = {
@@ -17,6 +19,7 @@ SMALL = {
     "trilobite.learned": "learned --large=",
     "trilobite.critical": "scores --players search:lines,depth=1 --games",
     "friday.insight": "insight --games 2 --nodes 20",
+    "trap.insight": "insight --games 11 --depth 1",
     "reference": "reference --ids Trilobite-v0 --steps 0 --games 10",
 }
 """Studies -> the name of their files, and options with which they take seconds."""
@@ -31,7 +34,7 @@ WRONG = {
     "alphazero, dqn, ship-values, got 'qlearning'",
     "reference --ids Chess-v0": "expected ids among Cassis-v0, ",
     "search --games Chess": ", Trap, Connect Four, Sim on 8 points, got 'Chess'",
-    "search --leaves best": "expected some of learned, hand-made, got 'best'",
+    "search --leaves best": "expected --leaves among learned, hand-made, got 'best'",
     "search --share 0": "expected --share above 0 and at most 1, got 0.0",
     "search.effort --decisions 0": "expected --decisions of at least 1, got 0",
     "threes.learned --parts dept": "expected parts among depth, time and a share in (0, 1]",
@@ -42,9 +45,18 @@ WRONG = {
     "starship.learned --seeds 1 --builders tug": "got 'tug'",
     "starship.learned --seeds 1 --builders hand --pairs hand>tug": "expected pairs A > B of builders that are compared, "
     "got 'hand>tug'",
+    "trap.insight --games 0": "expected --games of at least 1, got 0",
     "trilobite.critical --players --programs no-such-program": "expected a command that starts, got 'no-such-program'",
 }
 """Studies with wrong options -> what their line says."""
+KNOWN = {
+    "equal_time": ".",
+    "search --games": "search",
+    "search.effort --games": "search",
+    "search.regret --games": "search",
+    "trap.insight": "trap",
+}
+"""Studies that have nothing left to play, with options so that they only write -> their folders."""
 
 
 def main_of(study: str) -> Callable[[list[str]], int]:
@@ -94,6 +106,18 @@ def test_a_study_goes_on_where_it_was_and_its_page_is_of_what_is_kept(
     assert main(words) == 0
     assert (kept(), page.exists() and page.read_text()) == (whole, text)
     assert study == "reference" or "\n| " in str(text)
+
+
+@pytest.mark.parametrize("line", KNOWN)
+def test_what_is_written_again_from_kept_results_is_the_same(line: str, tmp_path: Path) -> None:
+    study, *words = line.split()
+    assert main_of(study)([*words, "--out", str(tmp_path)]) == 0
+    (page,), home = tmp_path.glob("*.md"), EXPERIMENTS / KNOWN[line]
+    assert page.read_text(encoding="utf-8") == (home / page.name).read_text(encoding="utf-8")
+    assert not list(tmp_path.glob("*.json"))  # nothing was played again
+    for drawn in tmp_path.glob("*.png"):
+        with Image.open(drawn) as picture, Image.open(home / drawn.name) as kept:
+            assert picture.size == kept.size
 
 
 @pytest.mark.parametrize("line", WRONG)

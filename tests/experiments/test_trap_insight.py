@@ -1,15 +1,11 @@
-"""What the shipped player of Trap tells: sure wins, dead ends, a study that goes on where it was."""
+"""What the shipped player of Trap tells: sure wins, dead ends, what is added up."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from leafwise.experiments.trap import insight
 from leafwise.experiments.trap.asked import GAME, Asked, corner_of, king_steps
-from leafwise.experiments.trap.insight import Config, Figures, Sums, add_stand, add_throw, study
+from leafwise.experiments.trap.insight import Figures, Sums, add_stand, add_throw
 
 
 @pytest.fixture(scope="module")
@@ -81,24 +77,3 @@ def test_figures_are_means_over_the_cases_of_all_pieces(ask: Asked) -> None:
     assert "pass all" not in sums
     add_throw(sums, throw._replace(certain=0.875))
     assert sums["pass 3"] == [1, 1, 0]  # nothing is better
-
-
-def test_the_study_goes_on_where_it_was(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(insight, "PIECE", 1)
-    config = Config(games=1, depth=1, out=tmp_path, data=tmp_path)
-    study(config)
-    assert "games 2,600,000 to 2,600,000: " in capsys.readouterr().out
-    study(Config(games=2, depth=1, out=tmp_path, data=tmp_path))
-    assert "games 2,600,000" not in capsys.readouterr().out, "played again"
-    assert set(json.loads((tmp_path / "insight.json").read_text())["results"]) == {"2600000", "2600001"}
-    page = (tmp_path / "insight.md").read_text()
-    assert page.startswith("# Trap: what good play is\n\n2 games of the shipped player against itself")
-    for what in ("In short", "Where to stand", "What to throw at", "When to throw far", "When to pass"):
-        assert f"\n## {what}\n" in page
-    assert "python -m leafwise.experiments.trap.insight --games 2 --depth 1\n" in page
-    assert (tmp_path / "insight.png").stat().st_size > 10_000
-    monkeypatch.setattr(insight, "PIECE", 10)
-    with pytest.raises(ValueError, match="expected games in tens, got 15"):
-        study(Config(games=15, out=tmp_path, data=tmp_path))

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields, need_among
+from leafwise.envs.core.ranges import Range, need_among
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
@@ -32,7 +32,6 @@ from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.execution.generations import Calls
 from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.runs.folder import hardware, need_train_extra
-from leafwise.training.runs.options import flag_of
 from leafwise.training.runs.seeds import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Games, Recorder
@@ -280,7 +279,6 @@ def study(config: Config) -> None:
     """Times what is asked for, and writes the figures and the page."""
     need_train_extra()
     family()
-    check_fields(config, shown=flag_of)
     check_places(1, config.cluster)
     for name in config.only:
         need_among(name, (*CASES, "limits"), "--only")

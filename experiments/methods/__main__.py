@@ -18,14 +18,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from leafwise.envs.core.ranges import Range, check_fields, need_among
+from leafwise.envs.core.ranges import Range, need_among
 from leafwise.experiments.methods import page
 from leafwise.experiments.methods.plans import PLANS, Plan, Way
 from leafwise.experiments.methods.runs import key_of, stopped_by_sigterm, trained, words_of
 from leafwise.experiments.study import PlacedStudy, Results, command, results_of, scored
 from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.runs.loop import find_variant
-from leafwise.training.runs.options import flag_of
 from leafwise.training.runs.recipes import method_of, recipe
 
 SEED = 2_000_000
@@ -155,7 +154,6 @@ def study(config: Config) -> None:
         need_among(name, PLANS, "games")
     for way in config.ways:
         need_among(way, dict.fromkeys(way for plan in PLANS.values() for way in plan.ways), "ways")
-    check_fields(config, shown=flag_of)
     if config.dry_run:
         dry_run(config)
         return

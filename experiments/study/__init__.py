@@ -11,7 +11,7 @@ leaves.py   learned leaves against hand-made ones: choices judged by a solver, g
 scores.py   what players make, by their texts
 
 A study of matches is a module like this one; `python -m leafwise.experiments.trap.mine` plays what is missing and writes
-`mine.json` and `mine.md` beside it. Nothing else has to name it. `experiments/trap/ladder.py` is a short one.
+`mine.json` and `mine.md` beside it. Nothing else has to name it. `experiments/trap/sizes.py` is a short one.
 
     @dataclass(frozen=True)
     class Config(PlacedStudy):

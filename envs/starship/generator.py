@@ -83,12 +83,6 @@ class Generator:
             for n, run in enumerate(runs(self.parameters))
         ]
 
-    def first_attempt_reasons(self, seed: int) -> int:
-        """Returns the bits of `REASON_NAMES` for attempt 0 at a seed, without reading the ship off."""
-        self._rows[0] = self._start
-        build(self._rows, self._tables, _seed(seed), np.uint64(0), False)
-        return int(self._rows[0, at.REASONS])
-
 
 def generate(
     seed: int, parameters: Parameters | str = "classic", *, hull: Hull | None = None, strict: bool = False

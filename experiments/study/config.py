@@ -8,13 +8,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leafwise.envs.core.commandline import parse, quiet_when_unread
+from leafwise.envs.core.commandline import flag_of, parse, quiet_when_unread
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, as_command
 from leafwise.envs.core.ranges import check_fields
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import command_of
-from leafwise.training.runs.options import flag_of
 
 EXPERIMENTS = Path(__file__).resolve().parents[1]
 CHECKOUT = EXPERIMENTS if (EXPERIMENTS.parent / "pyproject.toml").exists() else None

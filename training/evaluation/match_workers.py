@@ -290,6 +290,7 @@ class MatchWorkers(Executor[Job, Outcome]):
             outcome: Outcome = worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join(GRACE)  # else it would seem to have been killed here
+            worker.end()  # it may have let go of its pipe and live on
             self._end(worker, self._blamed(worker) if worker.jobs else None)
         else:
             self._brief = sum(outcome.seconds) < BRIEF

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.commandline import flag_of, parse
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
@@ -34,7 +34,6 @@ from leafwise.models.units import UNITS
 from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.publish.card import card
 from leafwise.training.runs.folder import command_of, commit, hardware
-from leafwise.training.runs.options import flag_of
 from leafwise.training.runs.recipes import PUBLISH, recipes
 from leafwise.training.runs.seeds import FINAL_SEED
 

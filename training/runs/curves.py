@@ -10,7 +10,7 @@ import numpy as np
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
-from leafwise.training.runs.options import config_file, read_table
+from leafwise.training.runs.config import config_file, read_table
 
 POINTS = 500
 """Points of a curve, at most."""

@@ -26,21 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import source_of
 from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
 from leafwise.models.tensors import MODEL
+from leafwise.training.runs.config import CONFIG, config_file, resumed_file
 from leafwise.training.runs.lock import FolderLock
-from leafwise.training.runs.options import (
-    CONFIG,
-    NOT_OPTIONS,
-    config_file,
-    described,
-    flag_of,
-    read_options,
-    resumed_file,
-    to_toml,
-)
+from leafwise.training.runs.options import NOT_OPTIONS, described, read_options, to_toml
 
 Tensors = Mapping[str, NDArray[Any]]
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
@@ -31,7 +32,7 @@ from leafwise.training.runs.folder import (
     training_command,
 )
 from leafwise.training.runs.logs import Events, run_progress
-from leafwise.training.runs.options import flag_of, variant_options
+from leafwise.training.runs.options import variant_options
 
 
 def find_variant(name: str, variant: str) -> Game:

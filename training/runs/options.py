@@ -7,7 +7,6 @@ import inspect
 import json
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,23 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import msgspec
 import tyro
 
-from leafwise.envs.core.commandline import flag_of as flag_of
-from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.commandline import flag_of, parse
 from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text, types_of
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.ranges import Range
-from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
+from leafwise.training.runs.config import CONFIG, read_table, resumed_file
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
-CONFIG = "config.toml"
-"""The options of a run in its folder."""
 NOT_OPTIONS = ("run", "resume", "processes", "cluster")
 """What says where a run is, and where it is worked on, not what it does."""
 
@@ -110,18 +106,6 @@ def to_toml(options: Mapping[str, Any]) -> str:
     return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items())
 
 
-def read_table(path: Path) -> dict[str, Any]:
-    """Returns what a TOML file says; raises ValueError that names a file that is broken."""
-    try:
-        return tomllib.loads(read_text(path))
-    except OSError as problem:
-        raise UserError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
-    except RecursionError:
-        raise UserError(f"expected options in TOML, got {str(path)!r}: nested too deep") from None
-    except ValueError as problem:
-        raise UserError(f"expected options in TOML, got {str(path)!r}: {short(problem)}") from None
-
-
 def read_options(path: Path, config_class: type) -> dict[str, Any]:
     """Returns the options in a file; raises ValueError that names the file if it does not fit."""
     types, found = get_type_hints(config_class), {}
@@ -134,18 +118,6 @@ def read_options(path: Path, config_class: type) -> dict[str, Any]:
             reason = short(str(problem).replace("`", ""))
             raise UserError(f"{str(path)!r}, {name}: {reason[:1].lower()}{reason[1:]}") from None
     return found
-
-
-def config_file(folder: Path) -> Path | None:
-    """Returns the file with the options of the run in a folder, None where there is no run."""
-    return folder / CONFIG if (folder / CONFIG).exists() else None
-
-
-def resumed_file(folder: Path) -> Path:
-    """Returns the file with the options of the run to resume in a folder; raises ValueError where there is no run."""
-    if (file := config_file(folder)) is None:
-        raise UserError(f"expected a run to resume in {str(folder)!r}, found no {CONFIG}")
-    return file
 
 
 def file_of(words: Sequence[str]) -> Path | None:

@@ -41,10 +41,11 @@ from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games.kernels import GAMES, PLIES, WON_BY_FIRST, guide_of
+from leafwise.training.runs.config import config_file
 from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
 from leafwise.training.runs.loop import find_variant, run_learner
-from leafwise.training.runs.options import config_file, read_options
+from leafwise.training.runs.options import read_options
 from leafwise.training.runs.replay import Replay
 from leafwise.training.selfplay.games import Games, Recorded, Recorder
 

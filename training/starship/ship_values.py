@@ -182,7 +182,7 @@ class Builds(Learner):
         self.module = GridModule(blank).reset(config.seed).to(self.device)
         self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate)
         self.open_folder()
-        self.updates, self.seconds = 0, 0.0
+        self.updates = 0
         self.score = {}
         self.resume()
 

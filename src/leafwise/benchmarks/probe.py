@@ -30,19 +30,19 @@ MOVED = {
         "leafwise.training.kernels.selfplay",
     ),
     "player": (
-        "leafwise.training.games.kernels",
         "leafwise.training.games.playing",
+        "leafwise.training.games.kernels",
         "leafwise.training.kernels.selfplay",
     ),
     "record": (
-        "leafwise.training.games.kernels",
         "leafwise.training.games.recording",
+        "leafwise.training.games.kernels",
         "leafwise.training.kernels.selfplay",
     ),
     "solver": ("leafwise.envs.{room}.solver",),
     "programs": ("leafwise.envs.{room}.baselines.{inner}", "leafwise.envs.{room}.baselines"),
 }
-"""Where modules are, and where they were."""
+"""Where modules are, and where they were: of two that there have been at once, the one with what is meant first."""
 
 
 def module(name, room="", inner=""):

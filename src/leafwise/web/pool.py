@@ -64,7 +64,11 @@ class Worker:
         line = await process.stdout.readline()
         if not line:
             raise Ended(f"expected an answer, got the end of the process with status {await process.wait()}")
-        found = understood(line)
+        try:
+            found = understood(line)
+        except Ended:  # nobody knows what the next line would answer
+            await self.kill()
+            raise
         if "stage" in found:
             self.is_loading = found["stage"] == "loading"
         return found

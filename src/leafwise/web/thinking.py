@@ -76,6 +76,7 @@ class Thinker:
     def load(self, state: State) -> None:
         """Loads the code for positions of this kind, decisions or chance, which is no part of a search's time."""
         if not state.is_terminal and state.is_chance not in self.loaded:
+            self.search.seconds = LINE_SECONDS
             load_code(self.search, state)
             self.loaded.add(state.is_chance)
 

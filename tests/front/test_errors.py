@@ -167,11 +167,11 @@ def test_the_pages_server_tells_a_plugins_refusal_and_a_defect_apart(defect: boo
         process.stdin.write(json.dumps({"job": "state", "ask": ask}) + "\n")
         process.stdin.flush()
         answers = (json.loads(line) for line in process.stdout)
-        last = next(answer for answer in answers if answer.keys() & {"wrong", "fault", "end"})
+        last = next(answer for answer in answers if answer.keys() & {"error", "fault", "end"})
         process.stdin.close()
         assert process.stderr
         said = process.stderr.read()
-    assert last == ({"fault": f"state: ValueError: {PLANTED}"} if defect else {"wrong": f"nim: {PLANTED}"})
+    assert last == ({"fault": f"state: ValueError: {PLANTED}"} if defect else {"error": f"nim: {PLANTED}"})
     assert ("Traceback" in said) == defect
 
 

@@ -30,6 +30,7 @@ from leafwise.experiments.study import Results, Study, command, known_results
 from leafwise.training.evaluation.intervals import bounds, interval_text, returns_interval
 from leafwise.training.runs.folder import commit
 
+FILE = "reference.json"
 FIRST_SEED = 2_800_000
 LEARNERS = ("PPO", "DQN", "MaskablePPO")
 SHIPPED = {"starship": "build:learned,depth=1"}
@@ -148,7 +149,7 @@ ROLES = ("random", "hand-made", "learner", "shipped", "best known", "perfect")
 def measure(config: Config) -> None:
     """Measures what is missing, and writes the file after each figure."""
     known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
-    results = known_results(config, "reference.json", indent=1)
+    results = known_results(config, FILE, indent=1, encode=lambda found: dict(sorted(found.items())))
     for env_id in config.ids or sorted(known):
         need_among(env_id, sorted(known), "ids")
         name, options = known[env_id]
@@ -156,7 +157,7 @@ def measure(config: Config) -> None:
         if quoted := QUOTED.get(env_id):
             player, mean, low, high, games, page = quoted
             found = Reference(player, "best known", mean, low, high, games, None, None, f"experiments/{page}")
-            keep(results, env_id, found, f"{env_id} {player}: {page}")
+            keep(config, results, env_id, found, f"{env_id} {player}: {page}")
         for role, player, make, games, steps in players(env_id, game, config):
             old = results.get(env_id, {}).get(player)
             if old and role not in config.again and (old["games"], old["training_steps"]) == (games, steps):
@@ -167,11 +168,13 @@ def measure(config: Config) -> None:
             ends = bounds(interval)
             found = Reference(player, role, mean, ends["ci_low"], ends["ci_high"], games, FIRST_SEED, steps, commit())
             told = f"{mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, {time.process_time() - start:.0f} s"
-            keep(results, env_id, found, f"{env_id} {player}: {told}")
+            keep(config, results, env_id, found, f"{env_id} {player}: {told}")
 
 
-def keep(results: Results, env_id: str, found: Reference, told: str) -> None:
-    """Keeps a figure, players ordered by role."""
+def keep(config: Config, results: Results, env_id: str, found: Reference, told: str) -> None:
+    """Keeps a figure, players ordered by role, beside what other runs have written to the file by now."""
+    if (file := config.target(FILE)).exists():
+        results.read(file)
     fields = {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(found).items()}
     of_id = {**results.get(env_id, {}), found.player: fields}
     results.keep(env_id, dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"]))), told)

@@ -66,6 +66,17 @@ def openings(game: Game, n: int, plies: tuple[int, int], seed: int = FINAL_SEED)
     return list(found)
 
 
+class CountingPlayer(SearchPlayer):
+    """A search that counts its decisions: a turn may have several."""
+
+    decisions = 0
+
+    def choose(self, state: State) -> int:
+        """Returns the action that the search chooses."""
+        self.decisions += 1
+        return super().choose(state)
+
+
 @dataclass(frozen=True)
 class Match:
     """Plays openings from both seats: a search with one leaf against a search with another."""
@@ -77,18 +88,19 @@ class Match:
     def __call__(self, starts: Sequence[State]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Returns the first side's points of each game [openings, 2], and the seconds and moves of either, [2]."""
         own, other = (
-            SearchPlayer(
+            CountingPlayer(
                 Search(self.game, model_or_score(self.game, model), **options), model or self.game.default_score
             )
             for model, options in self.sides
         )
         for who in (own, other):
             who.choose(starts[0])  # loads the machine code, which is no part of a move
+            who.decisions = 0
         seats = ((0, (own, other)), (1, (other, own)))
         played = [play_game(self.game, pair, 0, seat, opening=start) for start in starts for seat, pair in seats]
         paces = [Pace.of_all(side) for side in zip(*((one.pace, one.opponent_pace) for one in played), strict=True)]
         points = (1 + np.array([one.score for one in played]).reshape(-1, 2)) / 2
-        return points, np.array([pace.seconds for pace in paces]), np.array([pace.turns for pace in paces])
+        return points, np.array([pace.seconds for pace in paces]), np.array([own.decisions, other.decisions])
 
 
 def play_match(

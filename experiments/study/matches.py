@@ -24,6 +24,7 @@ from leafwise.training.evaluation.game_store import missing_seeds
 from leafwise.training.evaluation.intervals import bounds, mean_interval, points_interval
 from leafwise.training.evaluation.result import Evaluation
 
+ELSEWHERE = "give another --data and --out"
 Found = Mapping[str, Any]
 """What is kept of a match: its players, the scores in the order of seeds, figures."""
 
@@ -67,15 +68,9 @@ def network_of(leaf: str, game: Game) -> str | None:
     return None if leaf in game.scores else digest_of(need_shipped(game) if leaf == LEARNED else leaf)
 
 
-def by_seed(found: Found) -> list[float]:
-    """Returns the mean return of both games of a seed; of some seeds, the first, only these means are kept."""
-    pairs = np.array(found.get("scores", [])).reshape(-1, 2)
-    return [*found.get("by_seed", []), *pairs.mean(axis=1).tolist()]
-
-
 def points_figures(found: Found) -> dict[str, Any]:
     """Returns share of the points, its 95 % interval and Elo from returns, two games a seed."""
-    points = (1 + np.array(by_seed(found))) / 2
+    points = (1 + np.array(found["scores"]).reshape(-1, 2).mean(axis=1)) / 2
     elo, error = rate(2, [Unit(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
     return {"share": float(points.mean()), **bounds(points_interval(points)), "elo": elo, "elo_error": error}
 
@@ -89,6 +84,18 @@ def score_figures(found: Found) -> dict[str, Any]:
         **bounds(mean_interval(scores)),
         "median": float(np.median(scores)),
     }
+
+
+def with_figures(title: str, found: Any, figures: Callable[[Found], dict[str, Any]]) -> dict[str, Any]:
+    """Returns a kept match with its figures; raises ValueError for what is no match with scores."""
+    try:
+        if not found["scores"]:
+            raise ValueError("no scores")
+        return {**found, **figures(found)}
+    except UserError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError) as problem:
+        raise UserError(f"{title}: expected a match with its scores, got {found!r:.80}; {ELSEWHERE}") from problem
 
 
 def more_games(known: Found, more: Evaluation) -> dict[str, Any]:
@@ -112,7 +119,7 @@ def played(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
         processes=config.processes, cluster=config.cluster,
     )  # fmt: skip
     for fault in found.faults:
-        raise UserError(f"expected players without faults, got {fault}")
+        raise UserError(f"expected players without faults, got {fault.kind} of {fault.player}: {fault.what}")
     return found
 
 
@@ -120,15 +127,15 @@ def play(match: Match, results: Results, config: PlacedStudy, figures: Callable[
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
     known: Found = results.get(match.title, {})
     for name in ("player", "opponent", "first_seed"):
-        if name in known and known[name] != match.about.get(name):
+        needed = name in known or (name == "first_seed" and known)
+        if needed and known.get(name) != match.about.get(name):
             raise UserError(
-                f"{match.title}: expected games of {name} {match.about.get(name)!r}, got {known[name]!r}; "
-                "give another --data and --out"
+                f"{match.title}: expected games of {name} {match.about.get(name)!r}, got {known.get(name)!r}; {ELSEWHERE}"
             )
     if known.get("network") != match.network:
         known = {}
     players = match.game.players
-    done = len(by_seed(known) if players == 2 else known.get("scores", []))
+    done = len(known.get("scores", [])) // players
     for seeds in missing_seeds(done, match.games // players, match.block, match.first_seed):
         known = match.about | more_games(known, played(match, seeds, config))
         known |= figures(known)
@@ -165,9 +172,10 @@ class MatchStudy(Generic[C]):
         """Works through the matches and returns all results; the page tells all that is known, whatever was asked for."""
         wanted = list(self.matches(config))
         results = known_results(config, f"{self.name}.json")
-        results.update({title: {**found, **self.figures(found)} for title, found in results.items()})
+        results.update({title: with_figures(title, found, self.figures) for title, found in results.items()})
         for match in wanted:
             play(match, results, config, self.figures)
+            write_page(config, f"{self.name}.md", self.page(config, results))
         results.save()
         write_page(config, f"{self.name}.md", self.page(config, results))
         return results

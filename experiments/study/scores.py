@@ -26,7 +26,7 @@ def scored(
     if opponent is None:
         played = evaluate(game, text, games, seed, **where)
         for fault in played.faults:
-            raise UserError(f"expected players without faults, got {fault}")
+            raise UserError(f"expected players without faults, got {fault.kind} of {fault.player}: {fault.what}")
         told = {"mean": played.mean, **bounds(played.interval()), "games": games}
         return {**told, "seconds": played.seconds_per_move}
     tournament = arena(game, {OWN: from_text(text), OTHER: from_text(opponent)}, games, plies=plies, seed=seed, **where)

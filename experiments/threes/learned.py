@@ -156,27 +156,28 @@ def score_table(results: Results, part: str) -> list[str]:
 
 
 def page(config: Config, results: Results) -> list[str]:
-    """Returns learned.md."""
+    """Returns learned.md; what nothing is known of is left out."""
+    about = {
+        "depth": (
+            "Equal depth",
+            "Decisions less probable than 0.003 are leaves at depths 4 and 5, and than 0.001 with the learned leaf at depth 3: "
+            "that costs it little, and makes it two to three times faster.",
+        ),
+        "time": (
+            "Equal time per move",
+            "Processor time; the search deepens until it is up, and decisions less probable than 0.003 are leaves, for every leaf. "
+            "mcts: Monte Carlo tree search with the learned leaf.",
+        ),
+    }
+    known = [part for part in PARTS if any(split(title)[0] == part for title in results)]
     return [
         "# Threes: learned leaves against hand-made ones",
         "",
         "Written by `python -m leafwise.experiments.threes.learned`: paired games, seeds from 1,000,000 on; of",
         "the learned leaf at equal depth and time from 2,000,000 on.",
         "",
-        *section(
-            "Equal depth",
-            "Decisions less probable than 0.003 are leaves at depths 4 and 5, and than 0.001 with the learned leaf at depth 3: "
-            "that costs it little, and makes it two to three times faster. The hand-made leaves to depth 3 are those of "
-            "`baselines.md`.",
-            score_table(results, "depth"),
-        ),
-        *section(
-            "Equal time per move",
-            "Processor time; the search deepens until it is up, and decisions less probable than 0.003 are leaves, for every leaf. "
-            "mcts: Monte Carlo tree search with the learned leaf.",
-            score_table(results, "time"),
-            "![Mean score against time per move, with published players](learned.png)",
-        ),
+        *(line for part in known for line in section(*about[part], score_table(results, part))),
+        *(["![Mean score against time per move, with published players](learned.png)", ""] if known else []),
         "[What learning needs](../archive/threes-learning.md): longer runs, runs without one of the ingredients, the last moves.",
     ]
 
@@ -212,7 +213,8 @@ def plot(results: Results, path: Path) -> None:
 
 def study(config: Config) -> None:
     """Plays what is missing, writes the page and draws."""
-    plot(MatchStudy("learned", matches, page, figures)(config), config.target("learned.png"))
+    if results := MatchStudy("learned", matches, page, figures)(config):
+        plot(results, config.target("learned.png"))
 
 
 main = command(Config, study)

@@ -14,6 +14,7 @@ from leafwise.experiments.study.leaves import Match, compare_choices, is_quiet, 
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
 from leafwise.training.evaluation.agreement import Judged, critical_positions, played_lines
+from leafwise.training.evaluation.arena import play_game
 
 GAME = leafwise.game("trilobite")
 
@@ -58,6 +59,16 @@ def test_matches_count_for_the_first_search_and_both_seats_are_played() -> None:
     assert (one["wins"], one["draws"], one["losses"]) == (other["losses"], other["draws"], other["wins"])
     assert one["wins"] + one["draws"] + one["losses"] == one["games"] == 24
     assert one["share"] > 0.5 > other["share"]
+
+
+def test_the_moves_of_a_match_are_decisions() -> None:
+    trap = leafwise.game("trap", size=3)  # a turn has two
+    side, start = ("", {"depth": 1}), trap.new(1)
+    _, _, moves = Match(trap, (side, side))([start])
+    players = [leafwise.player("search:depth=1", trap) for _ in range(2)]
+    played = [play_game(trap, players, 0, seat, opening=start) for seat in (0, 1)]
+    assert moves[0] == sum(one.moves for one in played) > sum(one.pace.turns for one in played)
+    assert moves.sum() > moves[0]
 
 
 def test_quiet_positions() -> None:

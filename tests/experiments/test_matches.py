@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import leafwise
+from leafwise.envs.core.errors import UserError
 from leafwise.experiments.study import PlacedStudy, Results
+from leafwise.experiments.study import matches as runner
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_figures, points_table
+from leafwise.training.evaluation.arena import evaluate
+from leafwise.training.evaluation.result import Evaluation, Fault
 from running.waiting import until
 
 TRAP = leafwise.game("trap", size=3)
@@ -90,11 +96,58 @@ def test_figures_are_of_pairs_and_worked_out_each_time(tmp_path: Path) -> None:
     assert found["ci_low"] <= 0.75 <= found["ci_high"]
     assert found["elo"] > 0
     scores = [1.0, -1.0, 1.0, 1.0]
-    told = {"player": "greedy", "opponent": "random", "scores": scores} | dict.fromkeys(found, 0.0)
+    told = {"player": "greedy", "opponent": "random", "first_seed": 920_000, "scores": scores} | dict.fromkeys(
+        found, 0.0
+    )
     (tmp_path / "games.json").write_text(json.dumps({"a match": told}))
     STUDY(Config(tmp_path, tmp_path))
     assert kept(tmp_path)["a match"] == told | points_figures({"scores": scores})
     assert "| a match | 4 | 3 / 0 / 1 | 75.0% (" in (tmp_path / "games.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({"player": "greedy", "scores": [1.0, -1.0]}, "expected games of first_seed 920000, got None"),
+        ({"first_seed": 1, "scores": [1.0, -1.0]}, "expected games of first_seed 920000, got 1"),
+        (
+            {"player": "greedy", "share": 0.5},
+            "expected a match with its scores, got {'player': 'greedy', 'share': 0.5}",
+        ),
+        ({"scores": [1.0, -1.0, 1.0]}, "expected a match with its scores, got {'scores': "),
+        ({"scores": []}, "expected a match with its scores, got {'scores': []}"),
+        ([1.0, -1.0], r"expected a match with its scores, got [1.0, -1.0]"),
+        (None, "expected a match with its scores, got None"),
+    ],
+)
+def test_kept_games_of_another_start_or_form_are_refused(tmp_path: Path, found: object, expected: str) -> None:
+    (tmp_path / "games.json").write_text(before := json.dumps({"a match": found}))
+    with pytest.raises(UserError, match=f"^a match: {re.escape(expected)}.*; give another --data and --out$"):
+        STUDY(Config(tmp_path, tmp_path))
+    assert (tmp_path / "games.json").read_text() == before
+
+
+def test_a_study_that_is_stopped_leaves_the_page_of_its_last_match(tmp_path: Path) -> None:
+    def stop(*_: object) -> Evaluation:
+        raise KeyboardInterrupt
+
+    def two(config: Config) -> list[Match]:
+        first = matches(config)[0]
+        return [first, replace(first, title="another", play=stop)]
+
+    with pytest.raises(KeyboardInterrupt):
+        MatchStudy("games", two, page)(Config(tmp_path, tmp_path))
+    assert "| a match | 4 |" in (tmp_path / "games.md").read_text()
+
+
+def test_players_who_fail_are_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*words: Any, **where: Any) -> Evaluation:
+        return replace(evaluate(*words, **where), faults=(Fault("greedy", 1, 0, "crash", "no more ideas"),))
+
+    monkeypatch.setattr(runner, "evaluate", failing)
+    with pytest.raises(UserError, match=r"^expected players without faults, got crash of greedy: no more ideas$"):
+        STUDY(Config(tmp_path, tmp_path))
+    assert not (tmp_path / "games.json").exists()
 
 
 def test_a_study_that_is_killed_goes_on_with_what_it_kept(tmp_path: Path) -> None:

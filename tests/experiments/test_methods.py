@@ -13,8 +13,9 @@ from typing import Any, Literal
 import gymnasium as gym
 import pytest
 
+import leafwise.experiments.methods.__main__ as methods
 from leafwise.experiments.methods import newcomers
-from leafwise.experiments.methods.plans import PLANS
+from leafwise.experiments.methods.plans import LIKELIEST, PLANS, Plan, Way
 from leafwise.experiments.methods.runs import trained, words_of
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.options import parse_options
@@ -53,6 +54,87 @@ def test_every_way_of_a_plan_is_a_run_that_there_is(name: str, tmp_path: Path) -
         own = ["--variant", plan.variant, "--run", str(tmp_path / "run")]
         recipe = words_of(name, plan, word, way, tmp_path / "run", 0)
         assert recipe == [module, *words[:4], *own]
+
+
+def test_the_dry_run_tells_the_hours_and_does_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert methods.main(["--dry-run", "--out", str(tmp_path), "--minutes", "30"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    runs = sum(len(plan.ways) for plan in PLANS.values())
+    assert len(said) == runs + 1
+    hours = float(said[-1].split(", ")[1].split()[0])
+    assert 0 < hours <= 16
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = {"dqn": Way(10), "ppo": Way(10, policy=LIKELIEST)}
+    solo, two = (
+        Plan("", "openness", ways, {1: 4, 2: 4}, "mean score"),
+        Plan("", "lines", ways, {1: 4, 2: 4}, "points against it"),
+    )
+    monkeypatch.setattr(methods, "PLANS", {"threes": solo, "trilobite": two})
+    monkeypatch.setattr(methods.page, "PLANS", {"threes": solo, "trilobite": two})
+    asked: list[str] = []
+
+    def learned(words: Any, path: Path) -> dict[str, Any]:
+        asked.append(path.name)
+        if path.name == "trilobite-ppo-30min" and asked.count(path.name) == 1:
+            raise KeyboardInterrupt
+        return {**RUN, "curve": {"tag": "eval/best_elo", "steps": [1, 7], "values": [0.0, 9.0]}}
+
+    def played(config: Any, name: str, plan: Plan, text: str, *more: Any) -> dict[str, Any]:
+        asked.append(text)
+        return {"mean": 0.5, "ci_low": 0.4, "ci_high": 0.6, "games": 4, "seconds": 0.1}
+
+    monkeypatch.setattr(methods, "trained", learned)
+    monkeypatch.setattr(methods, "measured", played)
+    words = ["--games", "threes", "trilobite", "--out", str(tmp_path), "--data", str(tmp_path), "--runs", "r"]
+    assert methods.main(words) == 130
+    page = (tmp_path / "methods.md").read_text()
+    assert "| dqn | 30 | 60 | 7 | 100 | 50.0% (40.0% to 60.0%) |" in page
+    before = list(asked)
+    assert methods.main(words) == 0
+    run = "r/trilobite-ppo-30min"
+    assert asked[len(before) :] == [
+        "trilobite-ppo-30min",
+        *(f"search:{run},depth={depth}" for depth in (1, 2)),
+        f"mcts:{run},prior={run},simulations=1,proofs=0",
+    ]
+    page = (tmp_path / "methods.md").read_text()
+    assert page.count("| ppo |") == page.count("| dqn |") == 2
+    assert page.count("| hand-made |") == 1  # games for two are played against it
+    assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
+    known = json.loads((tmp_path / "methods.json").read_text())
+    assert "--games" not in known["command"]  # games may be added one by one
+    assert methods.main([*words, "--minutes", "5"]) == 0  # and so may runs of other lengths
+    page = (tmp_path / "methods.md").read_text()
+    assert page.count("| ppo | 30 |") == page.count("| ppo | 5 |") == 2
+    asked.clear()
+    assert methods.main([*words, "--minutes", "0", "--ways", "dqn"]) == 0  # and of their recipes
+    assert [name for name in asked if ":" not in name] == ["threes-dqn-recipe", "trilobite-dqn-recipe"]
+    page = (tmp_path / "methods.md").read_text()
+    assert page.index("| dqn | its recipe |") < page.index("| dqn | 5 |")
+    assert page.count("| dqn | its recipe |") == 2
+    assert "| ppo | its recipe |" not in page
+    asked.clear()
+    assert methods.main([*words, "--share", "0.5"]) == 2  # other games are no part of these results
+    assert not asked
+    assert json.loads((tmp_path / "methods.json").read_text())["results"].keys() > known["results"].keys()
+
+
+def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path: Path) -> None:
+    config = methods.Config(out=tmp_path)
+    plan = Plan("", "lines", {}, {1: 8}, "points against it", plies=2)
+    found = methods.measured(
+        config, "trilobite", plan, "search:lines,depth=1", "search:lines,depth=1", 8, tmp_path / "g.json"
+    )
+    assert 0 <= found["ci_low"] <= found["mean"] <= found["ci_high"] <= 1
+    assert found["games"] == 8
+    worse = methods.measured(config, "trilobite", plan, "random", "search:lines,depth=2", 40, tmp_path / "h.json")
+    assert worse["mean"] < 0.4
+    faulty = "search:lines,depth=1,batched=1,table_mb=1"
+    with pytest.raises(ValueError, match="expected players without faults, got crash of search:lines"):
+        methods.measured(config, "trilobite", plan, faulty, "search:lines,depth=1", 2, tmp_path / "f.json")
 
 
 @pytest.mark.long

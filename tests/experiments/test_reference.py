@@ -9,6 +9,7 @@ import gymnasium as gym
 import pytest
 
 import leafwise
+from leafwise.experiments import reference
 from leafwise.experiments.reference import FIRST_SEED, by_player, main, play
 
 
@@ -36,6 +37,24 @@ def test_what_is_known_is_not_measured_again(tmp_path: Path, capsys: pytest.Capt
     assert main([*words, "12"]) == 0
     again = json.loads((tmp_path / "reference.json").read_text())
     assert {one["games"] for one in again["Trilobite-v0"].values()} == {12}
+
+
+def test_what_another_run_writes_meanwhile_is_kept_and_ids_are_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "reference.json"
+
+    def played(env: object, choose: object, games: int) -> list[float]:
+        known = json.loads(file.read_text()) if file.exists() else {}
+        file.write_text(json.dumps({"Trilobite-v0": {"random": {"role": "random"}}} | known))
+        return [0.0] * games
+
+    monkeypatch.setattr(reference, "play", played)
+    words = ["--out", str(tmp_path), "--data", str(tmp_path), "--ids", "Cassis-v0", "--steps", "0", "--games", "10"]
+    assert main(words) == 0
+    found = json.loads(file.read_text())
+    assert list(found) == ["Cassis-v0", "Trilobite-v0"]
+    assert len(found["Cassis-v0"]) > 1
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from leafwise.experiments.study import (
     command,
     config,
     known_results,
+    logged,
     missing_seeds,
     picture,
     results_of,
@@ -99,6 +100,14 @@ def test_missing_data_is_one_line(
     )
     with pytest.raises(ValueError, match=r"^expected --out FOLDER, got none: an installed leafwise holds no folder"):
         Config().target("a.json")
+    unsaved = known_results(Config(), "a.json")  # to look at, as a dry run does
+    with pytest.raises(UserError, match=r"^expected --out FOLDER, got none"):
+        unsaved.keep("x", 1)
+
+
+def test_a_run_that_logged_nothing_of_the_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^expected a run that logged eval/elo, eval/score_mean, got '.*'$"):
+        logged(tmp_path, ["eval/elo", "eval/score_mean"])
 
 
 def test_a_command_says_what_is_wrong_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

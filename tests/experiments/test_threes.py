@@ -53,6 +53,25 @@ def test_published_tables_stand_beside_the_same_players_here() -> None:
     assert "| `threesus:openness` | here | 2 | 2 | 50,001 | 100,000 | 100 % | 100 % | 50 % | 50 % | 0 % |" in lines
 
 
+def test_the_page_leaves_out_parts_without_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Path] = []
+    monkeypatch.setattr(learned, "plot", lambda results, path: drawn.append(path))
+    config = learned.Config(tmp_path, tmp_path, parts=())
+    learned.study(config)
+    text = (tmp_path / "learned.md").read_text()
+    assert "\n## " not in text
+    assert "| leaf |" not in text
+    assert "learned.png" not in text
+    assert not drawn
+    kept = {"first_seed": 1_000_000, "scores": [3.0, 9.0], "best_cells": [1, 2], "seconds_per_move": 0.1}
+    (tmp_path / "learned.json").write_text(json.dumps({"depth, rows 1": kept}))
+    learned.study(config)
+    text = (tmp_path / "learned.md").read_text()
+    assert "## Equal depth" in text
+    assert "## Equal time" not in text
+    assert text.count("learned.png") == len(drawn) == 1
+
+
 @pytest.mark.long
 def test_leaves_are_compared_once_and_compiled_games_gone_on_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -42,12 +42,6 @@ def error_half(error: float, n: int) -> float:
     return error * float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
 
 
-def interval_half(values: Floats) -> float:
-    """Returns half the width of `mean_interval`."""
-    low, high = mean_interval(values)
-    return (high - low) / 2
-
-
 def share_interval(wins: float, games: int) -> Interval:
     """Returns Wilson's 95 % interval of a share of independent cases, each of which counts or does not; it holds the share."""
     if games < 1:

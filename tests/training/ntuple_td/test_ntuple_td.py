@@ -13,6 +13,7 @@ import pytest
 from leafwise.envs.threes import GAME
 from leafwise.models import load_ntuples
 from leafwise.models.files import model_path
+from leafwise.models.ntuple import NTupleNetwork, Shape
 from leafwise.models.tensors import load_tensors
 from leafwise.training import publish
 from leafwise.training.evaluation.arena import evaluate
@@ -118,6 +119,16 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
     assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
     with pytest.raises(ValueError, match="expected --coherence and --init-from with --pruned, got not both"):
         td.NTupleTd(td.Config(game="threes", pruned=5, coherence=True))
+
+
+def test_games_that_look_entries_up_learn_nothing_and_more_of_them_look_up_more():
+    network = NTupleNetwork.create(GAME, Shape(((0, 1, 2, 3), (0, 1, 4, 5)), power=0.7, stage="draw", small=()))
+    network.weights.table[:] = np.random.default_rng(1).normal(size=len(network.weights.table)) * 10
+    before = network.weights.table.copy()
+    few, more = (looked_up(network, moves) for moves in (200, 20_000))
+    assert np.array_equal(network.weights.table, before)
+    assert 0 < np.count_nonzero(few) < np.count_nonzero(more) < len(before)
+    assert more[few].all()
 
 
 @pytest.mark.long

@@ -29,6 +29,7 @@ from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import PlacedStudy, command, known_results, missing_seeds, table, write_page
 from leafwise.models.leaves import named_leaf
+from leafwise.search.loading import load_code
 from leafwise.search.players import player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
 from leafwise.training.evaluation.intervals import error_half, share_interval
@@ -101,8 +102,7 @@ class Outcome(NamedTuple):
 
 def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[Outcome]:
     """Plays one game per seed."""
-    own = player(text, game, seed=seeds[0], leaf=named_leaf)
-    own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
+    load_code(player(text, game, seed=seeds[0], leaf=named_leaf), game.new(seeds[0]))
     own = player(text, game, seed=seeds[0], leaf=named_leaf)
     return [play_seed(game, own, seed) for seed in seeds]
 

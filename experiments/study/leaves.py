@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.experiments.study.page import share
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
+from leafwise.search.loading import load_code
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.agreement import Judged, random_positions
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference, play_game
@@ -94,7 +95,7 @@ class Match:
             for model, options in self.sides
         )
         for who in (own, other):
-            who.choose(starts[0])  # loads the machine code, which is no part of a move
+            load_code(who, starts[0])
             who.decisions = 0
         seats = ((0, (own, other)), (1, (other, own)))
         played = [play_game(self.game, pair, 0, seat, opening=start) for start in starts for seat, pair in seats]

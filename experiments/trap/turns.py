@@ -23,6 +23,7 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
 from leafwise.experiments.study.program import Program
+from leafwise.search.loading import load_code
 from leafwise.training.evaluation.arena import batches_of, loaded, play_game
 from leafwise.training.evaluation.result import Evaluation, Figures
 
@@ -75,7 +76,7 @@ def against_program(game: Game, text: str, command: str, seeds: Sequence[int]) -
     """Plays every seed from both seats against a program, first seat first."""
     own, other = loaded(text, game, seeds[0]), Answering(command)
     try:
-        other.choose(game.new(seeds[0]))  # loads its code, which is no part of a turn
+        load_code(other, game.new(seeds[0]))
         both = (own, other), (other, own)
         return [play_game(game, seats, seed, k) for seed in seeds for k, seats in enumerate(both)]
     finally:

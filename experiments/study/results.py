@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from leafwise.experiments.study.config import Study
@@ -14,19 +13,6 @@ from leafwise.training.evaluation.game_store import GameStore
 
 Results = GameStore[str, Any]
 """What is known so far, by name; what is known is not worked out again."""
-
-
-class StudyStore(GameStore[str, Any]):
-    """Results of a study; the folder to write to is asked for when they are saved, so that a study may only look at them."""
-
-    def __init__(self, study: Study, name: str, about: Mapping[str, Any] | None, **form: Any) -> None:
-        super().__init__(None, about, **form)
-        self._target = partial(study.target, name)
-
-    def save(self, beside: Mapping[str, Any] | None = None) -> None:
-        """Writes the file; raises ValueError if there is no folder for it."""
-        self.file = self._target()
-        super().save(beside)
 
 
 def known_results(
@@ -42,9 +28,11 @@ def known_results(
     """Returns the results of a file of the study.
 
     With `about`, what the results hold for stands beside them in the file. Results for something else are left out, and
-    overwritten by the first result that is kept; without `anew` they are refused. `encode` says how results are written.
+    overwritten by the first result that is kept; without `anew` they are refused. `encode` says how results are written. Raises
+    ValueError if there is no folder for the file, but for a study that only looks at what is known (its option `dry_run`).
     """
-    results = StudyStore(study, name, about, under=under if about else "", indent=indent, encode=encode)
+    file = None if getattr(study, "dry_run", False) else study.target(name)
+    results: Results = GameStore(file, about, under=under if about else "", indent=indent, encode=encode)
     if path := study.source(name):
         results.read(path, anew=anew)
     return results

@@ -79,6 +79,11 @@ def test_out_comes_before_data(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == ""
 
 
+@dataclass(frozen=True)
+class Looking(Config):
+    dry_run: bool = True
+
+
 def test_missing_data_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,9 +105,9 @@ def test_missing_data_is_one_line(
     )
     with pytest.raises(ValueError, match=r"^expected --out FOLDER, got none: an installed leafwise holds no folder"):
         Config().target("a.json")
-    unsaved = known_results(Config(), "a.json")  # to look at, as a dry run does
-    with pytest.raises(UserError, match=r"^expected --out FOLDER, got none"):
-        unsaved.keep("x", 1)
+    with pytest.raises(UserError, match=r"^expected --out FOLDER, got none"):  # before anything is played
+        known_results(Config(), "a.json")
+    assert not known_results(Looking(), "a.json")
 
 
 def test_a_run_that_logged_nothing_of_the_kind_is_refused(tmp_path: Path) -> None:

@@ -18,12 +18,13 @@ from leafwise.training.starship import grid_kernels
 def device_to_learn() -> str:
     """Returns where networks over a grid learn: on a GPU where torch sees one, else on the processor.
 
-    On a GPU torch is held to algorithms that give the same figures each time, so that a run can be repeated there.
+    On a GPU torch is held to algorithms that give the same figures each time, where it has them, so that a run can be repeated
+    there; it warns where it has none.
     """
     if not torch.cuda.is_available():
         return "cpu"
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True)
+    torch.use_deterministic_algorithms(True, warn_only=True)
     return "cuda"
 
 

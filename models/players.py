@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Programs
-from leafwise.envs.core.play.named import split
+from leafwise.envs.core.contract.game import Game, Programs
+from leafwise.envs.core.play.players import split
 from leafwise.models.leaves import named_leaf
 from leafwise.models.shipped import best_leaf
 from leafwise.search.mcts import Policy

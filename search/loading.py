@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.errors import Forfeit
 from leafwise.search.engine import Stopped
 
 LONG = 1.0

@@ -35,10 +35,10 @@ from leafwise.search.frontier import bound_values
 from leafwise.search.levels import level_player
 from leafwise.search.mcts import PRIORS, Mcts, MctsResult, Policy
 from leafwise.search.mcts.options import MctsOptions
-from leafwise.search.options import SearchOptions, readable
 from leafwise.search.result import Result
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
+from leafwise.search.search_options import SearchOptions, readable
 
 LeafSource = Callable[[Game, str], Evaluator]
 PolicySource = Callable[[Game, str], Policy]

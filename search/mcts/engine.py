@@ -30,8 +30,8 @@ from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
 from leafwise.search.mcts.result import MctsResult
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
-from leafwise.search.options import SearchOptions, make_buffers
 from leafwise.search.result import principal_line
+from leafwise.search.search_options import SearchOptions, make_buffers
 
 MOST_NODES = 1 << 20
 EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16

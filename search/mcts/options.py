@@ -10,7 +10,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import OneOf, Range, check_fields
-from leafwise.search.options import CLOCKS, MOST_MB, SECONDS, BaseOptions, option
+from leafwise.search.search_options import CLOCKS, MOST_MB, SECONDS, BaseOptions, option
 
 Policy = Callable[[Any, Any], Any]
 """(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""

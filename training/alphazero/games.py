@@ -26,7 +26,7 @@ from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.noise import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
 from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
-from leafwise.search.options import Buffers, SearchOptions, make_buffers
+from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games.kernels import (
     CHOSEN,

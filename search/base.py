@@ -26,8 +26,7 @@ from leafwise.search.background import working_for
 from leafwise.search.search_options import Buffers
 
 if TYPE_CHECKING:
-    from leafwise.search.mcts.options import MctsOptions
-    from leafwise.search.search_options import SearchOptions
+    from leafwise.search.search_options import MctsOptions, SearchOptions
 
 R = TypeVar("R")
 

@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.models.files import model_path
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import load_sparse
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.search_options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
 

@@ -3,8 +3,7 @@
 from leafwise.envs.cassis import draw, features, options, rules, scores, tables, text
 from leafwise.envs.cassis.about import ABOUT
 from leafwise.envs.cassis.baselines import dfs
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.game import Game, Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from leafwise.envs.core.contract.options import RULE_ONLY
+from leafwise.envs.core.fields import RULE_ONLY
 from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 
 HARDNESS = (1, 2, 3, 4)

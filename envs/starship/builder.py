@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, ranged
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.ahead import list_places, place_all, placeable

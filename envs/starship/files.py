@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import text_of
-from leafwise.envs.core.writing import write_named
+from leafwise.envs.core.files import text_of, write_named
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.parameters import STAGES
 from leafwise.envs.starship.presets import CLASSIC, Parameters

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.options import RULE_ONLY, from_file
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import RULE_ONLY, from_file
 from leafwise.envs.core.ranges import OneOf, settle_fields
 from leafwise.envs.starship import variants
 from leafwise.envs.starship.draw import rgb, svg

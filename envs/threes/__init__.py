@@ -1,7 +1,6 @@
 """Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. Rules and rulings: `rules`."""
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import Game, Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.threes import chance, draw, features, options, rules, scores, tables, text, valid
 from leafwise.envs.threes.about import ABOUT

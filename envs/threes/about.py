@@ -1,6 +1,6 @@
 """What people are told of the environments: actions, ends, rewards, options."""
 
-from leafwise.envs.core.contract.parts import About
+from leafwise.envs.core.contract.game import About
 
 ABOUT = About(
     actions="0 up, 1 down, 2 left, 3 right: every tile that can slides by one cell, or merges with the one before it.",

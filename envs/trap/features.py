@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import CELL, LOW7, MOVE, ONE, PLAYER, SECOND_TRAPS, TARGET, cell_of, phase_of, turn_of

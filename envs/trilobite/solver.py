@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.held import hold
+from leafwise.envs.core.compile.emitted import hold
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.fields import values_of
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.core.ranges import Range, need_in

@@ -21,7 +21,7 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.friday.cards import PHASES
 from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.pictures.animation import pictured
-from leafwise.envs.core.play.gamefile import play_game
+from leafwise.envs.core.play.gamefile import pictured, play_game
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES, PIRATES
 from leafwise.envs.friday.draw import phase_of, turn_of

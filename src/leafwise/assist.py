@@ -9,9 +9,8 @@ from leafwise.cli import say, units_of_leaf, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text, text_of, write_named
 from leafwise.envs.core.play.companion import Advice, Following, Question
-from leafwise.envs.core.textfile import read_text, text_of
-from leafwise.envs.core.writing import write_named
 from leafwise.models.units import PLAIN, Units, written
 from leafwise.search import Search
 

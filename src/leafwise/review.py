@@ -9,7 +9,7 @@ from typing import Any
 from leafwise.analysis import Analyst, Judged, judged, loss_text, lost, seen
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.core.play.gamefile import GameRecord
 from leafwise.models.units import PLAIN, Units, written
 

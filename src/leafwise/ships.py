@@ -21,8 +21,8 @@ import tyro
 from leafwise.cli import flag_of
 from leafwise.envs.core.commandline import one_line
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_small_text
 from leafwise.envs.core.ranges import Range, check_fields
-from leafwise.envs.core.textfile import read_small_text
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
-from leafwise.envs.core.writing import is_stream, write_named
+from leafwise.envs.core.files import is_stream, read_text, write_named
 
 SAVE_SECONDS = 2.0
 """Between two times that games are written as they are played."""

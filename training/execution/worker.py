@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.writing import open_itself
+from leafwise.envs.core.files import open_itself
 from leafwise.training.runs.lock import HELD, lock_file
 
 KEPT = 8

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver

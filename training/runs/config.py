@@ -6,9 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import short
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.files import read_text
 
 CONFIG = "config.toml"
 """The options of a run in its folder."""

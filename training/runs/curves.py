@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import short
+from leafwise.envs.core.errors import UserError, short
 from leafwise.training.runs.config import config_file, read_table
 
 POINTS = 500

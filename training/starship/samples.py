@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.starship.ahead import draw_on, list_places, place_all
 from leafwise.envs.starship.draw import gallery
 from leafwise.envs.starship.hand import finish_by_hand, hand_choice, hand_made_ships

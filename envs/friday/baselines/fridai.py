@@ -22,7 +22,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.friday import layout
 from leafwise.envs.friday.baselines import best_first as search

@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.threes import row
 from leafwise.envs.threes.row import (
     EIGHT,

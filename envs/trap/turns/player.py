@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.compile import clock as clocks
+from leafwise.envs.core.compile.intrinsics import deadline_in
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import OneOf, Range, ranged
 from leafwise.envs.trap.rules import CANDIDATES
 from leafwise.envs.trap.turns import memory as M
@@ -143,7 +143,7 @@ class TurnSearch:
         for depth in range(1, self.depth + 1):
             if depth == 2 and self.seconds is not None:
                 now = time.thread_time() if self.clock == "cpu" else time.perf_counter()
-                B.deadline[:] = clocks.after(self.seconds - (now - begun), self.clock)
+                B.deadline[:] = deadline_in(self.seconds - (now - begun), self.clock)
             B.S[0] = state.row
             value = float(self._search(B, depth, self._T))
             pair = int(B.frames[0, M.BEST_PAIR])

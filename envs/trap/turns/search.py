@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.intrinsics import is_late
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import Compiled

@@ -166,7 +166,7 @@ def analyze_games(records: list[GameRecord], config: Config) -> int:
 
 def review_games(records: list[GameRecord], config: Config) -> int:
     """Looks back on games: prints a review of each, and draws that of the only one if asked for."""
-    from leafwise.envs.core.writing import write_named
+    from leafwise.envs.core.files import write_named
     from leafwise.review import as_json, lines, picture, review
 
     if config.svg:

@@ -15,7 +15,7 @@ import tyro
 from leafwise.cli import check_writable, parse_with_game, print_json, say, tell_untold
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED
-from leafwise.envs.core.play import prints
+from leafwise.envs.core.programs import prints_shown
 from leafwise.training.runs.seeds import FINAL_SEED
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def main(arguments: list[str]) -> int:
         check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
     evaluation: Evaluation | None = None
     bar = progress_bar(f"{game.name}, {config.player}", config.games)
-    with contextlib.suppress(KeyboardInterrupt), bar as progress, prints.shown(config.verbose):
+    with contextlib.suppress(KeyboardInterrupt), bar as progress, prints_shown(config.verbose):
         evaluation = evaluate(
             game,
             config.player,
@@ -229,7 +229,7 @@ def main(arguments: list[str]) -> int:
         print(f"interrupted; {how}", file=sys.stderr)
         return INTERRUPTED
     if config.save:
-        from leafwise.envs.core.writing import write_named
+        from leafwise.envs.core.files import write_named
 
         write_named(Path(config.save), "\n".join(evaluation.records).encode())
     result = figures(game, evaluation)

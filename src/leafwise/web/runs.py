@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import printable
+from leafwise.envs.core.errors import UserError, printable
 from leafwise.envs.core.play.gamefile import GameRecord, play_game
 from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import game_of

@@ -17,7 +17,7 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.baselines.course import trees

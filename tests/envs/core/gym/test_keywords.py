@@ -18,8 +18,8 @@ import leafwise
 from games import dice
 from leafwise.envs.core.fields import docs_of, types_of
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.options import EnvOptions, Kind, fields_of
-from leafwise.envs.core.gym.page import every_keyword
+from leafwise.envs.core.gym.env_page import every_keyword
+from leafwise.envs.core.gym.keywords import EnvOptions, Kind, fields_of
 from leafwise.envs.core.gym.stepper import _rebuild
 from leafwise.envs.core.gym.vector import GameVectorEnv
 

@@ -11,7 +11,7 @@ import leafwise
 from games import dice
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
-from leafwise.envs.core.gym.observer import Observer
+from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
 
 STEPS = 40

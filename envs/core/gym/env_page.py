@@ -10,12 +10,10 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import values_of
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.game import Game, Labels
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.fields import docs_of
-from leafwise.envs.core.gym.options import EnvOptions, default_of
+from leafwise.envs.core.fields import docs_of, values_of
+from leafwise.envs.core.gym.keywords import EnvOptions, default_of
 from leafwise.envs.core.gym.stepper import patience
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE

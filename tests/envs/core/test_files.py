@@ -14,7 +14,7 @@ import pytest
 
 from leafwise.envs.core.compile.cache import _folder
 from leafwise.envs.core.compile.errors import _write_log
-from leafwise.envs.core.writing import is_stream, open_itself, own_folder, write_atomically, write_named
+from leafwise.envs.core.files import is_stream, open_itself, own_folder, write_atomically, write_named
 from leafwise.training.execution.worker import LOCK, warm
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="makes links")
@@ -85,7 +85,7 @@ def test_a_file_that_a_person_names_may_be_a_link(own: Path, tmp_path: Path) -> 
 SAVE = """
 import sys
 from pathlib import Path
-from leafwise.envs.core.writing import write_named
+from leafwise.envs.core.files import write_named
 print("before", flush=len(sys.argv) > 2)
 write_named(Path(sys.argv[1]), b"told\\n")
 print("after")

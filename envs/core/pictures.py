@@ -1,14 +1,24 @@
-"""One drawing, two pictures: shapes that become SVG text or an RGB array."""
+"""One drawing in several forms: SVG text, RGB arrays, animations of a game, and the window in which environments show it."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+
 
 SCALE = 2
 """Bitmaps are drawn this much larger and scaled down, for smooth edges."""
@@ -123,3 +133,115 @@ def _text(pen: Any, s: dict[str, Any]) -> None:
 
 
 _PIXELS = {"box": _box, "disc": _disc, "line": _line, "text": _text}
+
+
+COLOURS = 32
+CAPTION, PAPER, INK = 24, "#fafafa", "#22313f"
+"""Height of the strip below a picture that has a caption, and its colours."""
+
+
+def frame(picture: NDArray[np.uint8], width: int) -> Picture:
+    """Returns a picture scaled to a width."""
+    from PIL import Image
+
+    image = Image.fromarray(picture)
+    return image.resize((width, max(1, round(image.height * width / image.width))), Image.Resampling.LANCZOS)
+
+
+def captioned(picture: Picture, caption: str) -> Picture:
+    """Returns a picture with a line of text below."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    whole = Image.new("RGB", (picture.width, picture.height + CAPTION), PAPER)
+    whole.paste(picture, (0, 0))
+    ImageDraw.Draw(whole).text((6, picture.height + 3), caption, fill=INK, font=ImageFont.load_default(CAPTION - 10))
+    return whole
+
+
+def gif(states: Sequence[State], width: int, milliseconds: int, captions: Sequence[str] = ()) -> bytes:
+    """Returns an animation in one palette, taken from frames spread over the game; the last frame stays longer.
+
+    `captions` are one a state, or none at all.
+    """
+    from PIL import Image
+
+    def picture(k: int) -> Picture:
+        plain = frame(states[k].rgb(), width)
+        return captioned(plain, captions[k]) if captions else plain
+
+    spread = np.unique(np.linspace(0, len(states) - 1, 8, dtype=int))
+    palette = Image.fromarray(np.concatenate([np.asarray(picture(int(k))) for k in spread])).quantize(COLOURS)
+    frames = [picture(k).quantize(palette=palette, dither=Image.Dither.NONE) for k in range(len(states))]
+    durations = [milliseconds] * (len(frames) - 1) + [max(milliseconds, 2000)]
+    file = io.BytesIO()
+    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True)
+    return file.getvalue()
+
+
+FPS = 4
+"""Pictures a second in a window or a film."""
+
+
+class Display:
+    """Shows positions of a game as a render mode says."""
+
+    def __init__(self, game: Game, render_mode: str | None) -> None:
+        self._made_of = game, render_mode
+        self.window = Window(game) if render_mode == "human" else None
+
+    def show(self, state: State) -> None:
+        """Shows a position in the window, if there is one."""
+        if self.window is not None:
+            self.window.show(state.rgb())
+
+    def frame(self, state: State, render_mode: str | None) -> Any:
+        """Returns a position as text for "ansi", as uint8 [height, width, 3] for "rgb_array"; a window shows it again."""
+        self.show(state)
+        if render_mode is None or self.window is not None:
+            return None
+        return state.board() if render_mode == "ansi" else state.rgb()
+
+    def close(self) -> None:
+        """Closes the window, if there is one."""
+        if self.window is not None:
+            self.window.close()
+
+    def __reduce__(self) -> Any:
+        return Display, self._made_of  # a copy has a window of its own
+
+
+class Window:
+    """Shows pictures of one game one after another; opens at the first.
+
+    Raises gymnasium's DependencyNotInstalled where pygame is not installed.
+    """
+
+    def __init__(self, game: Game) -> None:
+        try:
+            import pygame
+        except ModuleNotFoundError:
+            raise DependencyNotInstalled(
+                f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
+            ) from None
+        self._pygame, self._title = pygame, game.title
+        self._screen: Any = None
+
+    def show(self, picture: NDArray[np.uint8]) -> None:
+        """Shows a picture, uint8 [height, width, 3], and waits as long as the frames a second ask for."""
+        pygame, size = self._pygame, (picture.shape[1], picture.shape[0])
+        if self._screen is None:
+            pygame.display.init()
+            self._clock = pygame.time.Clock()
+        if self._screen is None or self._screen.get_size() != size:
+            self._screen = pygame.display.set_mode(size)
+            pygame.display.set_caption(self._title)
+        pygame.surfarray.blit_array(self._screen, picture.transpose(1, 0, 2))
+        pygame.event.pump()  # else the desktop takes the window for one that hangs
+        pygame.display.flip()
+        self._clock.tick(FPS)
+
+    def close(self) -> None:
+        """Closes the window, if one is open."""
+        if self._screen is not None:
+            self._pygame.display.quit()
+            self._screen = None

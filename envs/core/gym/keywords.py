@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.fields import docs_of
+from leafwise.envs.core.fields import docs_of, with_files_read
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
 
 if TYPE_CHECKING:
     from leafwise.envs.core.gym.opponents import Opponent
+
 
 Kind = Literal["single", "batch", "turns"]
 """An environment alone (`GameEnv`), many in a batch (`GameVectorEnv`), and PettingZoo's, in turns (`leafwise.aec`)."""

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 import leafwise
-from leafwise.envs.core.contract.options import from_file, with_files_read
-from leafwise.envs.core.fields import options_from_text, types_of
-from leafwise.envs.core.textfile import MAX_SMALL
+from leafwise.envs.core.fields import from_file, options_from_text, types_of, with_files_read
+from leafwise.envs.core.files import MAX_SMALL
 from leafwise.training.runs.loop import find_variant
 
 MEANT: list[tuple[str, str, Any]] = [("starship", "parameters", {}), ("starship", "targets", {})]

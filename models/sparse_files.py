@@ -77,5 +77,5 @@ KIND = NetworkKind(
     needs={"hidden": list, "head": str, "sees": str, "scale": (int, float)},
     tables=room_tables,
     version=version_of,
-    module="leafwise.training.networks.sparse:SparseModule",
+    module="leafwise.training.networks:SparseModule",
 )

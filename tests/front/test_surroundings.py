@@ -20,7 +20,7 @@ from leafwise.envs.core.textfile import read_small_text
 from leafwise.envs.starship.files import load
 from leafwise.envs.starship.settings import from_toml
 from leafwise.search.players import RandomPlayer
-from leafwise.training.runs.config import read_table
+from leafwise.training.runs.files import read_table
 
 MARK = b"\xef\xbb\xbf"
 ROOT = Path(__file__).parents[2]

@@ -31,9 +31,9 @@ from leafwise.experiments.study import PlacedStudy, command, known_results, miss
 from leafwise.models.leaves import named_leaf
 from leafwise.search.players import load_code, player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
-from leafwise.training.evaluation.intervals import error_half, share_interval
 from leafwise.training.evaluation.openings import PLAYER, derived
-from leafwise.training.execution.places import executor_for
+from leafwise.training.evaluation.statistics import error_half, share_interval
+from leafwise.training.execution import executor_for
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)

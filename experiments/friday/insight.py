@@ -30,7 +30,7 @@ from leafwise.models.leaves import named_leaf
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.arena import batches_of
-from leafwise.training.evaluation.intervals import error_half, share_interval
+from leafwise.training.evaluation.statistics import error_half, share_interval
 
 FIRST_SEED = 2_300_000
 LEAST = 30

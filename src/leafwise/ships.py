@@ -214,7 +214,7 @@ def checked(options: Check) -> int:
 def stats(options: Stats) -> int:
     """Measures the ships of many seeds."""
     from leafwise.envs.starship.survey import survey
-    from leafwise.training.execution.places import executor_for
+    from leafwise.training.execution import executor_for
 
     def each(work: Callable[[Sequence[int]], Any], pieces: Sequence[Sequence[int]]) -> Iterator[Any]:
         with executor_for(work, options.processes, options.cluster, len(pieces)) as executor:

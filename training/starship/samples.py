@@ -21,7 +21,7 @@ from leafwise.envs.starship.quality import TERMS, potential
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import OVER
 from leafwise.search.players import Player
-from leafwise.training.evaluation.intervals import logged_bounds, mean_interval
+from leafwise.training.evaluation.statistics import logged_bounds, mean_interval
 
 PICTURED = 8
 """Ships in the picture of an evaluation."""

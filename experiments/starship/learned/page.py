@@ -14,7 +14,7 @@ from leafwise.envs.starship.diversity import entropy, pairwise_distances, set_sc
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import Ship
 from leafwise.experiments.study import logged, picture, table
-from leafwise.training.evaluation.intervals import bounds, mean_interval
+from leafwise.training.evaluation.statistics import bounds, mean_interval
 
 Records = list[dict[str, Any]]
 

@@ -23,21 +23,23 @@ POSITIONS_AT_ONCE, PLIES, EVEN, EPSILON = 1_000, 12, 1.0, 0.1
 """Self-play: positions recorded in one call, most random actions at the beginning of a game, which openings are even enough (all),
 share of random actions later."""
 MOVED = {
-    "td": ("leafwise.training.ntuple_td.kernels", "leafwise.training.ntuple_td"),
+    "td": ("leafwise.training.ntuple_td.kernels", "leafwise.training.kernels.td"),
     "selfplay": (
         "leafwise.training.selfplay.games",
-        "leafwise.training.selfplay.games",
-        "leafwise.training.games",
+        "leafwise.training.selfplay.kernels",
+        "leafwise.training.kernels.selfplay",
     ),
     "player": (
-        "leafwise.training.games.kernels",
+        "leafwise.training.games.playing",
         "leafwise.training.games.kernels",
         "leafwise.training.games",
+        "leafwise.training.kernels.selfplay",
     ),
     "record": (
-        "leafwise.training.games.kernels",
+        "leafwise.training.games.recording",
         "leafwise.training.games.kernels",
         "leafwise.training.games",
+        "leafwise.training.kernels.selfplay",
     ),
     "solver": ("leafwise.envs.{room}.solver",),
     "programs": ("leafwise.envs.{room}.baselines.{inner}", "leafwise.envs.{room}.baselines"),

@@ -27,7 +27,7 @@ from leafwise.models.files import game_of
 from leafwise.models.tensors import save_tensors
 from leafwise.training.ppo import ppo
 from leafwise.training.runs.loop import find_variant
-from leafwise.training.runs.options import parse_options
+from leafwise.training.runs.run_options import parse_options
 from leafwise.web import positions
 from leafwise.web.asks import GameAsk
 from leafwise.web.control import Control

@@ -34,7 +34,7 @@ def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(c
             "leafwise train cassis --method selfplay --n 7",
         ),
         (
-            {"command": "python -m leafwise.training.starship.ship_values", "game": "starship", "options": {}},
+            {"command": "python -m leafwise.training.starship.values", "game": "starship", "options": {}},
             "leafwise train starship --method ship-values",
         ),
         (

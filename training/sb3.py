@@ -16,7 +16,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices,
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import reset_options
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.training.networks.sparse import load_optimizer, load_parameters, optimizer_tensors, parameters
+from leafwise.training.networks import load_optimizer, load_parameters, optimizer_tensors, parameters
 from leafwise.training.runs.gating import named, prefixed
 
 

@@ -1,24 +1,35 @@
-"""The compiled part of Q-learning with n-tuples: games with random actions, then learned from backward.
+"""Q-learning with n-tuple tables: the values of what actions lead to, learned from games with random actions.
 
-Arrays are those of `leafwise.training.ntuple_td.kernels`, whose trainer plays; `explored` [LONGEST + 1] says which actions of its
-trajectory were drawn at random, `values` [2] counts the other decisions and adds up what they were worth.
+A table says what a position is worth after an action (an afterstate, or where the room says after the chance that follows it), so
+an action's value is the mean of what may follow it, by the probabilities of the rules. A position learns the value of the best
+action at the decision that comes after it, whatever was played (Watkins, "Learning from delayed rewards", 1989): Q-learning
+over afterstates, with traces that end at random actions (Watkins's Q(lambda)). All is compiled; networks, files, evaluations
+and the potential that is learned are those of `leafwise.training.ntuple_td`, which learns the value of what was played instead.
+
+Szubert and Jaskowski, "Temporal difference learning of n-tuple networks for the game 2048" (CIG 2014), compare both in 2048.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import Layout
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
-from leafwise.training.games.kernels import HERE, make_settle, put_row
+from leafwise.training.games import HERE, make_settle, put_row
+from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import (
     LONGEST,
     MOVES,
@@ -30,6 +41,79 @@ from leafwise.training.ntuple_td.kernels import (
     make_trajectories,
     plain_step,
 )
+from leafwise.training.runs.folder import Checkpoint
+from leafwise.training.runs.loop import run_learner
+
+
+@dataclass(frozen=True)
+class Config(td.Config):
+    """Options of `leafwise train GAME --method ntuple-q`."""
+
+    target_depth: Annotated[int, Range(1, 3)] = 1
+    """Depth of the search that plays and gives the targets; 1: the mean over all outcomes of chance of the best value."""
+    exploration: Share = 0.02
+    """Share of random actions at the start."""
+    final_exploration: Share = 0.0
+    """Share of random actions from some part of the run on; linear before."""
+    exploration_fraction: Share = 0.5
+    """That part."""
+
+
+class NTupleQ(td.NTupleTd):
+    """One run with n-tuples: network, games, files."""
+
+    method = "ntuple-q"
+    config: Config
+
+    def __init__(self, config: Config) -> None:
+        if config.actors > 1:
+            raise UserError(f"ntuple-q: expected --actors 1, got {config.actors}")
+        self.explored = np.zeros(LONGEST + 1, dtype=np.bool_)
+        self.values = np.zeros(2)
+        super().__init__(config)
+        self.q_games = q_games(self.network, config.target_depth, coherent=config.coherence)
+
+    def exploration(self) -> float:
+        """Returns the share of random actions in the interval that is played."""
+        config = self.config
+        fallen = min(1.0, self.moves_begun / config.total_steps / max(config.exploration_fraction, 1e-9))
+        return config.exploration + (config.final_exploration - config.exploration) * fallen
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
+        self.values[:] = metadata.get("values", 0.0)
+
+    def state(self) -> Checkpoint:
+        """Returns what a checkpoint holds."""
+        tensors, told = super().state()
+        return tensors, told | ({"values": self.values.tolist()} if self.begun else {})
+
+    def play(self) -> None:
+        """Plays and learns up to the end of the interval, or until Ctrl-C."""
+        config, rate = self.config, td.rate_at(self.config, self.moves_begun) / self.network.active
+        how = self.left(0), rate, config.td_lambda, self.exploration(), config.restart, self.T
+        self.q_games(self.actors[0], self.explored, self.values, *how)
+
+    def learn(self) -> dict[str, float]:
+        """Learns for one interval; returns what is logged."""
+        if not self.begun:
+            self.values[:] = 0
+            self.begun = [self.actors[0].counts.tolist()]
+        explored = self.exploration()
+        logged = super().learn() | {"train/exploration_rate": explored}
+        if self.values[0]:
+            logged["train/q_mean"] = self.values[1] / self.values[0]
+        return logged
+
+    def step(self) -> dict[str, float]:
+        """Learns for one interval, and now and then evaluates; returns what is logged."""
+        return super().step() | {"time/seconds": self.seconds}
+
+
+def train(config: Config) -> Path:
+    """Trains n-tuple tables by Q-learning and returns the run folder; raises ValueError for options that do not fit."""
+    return run_learner(NTupleQ(config))
 
 
 def q_games(network: NTupleNetwork, depth: int = 1, *, coherent: bool = False) -> Compiled:

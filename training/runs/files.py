@@ -1,15 +1,101 @@
-"""Run folders as they are read, also while a run goes on: which there are, their options, their curves."""
+"""The files of a run folder as they are read without its learner: lock, options, curves, also while the run goes on."""
 
 from __future__ import annotations
 
+import errno
 import importlib.util
+import os
+import socket
+import sys
+import tomllib
+import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from leafwise.envs.core.errors import UserError, short
-from leafwise.training.runs.config import config_file, read_table
+from leafwise.envs.core.files import open_itself, read_text
+
+LOCK = "run.lock"
+"""The file in a run folder that is locked; it stays, and says which process held it last."""
+FAR = 1 << 20
+"""Where Windows locks a byte of it: nobody else can read what is locked there."""
+HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+"""What the system says of a lock that another holds."""
+
+
+class FolderLock:
+    """The lock of a run folder, held until `release`, or until the process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        """Takes the lock of a folder, which is made if need be; raises ValueError that names the process that holds it.
+
+        OSError for one that cannot be had, as where the lock's file is a link.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / LOCK
+        handle = open_itself(path)
+        self.release = weakref.finalize(self, os.close, handle)
+        """Lets another have the folder."""
+        try:
+            lock_file(handle)
+        except OSError as problem:
+            self.release()
+            if problem.errno not in HELD:
+                raise OSError(problem.errno, problem.strerror, str(path)) from None
+            holder = read_text(path, errors="replace").strip() or "another process"
+            raise UserError(f"expected a run that is not going on, {str(folder)!r} is written by {holder}") from None
+        os.ftruncate(handle, 0)
+        os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock_file(handle: int) -> None:
+        """Locks an open file, or raises OSError at once."""
+        os.lseek(handle, FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(handle, 0, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def lock_file(handle: int) -> None:
+        """Locks an open file, or raises OSError at once."""
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+CONFIG = "config.toml"
+"""The options of a run in its folder."""
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """Returns what a TOML file says; raises ValueError that names a file that is broken."""
+    try:
+        return tomllib.loads(read_text(path))
+    except OSError as problem:
+        raise UserError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
+    except RecursionError:
+        raise UserError(f"expected options in TOML, got {str(path)!r}: nested too deep") from None
+    except ValueError as problem:
+        raise UserError(f"expected options in TOML, got {str(path)!r}: {short(problem)}") from None
+
+
+def config_file(folder: Path) -> Path | None:
+    """Returns the file with the options of the run in a folder, None where there is no run."""
+    return folder / CONFIG if (folder / CONFIG).exists() else None
+
+
+def resumed_file(folder: Path) -> Path:
+    """Returns the file with the options of the run to resume in a folder; raises ValueError where there is no run."""
+    if (file := config_file(folder)) is None:
+        raise UserError(f"expected a run to resume in {str(folder)!r}, found no {CONFIG}")
+    return file
+
 
 POINTS = 500
 """Points of a curve, at most."""

@@ -21,8 +21,8 @@ from leafwise.envs.core.fields import options_from_text, types_of, with_files_re
 from leafwise.envs.core.ranges import Range
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
-from leafwise.training.runs.config import CONFIG, read_table, resumed_file
-from leafwise.training.runs.seeds import SELECTION_SEED
+from leafwise.training.runs import SELECTION_SEED
+from leafwise.training.runs.files import CONFIG, read_table, resumed_file
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game

@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.quality import TERMS
-from leafwise.envs.starship.report import measured
+from leafwise.envs.starship.ship import measured
 from leafwise.envs.starship.tables import GameTables
 from leafwise.envs.starship.targets import NAMES, standing
 

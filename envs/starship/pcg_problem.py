@@ -20,14 +20,12 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.chance import draw_outcome
-from leafwise.envs.starship.diversity import DIFFERENT, part_map, share_that_differs
-from leafwise.envs.starship.draw import image
+from leafwise.envs.starship.draw import image, scene
 from leafwise.envs.starship.options import ship_at
-from leafwise.envs.starship.scene import scene
+from leafwise.envs.starship.rules import DECISION, OVER, draw_outcome, take_place, write_places
 from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.statistics import DIFFERENT, part_map, share_that_differs
 from leafwise.envs.starship.targets import error_of, reached_by
-from leafwise.envs.starship.turns import DECISION, OVER, take_place, write_places
 
 SOLVED = {"scout": 0.75, "classic": 0.8, "cruiser": 0.8}
 """The quality from which on a ship counts as solved: what the best of some hundred hand-made ships has."""

@@ -5,7 +5,9 @@ followed further: half of them the best by the stage's own strategy, the others 
 below them the same again. Where there are very many places, as for the first part of a ship, the best by the strategy are
 tried alone. A ship whose next request is not in sight is worth what the evaluator says of it: its number stands for the
 mean over the draws. Values are backed up as maxima.
-"""
+
+A row whose stage can still draw may already be placed upon: a draw fills the far end of the preview, the request at its
+front is known (`placeable`). So a few requests ahead need no chance."""
 
 from __future__ import annotations
 
@@ -17,14 +19,53 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, ranged
+from leafwise.envs.starship import rules
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.ahead import list_places, place_all, placeable
+from leafwise.envs.starship.placing import place_at, prepare, score
+from leafwise.envs.starship.rules import draw_outcome
 from leafwise.envs.starship.tables import Tables
+
+
+@jit(inline=True)
+def placeable(S, i):
+    """Returns whether the request at the front of the preview of row `i` can be placed without another draw."""
+    return S[i, at.TURN] == rules.DECISION or (S[i, at.TURN] == rules.DRAW_REQUEST and S[i, at.QUEUE] != 0)
+
+
+@jit
+def list_places(S, i, A, scores, T):
+    """Writes the legal places of a placeable row to `A`, ascending, and the strategy's scores; returns how many."""
+    count = rules.write_places(S, i, A, T)
+    stage, entry = rules.current_request(S, i)
+    part = T.kinds[stage, entry // 4]
+    prepare(S, i, T, stage, part)
+    for k in range(count):
+        r, x, y = place_at(T, A[k])
+        scores[k] = score(S, i, T, stage, r, x, y, T.size[part, r, 0], T.size[part, r, 1])
+    return count
+
+
+@jit
+def place_all(S, i, A, n, first, T):
+    """Writes what the first `n` places of `A` make of row `i` to the rows from `first` on."""
+    for k in range(n):
+        copy_row(S, i, first + np.uint64(k))
+        rules.take_place(S, first + np.uint64(k), T, A[k])
+
+
+@jit
+def draw_on(S, i, R, T):
+    """Lets chance draw in row `i` from stream `R` until the builder acts or the ship is finished."""
+    while S[i, at.TURN] != rules.DECISION and S[i, at.TURN] != rules.OVER:
+        draw_outcome(S, i, R, T)
+
 
 Values = Callable[[NDArray[np.uint16]], NDArray[np.float64]]
 """rows [n, words] -> what they are worth [n]."""

@@ -18,11 +18,10 @@ from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, ranged
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes
-from leafwise.envs.starship.chance import draw_outcome
+from leafwise.envs.starship.generator import choose_place, open_streams
 from leafwise.envs.starship.quality import potential
-from leafwise.envs.starship.stages import choose_place, open_streams
+from leafwise.envs.starship.rules import DECISION, OVER, current_request, draw_outcome, take_place
 from leafwise.envs.starship.tables import Tables
-from leafwise.envs.starship.turns import DECISION, OVER, current_request, take_place
 
 hash_of = jit(row_hash)
 MOST_GAMES = 1_000_000

@@ -74,7 +74,7 @@ def few(S, i, A, T):
         return distinct(S, i, A, n, T)
     if here == at.REMOVE:
         return removable(S, i, A, n, T)
-    if here == at.TARGET and get(S[i, at.FIGHT], at.KIND_AT, at.M4) == u64(DOUBLE):
+    if here == at.TARGET and get(S, i, at.KIND_AT) == u64(DOUBLE):
         return best_to_double(S, i, A, n, T)
     return n
 

@@ -10,7 +10,7 @@ from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.abilities import receive
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, mode, set_status
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, mode, put
 from leafwise.envs.friday.piles import copies_in, count_of, digest, next_cards, one_card
 from leafwise.envs.friday.tables import first_kind, mask_of
 
@@ -26,9 +26,9 @@ def open_outcomes(S, j, T):
     if here == at.DEAL_CARD:
         return next_cards(S, j, T)
     if here == at.DEAL_HAZARD:
-        return (S[j, at.HAZARDS] & at.HAZARD_MASK) << at.HAZARD_SHIFT
+        return get(S, j, at.HAZARDS_AT) << at.HAZARD_SHIFT
     if here == at.DEAL_PIRATE:
-        return ALL_PIRATES & ~(ONE << get(S[j, at.STATUS], at.PIRATE_AT, at.M4))
+        return ALL_PIRATES & ~(ONE << get(S, j, at.PIRATE_AT))
     pile = aging_pile(S, j)
     normal = pile & ~DIFFICULT
     return normal if normal else pile
@@ -42,35 +42,35 @@ def resolve(S, j, kind, T):
         receive(S, j, kind, T)
     elif here == at.DEAL_HAZARD:
         S[j, at.HAZARDS] -= one_card(kind, T) >> at.HAZARD_SHIFT
-        other = get(S[j, at.STATUS], at.HAZARD_AT, at.M6)
+        other = get(S, j, at.HAZARD_AT)
         if other == ZERO:
-            set_status(S, j, at.HAZARD_AT, at.M6, kind + ONE)
+            put(S, j, at.HAZARD_AT, kind + ONE)
         else:
-            set_status(S, j, at.HAZARD_AT, at.M6, min(other, kind + ONE))
-            set_status(S, j, at.SECOND_HAZARD_AT, at.M6, max(other, kind + ONE))
-        if other != ZERO or S[j, at.HAZARDS] & at.HAZARD_MASK == ZERO:
-            set_status(S, j, at.MODE_AT, at.M4, at.CHOOSE)
+            put(S, j, at.HAZARD_AT, min(other, kind + ONE))
+            put(S, j, at.SECOND_HAZARD_AT, max(other, kind + ONE))
+        if other != ZERO or get(S, j, at.HAZARDS_AT) == ZERO:
+            put(S, j, at.MODE_AT, at.CHOOSE)
     elif here == at.DEAL_AGING:
-        S[j, at.STATUS] -= (one_card(kind, T) >> at.AGING_SHIFT) << at.AGING_AT
+        S[j, at.STATUS] -= (one_card(kind, T) >> at.AGING_SHIFT) << at.AGING_AT.shift
         S[j, at.STACK] += S[j, at.DISCARD] + one_card(kind, T)
         S[j, at.DISCARD] = ZERO
-        if get(S[j, at.STATUS], at.TO_AT, at.M2) == at.TO_SETUP:
-            set_status(S, j, at.TO_AT, at.M2, ZERO)
-            set_status(S, j, at.MODE_AT, at.M4, at.DEAL_HAZARD)
+        if get(S, j, at.TO_AT) == at.TO_SETUP:
+            put(S, j, at.TO_AT, ZERO)
+            put(S, j, at.MODE_AT, at.DEAL_HAZARD)
         else:
-            set_status(S, j, at.MODE_AT, at.M4, at.DEAL_CARD)
+            put(S, j, at.MODE_AT, at.DEAL_CARD)
     else:
-        other = get(S[j, at.STATUS], at.PIRATE_AT, at.M4)
+        other = get(S, j, at.PIRATE_AT)
         if other == ZERO:
-            set_status(S, j, at.PIRATE_AT, at.M4, kind)
+            put(S, j, at.PIRATE_AT, kind)
             return
-        set_status(S, j, at.PIRATE_AT, at.M4, min(other, kind))
-        set_status(S, j, at.SECOND_PIRATE_AT, at.M4, max(other, kind))
+        put(S, j, at.PIRATE_AT, min(other, kind))
+        put(S, j, at.SECOND_PIRATE_AT, max(other, kind))
         if T.first_aging:
-            set_status(S, j, at.TO_AT, at.M2, at.TO_SETUP)
-            set_status(S, j, at.MODE_AT, at.M4, at.DEAL_AGING)
+            put(S, j, at.TO_AT, at.TO_SETUP)
+            put(S, j, at.MODE_AT, at.DEAL_AGING)
         else:
-            set_status(S, j, at.MODE_AT, at.M4, at.DEAL_HAZARD)
+            put(S, j, at.MODE_AT, at.DEAL_HAZARD)
 
 
 @jit

@@ -6,7 +6,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.fight import any_usable, can_end, can_pay, free_left, hazard_value, pirate, total
-from leafwise.envs.friday.layout import ONE, ZERO, get, life, on_table, phase, set_status
+from leafwise.envs.friday.layout import ONE, ZERO, get, life, on_table, phase, put
 from leafwise.envs.friday.piles import (
     digest,
     hunger_of,
@@ -20,8 +20,8 @@ BASICS = u64(2**17 - 1)
 @jit(inline=True)
 def lose(S, j, debt):
     """Ends the game; `debt` is the life that could not be paid, 0 if no action was left."""
-    set_status(S, j, at.DEBT_AT, at.M6, debt)
-    set_status(S, j, at.MODE_AT, at.M4, at.LOST)
+    put(S, j, at.DEBT_AT, debt)
+    put(S, j, at.MODE_AT, at.LOST)
 
 
 @jit(inline=True)
@@ -29,10 +29,10 @@ def pay(S, j, n):
     """Pays life, a uint64; returns whether there was enough, else the game is lost."""
     here = life(S, j)
     if here < n:
-        set_status(S, j, at.LIFE_AT, at.M5, ZERO)
+        put(S, j, at.LIFE_AT, ZERO)
         lose(S, j, min(n - here, at.RUIN - ONE))
         return False
-    set_status(S, j, at.LIFE_AT, at.M5, here - n)
+    put(S, j, at.LIFE_AT, here - n)
     return True
 
 
@@ -47,7 +47,7 @@ def lose_if_stuck(S, j, T):
 def go_on(S, j, T):
     """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
     S[j, at.FIGHT] &= BASICS
-    set_status(S, j, at.MODE_AT, at.M4, at.IN_FIGHT)
+    put(S, j, at.MODE_AT, at.IN_FIGHT)
     if pirate(S, j) != ZERO:
         lose_if_stuck(S, j, T)
 
@@ -65,25 +65,25 @@ def clear_table(S, j):
 @jit(inline=True)
 def end_turn(S, j):
     """Goes on to the next hazard, phase or the pirates."""
-    set_status(S, j, at.HAZARD_AT, at.M6, ZERO)
+    put(S, j, at.HAZARD_AT, ZERO)
     here = phase(S, j)
     mode = at.DEAL_HAZARD
-    if S[j, at.HAZARDS] & at.HAZARD_MASK == ZERO:
+    if get(S, j, at.HAZARDS_AT) == ZERO:
         here += ONE
         if S[j, at.HAZARDS] == ZERO:
             here = at.THREE
         if here < at.THREE:
-            S[j, at.HAZARDS] >>= at.HAZARD_BITS
+            S[j, at.HAZARDS] >>= at.AWAY_AT.shift
         else:
             mode = at.CHOOSE
-    set_status(S, j, at.PHASE_AT, at.M2, here)
-    set_status(S, j, at.MODE_AT, at.M4, mode)
+    put(S, j, at.PHASE_AT, here)
+    put(S, j, at.MODE_AT, mode)
 
 
 @jit(inline=True)
 def discard_hazard(S, j, kind, T):
     """Puts a hazard onto the hazard discard."""
-    S[j, at.HAZARDS] += (one_card(kind, T) >> at.HAZARD_SHIFT) << at.HAZARD_BITS
+    S[j, at.HAZARDS] += (one_card(kind, T) >> at.HAZARD_SHIFT) << at.AWAY_AT.shift
 
 
 @jit(inline=True)
@@ -92,7 +92,7 @@ def end_hazard(S, j, T):
     if not pay(S, j, u64(hunger_of(digest(on_table(S, j), T)))):
         return
     missing = hazard_value(S, j, T) - total(S, j, T)
-    kind = get(S[j, at.STATUS], at.HAZARD_AT, at.M6) - ONE
+    kind = get(S, j, at.HAZARD_AT) - ONE
     if missing <= 0:
         S[j, at.DISCARD] += one_card(kind, T)
         clear_table(S, j)
@@ -100,13 +100,14 @@ def end_hazard(S, j, T):
     elif pay(S, j, u64(missing)):
         discard_hazard(S, j, kind, T)
         table = on_table(S, j)
-        set_status(S, j, at.HAZARD_AT, at.M6, ZERO)
+        put(S, j, at.HAZARD_AT, ZERO)
         for w in range(at.LEFT, at.DOWN + 1):
             S[j, w] = ZERO
         S[j, at.LEFT] = table
         S[j, at.DOUBLED] = ZERO
-        S[j, at.FIGHT] = u64(missing) << at.POINTS_AT
-        set_status(S, j, at.MODE_AT, at.M4, at.REMOVE)
+        S[j, at.FIGHT] = ZERO
+        put(S, j, at.POINTS_AT, u64(missing))
+        put(S, j, at.MODE_AT, at.REMOVE)
 
 
 @jit
@@ -114,10 +115,10 @@ def end_pirate(S, j, T):
     """Settles the fight against a pirate, which is won."""
     pay(S, j, u64(hunger_of(digest(on_table(S, j), T))))
     clear_table(S, j)
-    beaten = get(S[j, at.STATUS], at.BEATEN_AT, at.M2) | get(S[j, at.STATUS], at.FOUGHT_AT, at.M2)
-    set_status(S, j, at.BEATEN_AT, at.M2, beaten)
-    set_status(S, j, at.FOUGHT_AT, at.M2, at.THREE & ~beaten)
+    beaten = get(S, j, at.BEATEN_AT) | get(S, j, at.FOUGHT_AT)
+    put(S, j, at.BEATEN_AT, beaten)
+    put(S, j, at.FOUGHT_AT, at.THREE & ~beaten)
     if beaten == at.THREE:
-        set_status(S, j, at.MODE_AT, at.M4, at.WON)
+        put(S, j, at.MODE_AT, at.WON)
     else:
         go_on(S, j, T)

@@ -134,22 +134,21 @@ def observe(S, i, O, e, T):
     for k in range(6):
         word = S[i, at.STACK if k == 0 else at.DISCARD if k == 1 else at.LEFT + k - 2]
         see_kinds(O, e, k * KINDS, word, 0, KINDS, T)
-    stack, away = S[i, at.HAZARDS] & at.HAZARD_MASK, S[i, at.HAZARDS] >> at.HAZARD_BITS
+    stack, away = get(S, i, at.HAZARDS_AT), get(S, i, at.AWAY_AT)
     see_kinds(O, e, COUNTED, stack << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
     see_kinds(O, e, COUNTED + HAZARD_KINDS, away << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
     see_kinds(O, e, COUNTED + 2 * HAZARD_KINDS, aging_pile(S, i), FIRST_AGING, KINDS, T)
-    status, fight = S[i, at.STATUS], S[i, at.FIGHT]
     see_cards(O, e, PILES_END, 10, S[i, at.KNOWN])
     see_cards(O, e, PILES_END + 10, 3, looked(S, i))
-    see_cards(O, e, PILES_END + 13, 2, status >> at.HAZARD_AT)
+    see_cards(O, e, PILES_END + 13, 2, get(S, i, at.ACTIVE_AT))
     entries = S[i, at.DOUBLED]
     for k in range(SEQUENCES_END, DOUBLES_END):
         O[e, k] = np.float32((entries & at.ENTRY_MASK) >> u64(4))
         entries >>= at.ENTRY_BITS
     for k in range(DOUBLES_END, MODES_END):
         O[e, k] = np.float32(0.0)
-    pirates = get(status, at.PIRATE_AT, at.M4), get(status, at.SECOND_PIRATE_AT, at.M4)
-    beaten, fought = get(status, at.BEATEN_AT, at.M2), get(status, at.FOUGHT_AT, at.M2)
+    pirates = get(S, i, at.PIRATE_AT), get(S, i, at.SECOND_PIRATE_AT)
+    beaten, fought = get(S, i, at.BEATEN_AT), get(S, i, at.FOUGHT_AT)
     values = (0, 0)
     if pirates[1] != ZERO:
         values = (pirate_value(S, i, pirates[0], T), pirate_value(S, i, pirates[1], T))
@@ -159,8 +158,8 @@ def observe(S, i, O, e, T):
             O[e, DOUBLES_END + 9 + number] = np.float32((fought >> u64(k)) & ONE)
     here = mode(S, i)
     O[e, PIRATES_END + np.int64(here)] = np.float32(1.0)
-    fighting = fought != ZERO or (get(status, at.HAZARD_AT, at.M6) != ZERO and here != at.CHOOSE)
-    acting = get(fight, at.ACTING_AT, u64(1023))
+    fighting = fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE)
+    acting = get(S, i, at.ACTING_AT)
     column = MODES_END
     numbers = (
         np.float32(life(S, i)),
@@ -168,15 +167,15 @@ def observe(S, i, O, e, T):
         np.float32(hazard_value(S, i, T) if fighting else 0),
         np.float32(total(S, i, T)),
         np.float32(free_cards(S, i, T) if fighting else 0),
-        np.float32(get(fight, at.FREE_AT, at.M7)),
-        np.float32(get(fight, at.USES_AT, at.M7)),
+        np.float32(get(S, i, at.FREE_AT)),
+        np.float32(get(S, i, at.USES_AT)),
         np.float32(lowerings(S, i)),
-        np.float32(get(fight, at.KIND_AT, at.M4)),
-        np.float32(get(fight, at.STEPS_AT, at.M2)),
+        np.float32(get(S, i, at.KIND_AT)),
+        np.float32(get(S, i, at.STEPS_AT)),
         np.float32(acting >> u64(4)),
-        np.float32(count_entries(S[i, at.DOUBLED])),
-        np.float32(get(fight, at.POINTS_AT, at.M5)),
-        np.float32(get(fight, at.FROM_AT, at.M6)),
+        np.float32(count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK)),
+        np.float32(get(S, i, at.POINTS_AT)),
+        np.float32(get(S, i, at.FROM_AT)),
         np.float32(values[0]),
         np.float32(values[1]),
         np.float32((acting >> u64(3)) & ONE),

@@ -19,16 +19,16 @@ HALVES = u64(tables.HALVES_AT)
 @jit(inline=True)
 def pirate(S, i):
     """Returns the number of the pirate who is fought, 0 for none."""
-    fought = get(S[i, at.STATUS], at.FOUGHT_AT, at.M2)
+    fought = get(S, i, at.FOUGHT_AT)
     if fought == ZERO:
         return ZERO
-    return get(S[i, at.STATUS], at.PIRATE_AT if fought == ONE else at.SECOND_PIRATE_AT, at.M4)
+    return get(S, i, at.PIRATE_AT if fought == ONE else at.SECOND_PIRATE_AT)
 
 
 @jit(inline=True)
 def rest(S, i, column, T):
     """Adds up a column over all hazards that are not beaten, those in the stack and in the discard."""
-    word = (S[i, at.HAZARDS] & at.HAZARD_MASK) + (S[i, at.HAZARDS] >> at.HAZARD_BITS)
+    word = get(S, i, at.HAZARDS_AT) + get(S, i, at.AWAY_AT)
     D = T.numbers
     sums = (
         D[HALVES + (word & BYTE)]
@@ -42,7 +42,7 @@ def rest(S, i, column, T):
 @jit(inline=True)
 def lowerings(S, i):
     """Counts the cards that lower the phase."""
-    return count_bits(get(S[i, at.FIGHT], at.LOWERED_AT, at.M3))
+    return count_bits(get(S, i, at.LOWERED_AT))
 
 
 @jit(inline=True)
@@ -50,7 +50,7 @@ def free_cards(S, i, T):
     """Returns the number of free cards of the hazard or pirate that is fought."""
     number = pirate(S, i)
     if number == ZERO:
-        return fact(get(S[i, at.STATUS], at.HAZARD_AT, at.M6) - ONE, tables.FREE_CARDS, T)
+        return fact(get(S, i, at.HAZARD_AT) - ONE, tables.FREE_CARDS, T)
     if number == u64(cards.REST):
         return max(rest(S, i, tables.FREE_CARDS, T), 1)
     return tables.printed(number, 0, T)
@@ -76,7 +76,7 @@ def hazard_value(S, i, T):
     if number != ZERO:
         return pirate_value(S, i, number, T)
     column = np.int64(phase(S, i)) - np.int64(lowerings(S, i))
-    return fact(get(S[i, at.STATUS], at.HAZARD_AT, at.M6) - ONE, tables.GREEN + (column if column > 0 else 0), T)
+    return fact(get(S, i, at.HAZARD_AT) - ONE, tables.GREEN + (column if column > 0 else 0), T)
 
 
 @jit
@@ -132,7 +132,7 @@ def total(S, i, T):
 
 @jit(inline=True)
 def free_made(S, i):
-    return np.int64(get(S[i, at.FIGHT], at.FREE_AT, at.M7))
+    return np.int64(get(S, i, at.FREE_AT))
 
 
 @jit(inline=True)
@@ -179,7 +179,7 @@ def usable_itself(S, i, ability, doubled, T):
     if ability == cards.EXCHANGE:
         return others > 0 and piles.can_exchange(S, i, T)
     if ability == cards.DOUBLE:
-        entries = piles.count_entries(S[i, at.DOUBLED])
+        entries = np.int64(piles.count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK))
         return entries < at.ENTRIES and others - entries + doubled > 0
     return others > 0
 
@@ -199,7 +199,7 @@ def usable(S, i, ability, doubled, T):
 @jit
 def any_usable(S, i, T):
     """Whether any card on the table can be used."""
-    if get(S[i, at.FIGHT], at.USES_AT, at.M7) >= at.MAX_USES:
+    if get(S, i, at.USES_AT) >= at.MAX_USES:
         return False
     for s in range(2):
         side = u64(s)

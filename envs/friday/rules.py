@@ -21,7 +21,7 @@ from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, stop, use
 from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, NONE, SORT
 from leafwise.envs.friday.endings import clear_table, discard_hazard, end_hazard, end_pirate, end_turn, go_on, pay
-from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, on_table, phase, set_fight, set_status
+from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, on_table, phase, put
 from leafwise.envs.friday.tables import ABILITY, COST, at_start, fact, first_kind, group, mask_of
 
 STAGES = ("decision", "pirate", "aging", "hazard", "card")
@@ -33,8 +33,9 @@ def initial_state(S, i, T):
         S[i, w] = ZERO
     S[i, at.STACK] = at_start(0, T)
     S[i, at.HAZARDS] = at_start(1, T) >> at.HAZARD_SHIFT
-    aging = at_start(2, T) >> at.AGING_SHIFT
-    S[i, at.STATUS] = (T.start_life << at.LIFE_AT) | (aging << at.AGING_AT) | (at.DEAL_PIRATE << at.MODE_AT)
+    put(S, i, at.LIFE_AT, T.start_life)
+    put(S, i, at.AGING_AT, at_start(2, T) >> at.AGING_SHIFT)
+    put(S, i, at.MODE_AT, at.DEAL_PIRATE)
 
 
 @jit(inline=True)
@@ -85,9 +86,9 @@ def able(T):
 def offer_cards(S, i, here, A, n, T):
     """Adds the slots of cards on the table that may be used, aimed at or removed; of cards alike only the first."""
     slot = ZERO
-    ability = get(S[i, at.FIGHT], at.KIND_AT, at.M4)
-    points = np.int64(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
-    lowest = get(S[i, at.FIGHT], at.FROM_AT, at.M6)
+    ability = get(S, i, at.KIND_AT)
+    points = np.int64(get(S, i, at.POINTS_AT))
+    lowest = get(S, i, at.FROM_AT)
     if here == at.IN_FIGHT and (S[i, at.LEFT] | S[i, at.RIGHT]) & able(T) == ZERO:
         return n
     doubled = S[i, at.DOUBLED]
@@ -107,7 +108,9 @@ def offer_cards(S, i, here, A, n, T):
                 for d in range(5 if entries else 1):
                     alike = of_kind - entries if d == 0 else ZERO
                     if d > 0:
-                        alike = piles.count_entry(doubled, (code << at.TWO) | u64(d - 1))
+                        alike = piles.count_entries(
+                            doubled, (code << at.TWO) | u64(d - 1), (code << at.TWO) | u64(d - 1)
+                        )
                     if alike == ZERO:
                         continue
                     ref = (code << at.THREE) | u64(d)
@@ -154,11 +157,11 @@ def legal_actions(S, i, A, T):
         if fight.can_end(S, i, T):
             A[n] = at.END
             n += 1
-        if get(S[i, at.FIGHT], at.USES_AT, at.M7) < at.MAX_USES:
+        if get(S, i, at.USES_AT) < at.MAX_USES:
             n = offer_cards(S, i, here, A, n, T)
         return n
     if here == at.CHOOSE:
-        first, second = get(S[i, at.STATUS], at.HAZARD_AT, at.M6), get(S[i, at.STATUS], at.SECOND_HAZARD_AT, at.M6)
+        first, second = get(S, i, at.HAZARD_AT), get(S, i, at.SECOND_HAZARD_AT)
         A[0] = at.FIRST
         if phase(S, i) == at.THREE or (second != ZERO and second != first):
             A[1] = at.SECOND
@@ -167,7 +170,7 @@ def legal_actions(S, i, A, T):
         else:
             return 1
         return 2
-    ability = get(S[i, at.FIGHT], at.KIND_AT, at.M4)
+    ability = get(S, i, at.KIND_AT)
     if here != at.ORDER and (here != at.TARGET or ability == at.EXCHANGE_AGAIN):
         A[n] = at.END
         n += 1
@@ -183,20 +186,20 @@ def legal_actions(S, i, A, T):
 def choose(S, j, a, T):
     """Chooses a hazard or a pirate."""
     if phase(S, j) == at.THREE:
-        set_status(S, j, at.FOUGHT_AT, at.M2, ONE if a == at.FIRST else at.TWO)
+        put(S, j, at.FOUGHT_AT, ONE if a == at.FIRST else at.TWO)
         go_on(S, j, T)
         return
-    first, second = get(S[j, at.STATUS], at.HAZARD_AT, at.M6), get(S[j, at.STATUS], at.SECOND_HAZARD_AT, at.M6)
-    set_status(S, j, at.SECOND_HAZARD_AT, at.M6, ZERO)
+    first, second = get(S, j, at.HAZARD_AT), get(S, j, at.SECOND_HAZARD_AT)
+    put(S, j, at.SECOND_HAZARD_AT, ZERO)
     if a == at.REJECT:
         discard_hazard(S, j, first - ONE, T)
         end_turn(S, j)
         return
     other = first if a == at.SECOND else second
-    set_status(S, j, at.HAZARD_AT, at.M6, second if a == at.SECOND else first)
+    put(S, j, at.HAZARD_AT, second if a == at.SECOND else first)
     if other != ZERO:
         discard_hazard(S, j, other - ONE, T)
-    set_status(S, j, at.MODE_AT, at.M4, at.IN_FIGHT)
+    put(S, j, at.MODE_AT, at.IN_FIGHT)
 
 
 @jit(inline=True)
@@ -204,8 +207,8 @@ def remove(S, j, slot, T):
     """Removes a card from the game after a lost fight."""
     kind = piles.kind_in(piles.reference(S, j, slot, T))
     S[j, at.LEFT] -= piles.one_card(kind, T)
-    set_fight(S, j, at.FROM_AT, at.M6, kind)
-    set_fight(S, j, at.POINTS_AT, at.M5, get(S[j, at.FIGHT], at.POINTS_AT, at.M5) - u64(fact(kind, COST, T)))
+    put(S, j, at.FROM_AT, kind)
+    put(S, j, at.POINTS_AT, get(S, j, at.POINTS_AT) - u64(fact(kind, COST, T)))
 
 
 @jit
@@ -214,7 +217,7 @@ def apply_action(S, i, a, j, T):
         copy_row(S, i, j)
     here = mode(S, j)
     if a == at.FREE:
-        set_fight(S, j, at.FREE_AT, at.M7, get(S[j, at.FIGHT], at.FREE_AT, at.M7) + ONE)
+        put(S, j, at.FREE_AT, get(S, j, at.FREE_AT) + ONE)
         ask_for_card(S, j, at.TO_LEFT, T)
     elif a == at.PAY:
         pay(S, j, fight.price(S, j))
@@ -260,7 +263,7 @@ def action_cost(S, i, a, T):
         return 1 if a == at.REJECT else 0
     if here in (at.IN_FIGHT, at.TARGET):
         slot = u64(a - at.USE if a < at.CARD else a - at.CARD)
-        ability = get(S[i, at.FIGHT], at.KIND_AT, at.M4)
+        ability = get(S, i, at.KIND_AT)
         if here == at.TARGET and ability != u64(COPY):
             return 1 if ability == u64(EXCHANGE) or ability == at.EXCHANGE_AGAIN else 0
         ability = u64(fact(piles.kind_in(piles.reference(S, i, slot, T)), ABILITY, T))

@@ -143,16 +143,14 @@ def see_sums(S, i, F, n, T):
     F[n + 7] = step(MOST_LIFE, T.max_life, 32)
     n += 8
     # Once the pirates are dealt: what all cards in play lack against those not beaten
-    if get(S[i, at.STATUS], at.SECOND_PIRATE_AT, at.M4) == ZERO:
+    if get(S, i, at.SECOND_PIRATE_AT) == ZERO:
         return n
-    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
+    beaten = get(S, i, at.BEATEN_AT)
     strength = np.float64(rating_of(cards)) / np.float64(max(count_of(cards), 1))
     harder, both = 0.0, 0.0
     for k in range(2):
         if beaten & (ONE << u64(k)) == ZERO:
-            lack = shortfall(
-                S, i, get(S[i, at.STATUS], at.PIRATE_AT if k == 0 else at.SECOND_PIRATE_AT, at.M4), strength, T
-            )
+            lack = shortfall(S, i, get(S, i, at.PIRATE_AT if k == 0 else at.SECOND_PIRATE_AT), strength, T)
             harder, both = max(harder, lack), both + lack
     F[n] = step(HARDER, harder, 64)
     F[n + 1] = step(NEED, both, 64)
@@ -169,16 +167,16 @@ def active(S, i, F, T):
     if on_table(S, i):
         for side in range(4):
             n = see_pile(F, n, (3 + side) * PILE, S[i, u64(at.LEFT + side)], T)
-    left, away = S[i, at.HAZARDS] & at.HAZARD_MASK, S[i, at.HAZARDS] >> at.HAZARD_BITS
+    left, away = get(S, i, at.HAZARDS_AT), get(S, i, at.AWAY_AT)
     n = see_hazards(F, n, 7 * PILE, left << at.HAZARD_SHIFT, T)
     n = see_hazards(F, n, 8 * PILE, away << at.HAZARD_SHIFT, T)
     n = see_aging(F, n, 9 * PILE, aging_pile(S, i), T)
     # Cards that are known on top and at the bottom of the stack, the next one apart
-    card = (S[i, at.KNOWN] >> at.TOP_AT) & at.CARD_MASK
+    card = get(S, i, at.TOP_AT) & at.CARD_MASK
     if card != ZERO:
         F[n] = NEXT + int(card) - 1
         n += 1
-    known = S[i, at.KNOWN] & ~(at.CARD_MASK << at.TOP_AT)
+    known = S[i, at.KNOWN] & ~(at.CARD_MASK << at.TOP_AT.shift)
     while known:
         if known & at.CARD_MASK:
             F[n] = LATER + int(known & at.CARD_MASK) - 1
@@ -196,16 +194,16 @@ def active(S, i, F, T):
         cards >>= at.CARD_BITS
         n += 1
     # Life, the step under way, hazards left, the ability under way, and removal points
-    status, here, now = S[i, at.STATUS], mode(S, i), int(phase(S, i))
+    here, now = mode(S, i), int(phase(S, i))
     F[n] = LIFE + 32 * now + int(life(S, i))
     F[n + 1] = MODE + int(here)
     F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left << at.HAZARD_SHIFT, T))
-    F[n + 3] = ABILITY + int(get(S[i, at.FIGHT], at.KIND_AT, at.M4))
-    F[n + 4] = POINTS + int(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
+    F[n + 3] = ABILITY + int(get(S, i, at.KIND_AT))
+    F[n + 4] = POINTS + int(get(S, i, at.POINTS_AT))
     n += 5
     # The pirates: both together while none is beaten, and each of those not beaten and fought
-    beaten, fought = get(status, at.BEATEN_AT, at.M2), get(status, at.FOUGHT_AT, at.M2)
-    first, second = get(status, at.PIRATE_AT, at.M4), get(status, at.SECOND_PIRATE_AT, at.M4)
+    beaten, fought = get(S, i, at.BEATEN_AT), get(S, i, at.FOUGHT_AT)
+    first, second = get(S, i, at.PIRATE_AT), get(S, i, at.SECOND_PIRATE_AT)
     if beaten == ZERO:
         F[n] = PAIR + NUMBERS * int(first) + int(second)
         n += 1
@@ -219,12 +217,12 @@ def active(S, i, F, T):
             n += 1
     # The hazards revealed or fought
     for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
-        hazard = get(status, where, at.M6)
+        hazard = get(S, i, where)
         if hazard != ZERO:
             F[n] = ACTIVE + KINDS * now + int(hazard) - 1
             n += 1
     # The fight: what the total lacks, as it is and with what the free cards left may bring
-    if fought != ZERO or (get(status, at.HAZARD_AT, at.M6) != ZERO and here != at.CHOOSE and here != at.DEAL_HAZARD):
+    if fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE and here != at.DEAL_HAZARD):
         lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))
         free = max(0, min(FREE - 1, free_cards(S, i, T) - free_made(S, i)))
         F[n] = LACK + FREE * (lack + MARGIN) + free

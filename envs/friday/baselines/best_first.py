@@ -216,7 +216,7 @@ def expand(tree, node, T):
 def keep_worst(tree, node, T):
     """Lists the table's cards that fit into the removal points, walking up from the worst; returns how many."""
     S, i = tree.S, u64(node)
-    points = np.int64(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
+    points = np.int64(get(S, i, at.POINTS_AT))
     n = 0
     for rating in range(-8, 9):
         for k in range(KINDS):

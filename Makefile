@@ -10,10 +10,17 @@ QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*sc
 
 .PHONY: demo links test test-quick test-long test-numba campaign lint types docs clean
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# What the demo and the trainers need.
+$(VENV)/.trains: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-	  -e ".[train,experiments,multiagent,data,human,cluster,hub,web,docs,dev]"
+	$(INSTALL) -e ".[train]"
+	touch $@
+
+# What tests, linters and documentation need besides.
+$(VENV)/.installed: $(VENV)/.trains
+	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,web,docs,dev]"
 	touch $@
 	$(MAKE) links
 
@@ -26,7 +33,7 @@ links:
 	for link in $(LINKS)/*; do [ -e "$$link" ] || rm -f "$$link"; done
 	for place in src/leafwise/* $(ROOMS); do ln -sfn "$(CURDIR)/$$place" $(LINKS)/; done
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.trains
 	$(BIN)/leafwise demo
 
 # Everything that a change can break, in up to half an hour on two slow cores. In three runs, since a worker keeps what it has compiled in memory.

@@ -7,7 +7,7 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday import piles
 from leafwise.envs.friday.cards import BELOW, COPY, DESTROY, DOUBLE, DRAW, EXCHANGE, LIFE, PHASE, SORT
-from leafwise.envs.friday.endings import go_on, lose
+from leafwise.envs.friday.fight import go_on, lose
 from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, put
 from leafwise.envs.friday.tables import ABILITY, AMOUNT, DOUBLER, LOWERER, fact
 

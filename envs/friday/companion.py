@@ -12,8 +12,7 @@ from leafwise.envs.core.play.companion import Companion, Question, Values
 from leafwise.envs.core.play.typed import Choice, chosen
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.draw import chances, odds_line
-from leafwise.envs.friday.options import HARDNESS
-from leafwise.envs.friday.tables import aging_cards
+from leafwise.envs.friday.tables import HARDNESS, aging_cards
 from leafwise.envs.friday.text import (
     TITLES,
     ending_in_words,

@@ -48,10 +48,9 @@ from leafwise.envs.friday.cards import (
     PIRATES,
     Card,
 )
-from leafwise.envs.friday.chance import open_outcomes
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
 from leafwise.envs.friday.layout import Field, field
-from leafwise.envs.friday.rules import legal_actions
+from leafwise.envs.friday.rules import legal_actions, open_outcomes
 from leafwise.envs.friday.tables import COST, Tables, at_start, counts, fact
 
 ROW = np.uint64(0)

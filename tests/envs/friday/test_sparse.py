@@ -9,7 +9,7 @@ import numpy as np
 from contract.cases import positions
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.friday import GAME
-from leafwise.envs.friday import sparse as see
+from leafwise.envs.friday import features as see
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES
 from leafwise.envs.friday.text import TURNS, said_of
 
@@ -62,7 +62,7 @@ def test_each_group_says_what_it_should() -> None:
         assert max(found) < see.SIZE
         cards, stack = list(piles[0].elements()), list(piles[1].elements())
         mean = 10 * sum(CARDS[kind].value for kind in cards) // max(len(cards), 1) + 20
-        sums = {see.VALUES + see.STRENGTH * now + mean, see.CARDS + len(cards), see.STACKED + len(stack)}
+        sums = {see.VALUES + see.STRENGTH * now + mean, see.OWNED + len(cards), see.STACKED + len(stack)}
         sums |= {see.AGES + 12 * now + sum(piles[9].values()), see.MOST_LIFE + 22}
         assert sums <= found
         later = set(said["top"][1:]) | set(said["bottom"])

@@ -10,9 +10,8 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from leafwise.envs.cassis.canon import canonical, make_scratch
-from leafwise.envs.cassis.rules import Tables
-from leafwise.envs.cassis.tables import make_tables
+from leafwise.envs.cassis.solver import canonical, make_scratch
+from leafwise.envs.cassis.tables import Tables, make_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -131,7 +130,7 @@ class DepthFirst:
         return table[key]
 
 
-def named(game: Game, name: str, words: list[str]) -> FunctionPlayer:
+def dfs_player(game: Game, name: str, words: list[str]) -> FunctionPlayer:
     """Returns the player `dfs`, or `dfs:KEY`; raises ValueError for an unknown key."""
     if len(words) > 1:
         raise UserError(f"expected dfs:KEY with a key among {', '.join(KEYS)}, got {','.join(words)!r}")

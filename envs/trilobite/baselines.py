@@ -17,9 +17,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import FunctionPlayer
-from leafwise.envs.trilobite.options import MAX_CELLS
 from leafwise.envs.trilobite.rules import apply_action, current_player, landing_cells, returns
-from leafwise.envs.trilobite.tables import make_tables
+from leafwise.envs.trilobite.tables import MAX_CELLS, make_tables
 
 NODE_LIMIT = 200_000_000
 NONE = -2
@@ -120,7 +119,7 @@ def choose(state: State, limit: int = NODE_LIMIT) -> int:
     return state.game.action(next(name for name, rating in found.ratings.items() if rating == found.value))
 
 
-def named(game: Game, name: str, words: list[str]) -> FunctionPlayer:
+def minimax_player(game: Game, name: str, words: list[str]) -> FunctionPlayer:
     """Returns the player `minimax`; raises ValueError for options, which it has none of."""
     if words:
         raise UserError(f"expected minimax without options, got {','.join(words)!r}")

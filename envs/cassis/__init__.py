@@ -1,7 +1,6 @@
 """Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
 
-from leafwise.envs.cassis import ABOUT, baselines, draw, features, options, rules, scores, tables, text
-from leafwise.envs.cassis.baselines import dfs
+from leafwise.envs.cassis import baselines, draw, features, rules, scores, tables, text
 from leafwise.envs.core.contract.game import About, Game, Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player

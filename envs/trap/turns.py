@@ -20,8 +20,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile import clock as clocks
-from leafwise.envs.core.compile.intrinsics import is_late
+from leafwise.envs.core.compile.intrinsics import deadline_in, is_late
 from leafwise.envs.core.compile.jit import Direct, bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
@@ -809,7 +808,7 @@ class TurnSearch:
         for depth in range(1, self.depth + 1):
             if depth == 2 and self.seconds is not None:
                 now = time.thread_time() if self.clock == "cpu" else time.perf_counter()
-                B.deadline[:] = clocks.after(self.seconds - (now - begun), self.clock)
+                B.deadline[:] = deadline_in(self.seconds - (now - begun), self.clock)
             B.S[0] = state.row
             value = float(self._search(B, depth, self._T))
             pair = int(B.frames[0, BEST_PAIR])

@@ -26,9 +26,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import Forfeit, UserError
 from leafwise.envs.core.fields import values_of
-from leafwise.envs.core.play import prints
 from leafwise.envs.core.play.players import ByName
-from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Refused, TimedOut
+from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Refused, TimedOut, prints_are_shown
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.rules import ZERO
@@ -284,7 +283,7 @@ class GuestPlayer(ByName):
         self._T = game.tables()
         self._spent = 0.0
         command = [sys.executable, "-u", str(CHILD), str(self.path)]
-        self._program = Engine(command, self.path.parent, shows=prints.are_shown())
+        self._program = Engine(command, self.path.parent, shows=prints_are_shown())
         self._begin(0)
 
     def _begin(self, player: int) -> None:

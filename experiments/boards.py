@@ -121,7 +121,7 @@ def fought(state: State, move: str) -> Pixels:
     """Draws what counts of a fight of Friday: life, the points made and needed, the cards on the table."""
     row, T, side = state.row, state.game.tables(), 380
     canvas = Canvas(side, side, friday.PAPER)
-    phase = friday.phase_of(row)
+    phase = number(row, "phase")
     canvas.box(0, 0, side, 62, fill=friday.PHASE_COLOURS[phase])
     canvas.text(18, 31, f"life {number(row, 'life')} of {int(T.max_life)}", size=30, colour=PAPER, anchor="start")
     rows = row[None]

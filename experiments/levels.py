@@ -27,7 +27,7 @@ from leafwise.models.files import write_atomically
 from leafwise.models.players import player
 from leafwise.search import levels
 from leafwise.training.evaluation.arena import play_game
-from leafwise.training.evaluation.intervals import bounds, points_interval
+from leafwise.training.evaluation.statistics import bounds, points_interval
 
 FIRST_SEED = 2_100_000
 LEAST = 10

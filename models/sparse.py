@@ -9,7 +9,7 @@ tanh, or there are three, for a win, a draw and a loss, whose softmax are their 
 2020): the value is then the chance to win less that to lose. Else alone it is the return still to come, in units of `scale`.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
-for training (`leafwise.training.networks.sparse`).
+for training (`leafwise.training.networks`).
 """
 
 from __future__ import annotations
@@ -437,5 +437,5 @@ KIND = NetworkKind(
     needs={"hidden": list, "head": str, "sees": str, "scale": (int, float)},
     tables=room_tables,
     version=version_of,
-    module="leafwise.training.networks.sparse:SparseModule",
+    module="leafwise.training.networks:SparseModule",
 )

@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from leafwise.envs.cassis.rules import LOST, Tables
-from leafwise.envs.cassis.tables import edges
+from leafwise.envs.cassis.rules import LOST
+from leafwise.envs.cassis.tables import Tables, edges
 from leafwise.envs.cassis.text import colours
 from leafwise.envs.core.contract.texts import SIDES
 from leafwise.envs.core.pictures import Canvas

@@ -11,10 +11,9 @@ from leafwise.envs.core.contract.features import CellFeatures, SmallTable, squar
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
-from leafwise.envs.threes.options import Options
 from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank, transpose
 from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
-from leafwise.envs.threes.tables import tile_points
+from leafwise.envs.threes.tables import Options, tile_points
 from leafwise.envs.threes.text import tile_value
 
 FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)

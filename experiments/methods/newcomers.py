@@ -24,8 +24,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import Deferred, as_command
 from leafwise.models.files import write_atomically
+from leafwise.training.runs.files import FolderLock
 from leafwise.training.runs.folder import command_of, commit, hardware, need_train_extra
-from leafwise.training.runs.lock import FolderLock
 from leafwise.training.runs.loop import find_variant
 
 ENVS = 8

@@ -20,7 +20,7 @@ from leafwise.envs.core.programs import Process
 from leafwise.experiments.methods.plans import Plan, Way
 from leafwise.experiments.study import finished, logged
 from leafwise.models.files import write_atomically
-from leafwise.training.runs.config import config_file
+from leafwise.training.runs.files import config_file
 
 SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_rew_mean")
 """Tags of learning curves, the first that a run logged counts."""

@@ -45,7 +45,7 @@ from leafwise.models.files import shipped_model, write_atomically
 from leafwise.models.players import player
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import random_positions
-from leafwise.training.evaluation.intervals import bounds, interval_text, mean_interval
+from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval
 
 FIRST_SEED = 2_900_000
 EQUAL = 1e-9

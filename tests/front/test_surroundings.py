@@ -17,10 +17,10 @@ from leafwise.envs.core.commandline import with_home
 from leafwise.envs.core.compile.mode import DISABLED, PLAIN
 from leafwise.envs.core.files import read_small_text
 from leafwise.envs.core.play.gamefile import load_game, play_game, read_games
-from leafwise.envs.starship.files import load
 from leafwise.envs.starship.settings import from_toml
+from leafwise.envs.starship.ship import load
 from leafwise.search.players import RandomPlayer
-from leafwise.training.runs.config import read_table
+from leafwise.training.runs.files import read_table
 
 MARK = b"\xef\xbb\xbf"
 ROOT = Path(__file__).parents[2]

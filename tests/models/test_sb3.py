@@ -23,8 +23,8 @@ from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models import sb3
 from leafwise.search import Search
-from leafwise.training.networks.sb3 import Sb3VecEnv
 from leafwise.training.ppo.network import ScaledRewards
+from leafwise.training.sb3 import Sb3VecEnv
 
 TRILOBITE = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [8]}, "seed": 0, "device": "cpu"}

@@ -49,7 +49,7 @@ from leafwise.experiments.trilobite.critical.positions import (
     read,
 )
 from leafwise.models.players import player
-from leafwise.training.evaluation.intervals import bounds, points_interval, share_interval
+from leafwise.training.evaluation.statistics import bounds, points_interval, share_interval
 
 POINTS = {"W": 1.0, "D": 0.5, "L": 0.0}
 LEARNED = "learned"

@@ -15,7 +15,7 @@ from leafwise.commands.eval import progress_bar
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
 from leafwise.envs.core.interrupts import INTERRUPTED
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.training.evaluation.tournament import Played, Tournament

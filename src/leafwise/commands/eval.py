@@ -16,7 +16,7 @@ from leafwise.cli import check_writable, parse_with_game, print_json, say, tell_
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.programs import prints_shown
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -73,7 +73,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
     from rich.console import Console
 
-    from leafwise.training.runs.logs import run_progress
+    from leafwise.training.runs.loop import run_progress
 
     tell_untold()
     with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
@@ -89,7 +89,7 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
     """Returns an evaluation's figures by the names that `--json` prints."""
     import numpy as np
 
-    from leafwise.training.evaluation.intervals import bounds
+    from leafwise.training.evaluation.statistics import bounds
 
     scores = evaluation.scores
     result: dict[str, Any] = {

@@ -20,7 +20,7 @@ from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import LEARNED, is_for, shipped_model
 from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
-from leafwise.training.runs.config import config_file, read_table
+from leafwise.training.runs.files import config_file, read_table
 from leafwise.web.control import RUNS_VARIABLE
 
 RUN = "run:"

@@ -15,7 +15,7 @@ import pytest
 from leafwise.envs.core.compile.cache import _folder
 from leafwise.envs.core.compile.errors import _write_log
 from leafwise.envs.core.files import is_stream, open_itself, own_folder, write_atomically, write_named
-from leafwise.training.execution.worker import LOCK, warm
+from leafwise.training.execution.processes import LOCK, warm
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="makes links")
 

@@ -18,10 +18,9 @@ from leafwise.envs.core.errors import Forfeit
 from leafwise.envs.core.programs import prints_are_shown, prints_shown
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import PlayerAI
-from leafwise.envs.trap.baselines.course import guest as guests
-from leafwise.envs.trap.baselines.course.grid import Grid
-from leafwise.envs.trap.baselines.course.guest import GuestPlayer
-from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer
+from leafwise.envs.trap.baselines.course import players as guests
+from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer, GuestPlayer
+from leafwise.envs.trap.baselines.course.starter.Grid import Grid
 from leafwise.training.evaluation.arena import play_game
 from twins.trap import Cell, Twin
 

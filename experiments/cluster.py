@@ -24,7 +24,7 @@ from leafwise.envs.core.ranges import Range, need_among
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import load_sparse
 from leafwise.training.evaluation.arena import BATCH, Batches, batches_of
 from leafwise.training.evaluation.match_workers import from_text, matches_for
 from leafwise.training.evaluation.tournament import plan

@@ -23,8 +23,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import marked
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.textfile import read_text
-from leafwise.models.files import model_path
-from leafwise.models.shipped import LEARNED, best_leaf, shipped_name
+from leafwise.models.files import LEARNED, best_leaf, model_path, shipped_name
 from leafwise.models.tensors import WEIGHTS, load_metadata, write_atomically
 from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout

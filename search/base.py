@@ -23,11 +23,10 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.lines import short
 from leafwise.search.background import working_for
-from leafwise.search.options import Buffers
+from leafwise.search.search_options import Buffers
 
 if TYPE_CHECKING:
-    from leafwise.search.mcts.options import MctsOptions
-    from leafwise.search.options import SearchOptions
+    from leafwise.search.search_options import MctsOptions, SearchOptions
 
 R = TypeVar("R")
 

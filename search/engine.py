@@ -21,8 +21,8 @@ from leafwise.search.base import BaseSearch, Line
 from leafwise.search.compiled import compiled_search
 from leafwise.search.expectiminimax import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
-from leafwise.search.options import ORDERINGS, ROUNDED, SearchOptions, make_buffers
 from leafwise.search.result import Result, principal_line
+from leafwise.search.search_options import ORDERINGS, ROUNDED, SearchOptions, make_buffers
 from leafwise.search.table import begin_search
 
 ROOT, TOP = np.uint64(0), np.uint64(1)

@@ -50,7 +50,7 @@ class FrontierOptions(NamedTuple):
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
     node_cost: float
-    """As in `search.options.Options`."""
+    """As in `SearchOptions`."""
 
 
 class Tree(NamedTuple):
@@ -70,7 +70,7 @@ class Tree(NamedTuple):
     value: NDArray[np.float64]
     """Player 0's value; of a leaf before the back-up, what is added to its number."""
     counts: NDArray[np.int64]
-    """As in `options.Buffers`, for this tree."""
+    """As in `search_options.Buffers`, for this tree."""
 
 
 @jit(inline=True)

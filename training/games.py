@@ -23,9 +23,9 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.files import model_path
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import load_sparse
 from leafwise.search.compiled import CompiledSearch, compiled_search
-from leafwise.search.options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
+from leafwise.search.search_options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position played, the one after an action, the first that a search may use."""

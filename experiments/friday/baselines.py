@@ -29,8 +29,7 @@ from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import PlacedStudy, command, known_results, missing_seeds, table, write_page
 from leafwise.models.leaves import named_leaf
-from leafwise.search.loading import load_code
-from leafwise.search.players import player
+from leafwise.search.players import load_code, player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
 from leafwise.training.evaluation.openings import PLAYER, derived
 from leafwise.training.evaluation.statistics import error_half, share_interval

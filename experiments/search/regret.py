@@ -41,9 +41,8 @@ from leafwise.experiments.study import (
 )
 from leafwise.experiments.study.config import CHECKOUT
 from leafwise.experiments.trilobite.critical import positions as critical
-from leafwise.models.files import write_atomically
+from leafwise.models.files import shipped_model, write_atomically
 from leafwise.models.players import player
-from leafwise.models.shipped import shipped_model
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval

@@ -23,15 +23,12 @@ from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.choice import choice, values_of_edges
-from leafwise.search.mcts.gumbel import halve
-from leafwise.search.mcts.options import MOST_SIMULATIONS, MctsOptions, Policy
 from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
-from leafwise.search.mcts.result import MctsResult
+from leafwise.search.mcts.root import choice, halve, values_of_edges
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
-from leafwise.search.options import SearchOptions, make_buffers
-from leafwise.search.result import principal_line
+from leafwise.search.result import MctsResult, principal_line
+from leafwise.search.search_options import MOST_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
 
 MOST_NODES = 1 << 20
 EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16

@@ -120,7 +120,7 @@ def make_descend(rules: Rules, leaf_stage: int, room: Path) -> Compiled:
 
 
 class MctsFunctions(NamedTuple):
-    """Compiled functions of a game and a leaf; S [rows, width] is scratch, B are `options.Buffers`."""
+    """Compiled functions of a game and a leaf; S [rows, width] is scratch, B are `search_options.Buffers`."""
 
     one_ply: Compiled
     """`(S, B, node, tree, temperature, T)` -> the best value of a node's actions, which become its prior."""

@@ -13,8 +13,8 @@ from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, mo
 from leafwise.envs.core.play.gamefile import GameRecord, Step
 from leafwise.models.units import PLAIN, Units, written
 from leafwise.search import Result, Search
-from leafwise.search.loading import load_code
 from leafwise.search.mcts import Mcts, MctsResult
+from leafwise.search.players import load_code
 
 SHOWN = 3
 """Moves of each player that gave most away and are named again at the end."""

@@ -270,9 +270,8 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
     """
     from leafwise.models.leaves import named_leaf
     from leafwise.search import Search
-    from leafwise.search.loading import load_code
-    from leafwise.search.options import MOST_SECONDS
-    from leafwise.search.players import BEST, search_options, split
+    from leafwise.search.players import BEST, load_code, search_options, split
+    from leafwise.search.search_options import MOST_SECONDS
 
     need_in(seconds, Range(0, MOST_SECONDS), "--seconds")
     more = search_options(split(options))

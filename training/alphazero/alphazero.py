@@ -31,8 +31,7 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
-from leafwise.models.sparse import BOUND
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.alphazero.games import GAMES, PLIES, WON_BY_FIRST, Games, How, Pairs, Recorder
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of

@@ -23,10 +23,10 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.network import Learned
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.noise import add_noise, take_back
+from leafwise.search.mcts.root import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
 from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
-from leafwise.search.options import Buffers, SearchOptions, make_buffers
+from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games import (
     CHOSEN,

@@ -23,9 +23,8 @@ from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.envs.core.play.playing import play_out
 from leafwise.models.players import player
-from leafwise.search.loading import load_code
-from leafwise.search.options import MOST_SECONDS
-from leafwise.search.players import Player, draws
+from leafwise.search.players import Player, draws, load_code
+from leafwise.search.search_options import MOST_SECONDS
 from leafwise.training.evaluation.match_workers import Maker, from_text, matches_for, unseen
 from leafwise.training.evaluation.openings import PLAYER, derived, plies_of
 from leafwise.training.evaluation.openings import openings as found_openings

@@ -21,11 +21,12 @@ from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer, draws
+from leafwise.training import games as kernels
 from leafwise.training.evaluation.arena import Start, play_game, starts_of
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.statistics import Unit, rate
 from leafwise.training.execution.executor import Executor, Shared
-from leafwise.training.games import Played, kernels, new_table, play_solo, seeds_from
+from leafwise.training.games import Played, new_table, play_solo, seeds_from
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 
 

@@ -36,10 +36,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path, save_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
-from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, parse_tuples, restored
 from leafwise.models.ntuple_functions import features
-from leafwise.models.packing import restored
 from leafwise.training.evaluation.statistics import bounds, logged_bounds
 from leafwise.training.games import HERE
 from leafwise.training.ntuple_td.games import looked_up, play_games

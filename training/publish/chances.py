@@ -8,8 +8,7 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_tensors
-from leafwise.models.sparse import SparseNetwork
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.matches import play_alone
 from leafwise.training.evaluation.statistics import share_interval

@@ -14,8 +14,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.sparse import SparseNetwork
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, RandomPlayer, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH, Start, play_game, starts_of

@@ -13,8 +13,7 @@ from typing import Any
 
 from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import load_tensors
-from leafwise.models.sparse import SparseNetwork
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
 from leafwise.training.evaluation.matches import Pairs
 from leafwise.training.evaluation.statistics import bounds, elo_difference, points_interval, share_interval

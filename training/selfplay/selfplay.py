@@ -35,8 +35,7 @@ from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.models.seen import FEATURES, OBSERVATION, features_of
-from leafwise.models.sparse import BOUND
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of

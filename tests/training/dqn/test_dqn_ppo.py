@@ -10,7 +10,7 @@ import pytest
 
 import leafwise
 from leafwise.models import load_sparse
-from leafwise.models.policies import by_logits
+from leafwise.models.players import by_logits
 from leafwise.models.seen import features_of
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.dqn import dqn

@@ -21,9 +21,8 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import Solver, exact_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
-from leafwise.training import games as kernels
 from leafwise.training.execution.executor import Executor, Here
-from leafwise.training.games import new_table
+from leafwise.training.games import kernels, new_table
 from leafwise.training.runs import SELECTION_SEED
 
 TABLE_MB = 256.0

@@ -21,12 +21,11 @@ from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer, draws
-from leafwise.training import games as kernels
 from leafwise.training.evaluation.arena import Start, play_game, starts_of
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.statistics import Unit, rate
 from leafwise.training.execution.executor import Executor, Shared
-from leafwise.training.games import Played, new_table, play_solo, seeds_from
+from leafwise.training.games import Played, kernels, new_table, play_solo, seeds_from
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 
 
@@ -123,23 +122,21 @@ class NamedPlayer:
 
 @dataclass(frozen=True)
 class Meetings:
-    """Games of two players, each opening from both seats."""
+    """Games of a player alone, or of two, each opening from both seats."""
 
     game: Game
-    own: NetworkPlayer | NamedPlayer
-    other: NamedPlayer
+    players: Sequence[NetworkPlayer | NamedPlayer]
     starts: Sequence[Start]
 
-    def __call__(self) -> list[float]:
-        """Returns the points of the first player from each opening, 0 to 2."""
-        newest = self.own(0) if isinstance(self.own, NetworkPlayer) else None
+    def __call__(self) -> NDArray[np.float64]:
+        """Returns the first player's returns from each opening, [openings, seats]."""
+        known = [make(0) if isinstance(make, NetworkPlayer) else None for make in self.players]
         found = []
         for seed, start in self.starts:
-            own, other = newest or self.own(seed), self.other(seed + 1)
-            seats = (own, other), (other, own)
-            scores = [play_game(self.game, both, seed, k, opening=start).score for k, both in enumerate(seats)]
-            found.append(1 + float(np.sign(scores).mean()))
-        return found
+            seats = [who or make(seed + k) for k, (who, make) in enumerate(zip(known, self.players, strict=True))]
+            tables = enumerate((seats, seats[::-1])[: len(seats)])
+            found.append([play_game(self.game, table, seed, k, opening=start).score for k, table in tables])
+        return np.array(found)
 
 
 SAMPLES = 200
@@ -168,11 +165,11 @@ class ReferencePlayers:
             drawing = self.draws[b] or (isinstance(own, NamedPlayer) and self.draws[a])
             starts = starts_of(self.game, 2 * self.pairs, first, plies, drawing)[0]
             for k in range(0, len(starts), BLOCK):
-                pieces.append(((a, b), Meetings(self.game, own, other, starts[k : k + BLOCK])))
+                pieces.append(((a, b), Meetings(self.game, (own, other), starts[k : k + BLOCK])))
         units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
         found = self.line.in_order(enumerate(piece for _, piece in pieces))
-        for (pair, _), points in zip(pieces, found, strict=True):
-            units[pair] += [Unit(*pair, point, 2) for point in points]
+        for (pair, _), returns in zip(pieces, found, strict=True):
+            units[pair] += [Unit(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
         return list(units.values())
 
     def rating_of(self, newest: Learned, depth: int, options: dict[str, Any], number: int) -> dict[str, float]:

@@ -50,8 +50,9 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
         meet.play_matches(table, keys, results, 1, 3, T, T)
         found += [results]
     else:
-        scores, values, ends = np.zeros(2), np.zeros(2000), np.zeros(2, dtype=np.int64)
-        meet.play_alone(table, keys, 1, scores, values, ends, T)
+        scores, values = np.zeros(2), np.zeros(2000)
+        ends, players = np.zeros(2, dtype=np.int64), np.zeros(2000, dtype=np.int64)
+        meet.play_alone(table, keys, 1, 0, values, players, scores, ends, T)
         found += [scores, values, ends]
     rows, streams = game.rows(4), np.array([(k, 0) for k in range(4)], dtype=np.uint64)
     many.start_games(table, rows, streams, 0, T)

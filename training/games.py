@@ -73,6 +73,13 @@ ROOM = 2000
 """Positions beyond those asked for, since games are recorded whole."""
 
 
+def logged_games(counts: NDArray[np.int64], positions: int, seconds: float) -> dict[str, float]:
+    """Returns what a run logs of games by their counters, of positions that took so many seconds."""
+    games = max(int(counts[GAMES]), 1)
+    shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
+    return shares | {"time/fps": positions / seconds}
+
+
 class Table(NamedTuple):
     """What one player of games needs: rows, search scratch, a random stream."""
 
@@ -309,7 +316,7 @@ class Kernels(NamedTuple):
     """The compiled entry points; what is not called is not compiled."""
 
     play_matches: Compiled
-    """(table, keys, results, depth, plies, T, other)"""
+    """(table, keys, results, depth, plies, None, T, other)"""
     play_alone: Compiled
     """(table, keys, depth, plies, values, players, returns, ends, T), with what the leaf says of decisions"""
     play_searched: Compiled
@@ -327,43 +334,61 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 def _compiled(game: Game, found: CompiledSearch) -> Kernels:
     best_action = make_best_action(game, found)
     return Kernels(
-        play_matches=make_play_matches(game, best_action),
+        play_matches=make_play_matches(game, nothing_to_begin, make_search_act(game, best_action)),
         play_alone=make_play_games(game, best_action, found.leaf_value, False),
         play_searched=make_play_games(game, best_action, found.leaf_value, True),
         choose_actions=make_choose_actions(game, best_action),
     )
 
 
-def make_play_matches(game: Game, best_action: Compiled) -> Compiled:
-    """Returns `play_matches(table, keys, results, depth, plies, T, other)`.
+def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
+    """Returns `play_matches(table, keys, results, effort, plies, options, T, other)`.
 
     It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
-    player of `T`, first seat first.
+    player of `T`, first seat first. `begin(table)` begins a game, `act(table, own, effort, options, T)` returns the action of the
+    player of `T` (`own`), or of the other, at row HERE.
     """
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
 
     @bind(game.room)
-    def play_matches(table, keys, results, depth, plies, T, other):
+    def play_matches(table, keys, results, effort, plies, options, T, other):
         S, R = table.S, table.R
         for g in range(keys.shape[0]):
             if T.stop[0]:
                 return
             for seat in range(2):
                 R[0], R[1] = keys[g], np.uint64(0)
+                begin(table)
                 open_game(table, plies, T)
                 player = current_player(S, HERE, T)
                 while player != TERMINAL:
                     if player == seat:
-                        best_action(table, table.buffers, depth, T)
+                        a = act(table, True, effort, options, T)
                     else:
-                        best_action(table, table.other_buffers, depth, other)
-                    apply_action(S, HERE, table.chosen[0], HERE, T)
+                        a = act(table, False, effort, options, other)
+                    apply_action(S, HERE, a, HERE, T)
                     settle(S, R, T)
                     player = current_player(S, HERE, T)
                 results[g, seat] = for_player_zero(returns(S, HERE, T), seat)
 
     return play_matches
+
+
+def make_search_act(game: Game, best_action: Compiled) -> Compiled:
+    """Returns `act` of `make_play_matches` by a search to a depth, which has no other options."""
+
+    @bind(game.room, inline=True)
+    def act(table, own, depth, options, T):
+        best_action(table, table.buffers if own else table.other_buffers, depth, T)
+        return table.chosen[0]
+
+    return act
+
+
+@jit(inline=True)
+def nothing_to_begin(table):
+    """Does nothing before a game."""
 
 
 def make_play_games(game: Game, best_action: Compiled, leaf_value: Compiled, by_search: bool) -> Compiled:

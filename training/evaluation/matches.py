@@ -53,7 +53,7 @@ class Pairs:
         table = new_table(game, self.depth, 0, evaluator, rare=self.rare)
         play_matches, plain = kernels(game, evaluator).play_matches, round(self.from_start * len(keys))
         for some, plies in ((slice(plain), 0), (slice(plain, None), self.plies)):
-            play = partial(play_matches, table, keys[some], results[some], self.depth, plies, new, old)
+            play = partial(play_matches, table, keys[some], results[some], self.depth, plies, None, new, old)
             stoppable(play, new.stop, old.stop)
         return results
 

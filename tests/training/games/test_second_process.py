@@ -47,7 +47,7 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     found, keys = [record.rows[:n], record.targets[:n]], np.arange(2, dtype=np.uint64)
     if game.players == 2:
         results = np.zeros((2, 2))
-        meet.play_matches(table, keys, results, 1, 3, T, T)
+        meet.play_matches(table, keys, results, 1, 3, None, T, T)
         found += [results]
     else:
         scores, values = np.zeros(2), np.zeros(2000)

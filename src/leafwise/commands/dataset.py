@@ -48,9 +48,7 @@ class Config:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise dataset")
-    from leafwise.training.dataset import collect_dataset, write_dataset
-    from leafwise.training.dataset.files import check_file
-    from leafwise.training.dataset.games import check, default_exploration
+    from leafwise.training.dataset import check, check_file, collect_dataset, default_exploration, write_dataset
 
     share = default_exploration(game) if config.exploration is None else config.exploration
     check_file(config.out)

@@ -47,7 +47,7 @@ test-quick: $(VENV)/.installed
 
 # What takes too long for `make test`, and a share of every campaign: about 20 minutes.
 test-long: $(VENV)/.installed
-	$(PYTEST) -m "long or campaign" --campaign-seconds 180
+	$(PYTEST) -m "long or campaign" --campaign-seconds 60
 	$(MAKE) test-numba NUMBA_TESTS="tests/envs/core/compile/test_mode.py tests/envs/core/compile/test_linking.py"
 
 # The campaigns as a whole; takes hours. Another seed: make campaign SEED=1
@@ -64,7 +64,7 @@ test-numba:
 	  grep -v -e '^numba' -e '^llvmlite' constraints.txt > build/numba-$$version.txt || exit 1; \
 	  $(PYTHON) -m venv build/numba-$$version || exit 1; \
 	  build/numba-$$version/bin/python -m pip install --quiet --disable-pip-version-check -c build/numba-$$version.txt \
-	    numba==$$version -e ".[multiagent,dev]" || exit 1; \
+	    numba==$$version pytest pytest-xdist hypothesis -e ".[multiagent]" || exit 1; \
 	  build/numba-$$version/bin/python -m pytest -n 2 $(NUMBA_TESTS) || exit 1; \
 	done
 

@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from leafwise.envs.cassis import draw as cassis
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.friday import draw as friday
 from leafwise.envs.friday.cards import CARDS
 from leafwise.envs.friday.text import number, table_cards

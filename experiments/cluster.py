@@ -28,11 +28,11 @@ from leafwise.models.sparse import load_sparse
 from leafwise.training.evaluation.arena import BATCH, Batches, batches_of
 from leafwise.training.evaluation.match_workers import from_text, matches_for
 from leafwise.training.evaluation.tournament import plan
+from leafwise.training.execution import check_places, executor_for
 from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.execution.generations import Calls
-from leafwise.training.execution.places import check_places, executor_for
+from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import hardware, need_train_extra
-from leafwise.training.runs.seeds import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Games, Recorder
 

@@ -9,7 +9,7 @@ tanh, or there are three, for a win, a draw and a loss, whose softmax are their 
 2020): the value is then the chance to win less that to lose. Else alone it is the return still to come, in units of `scale`.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
-for training (`leafwise.training.networks.sparse`).
+for training (`leafwise.training.networks`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.intrinsics import dense, sum_rows
+from leafwise.envs.core.compile.intrinsics import (
+    dense,
+    logistic,
+    logistic_of,
+    sum_rows,
+    win_less_loss,
+    win_less_loss_of,
+)
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import FeatureTable, SparseFeatures
@@ -34,7 +41,6 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
-from leafwise.envs.core.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told, network_kind
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION, cells_of, cells_seen, features_of, seen_by
@@ -431,5 +437,5 @@ KIND = NetworkKind(
     needs={"hidden": list, "head": str, "sees": str, "scale": (int, float)},
     tables=room_tables,
     version=version_of,
-    module="leafwise.training.networks.sparse:SparseModule",
+    module="leafwise.training.networks:SparseModule",
 )

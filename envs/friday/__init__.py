@@ -1,7 +1,6 @@
 """Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import About, Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.friday import (

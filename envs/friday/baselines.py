@@ -31,7 +31,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import mix, new_stream, next_u64, u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import KINDS

@@ -8,8 +8,8 @@ from __future__ import annotations
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.by_name import Choice, chosen
 from leafwise.envs.core.play.companion import Companion, Question, Values
-from leafwise.envs.core.play.typed import Choice, chosen
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.draw import chances, odds_line
 from leafwise.envs.friday.tables import HARDNESS, aging_cards

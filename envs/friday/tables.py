@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.options import RULE_ONLY
+from leafwise.envs.core.fields import RULE_ONLY
 from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 from leafwise.envs.friday.cards import (
     CARDS,

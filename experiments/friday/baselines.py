@@ -21,7 +21,7 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.friday.cards import PHASES
 from leafwise.envs.friday.scores import NAMES, final_score
 from leafwise.envs.friday.text import number
@@ -30,9 +30,9 @@ from leafwise.experiments.study import PlacedStudy, command, known_results, miss
 from leafwise.models.leaves import named_leaf
 from leafwise.search.players import load_code, player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
-from leafwise.training.evaluation.intervals import error_half, share_interval
 from leafwise.training.evaluation.openings import PLAYER, derived
-from leafwise.training.execution.places import executor_for
+from leafwise.training.evaluation.statistics import error_half, share_interval
+from leafwise.training.execution import executor_for
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)

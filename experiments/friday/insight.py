@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.pictures.animation import pictured
-from leafwise.envs.core.play.gamefile import play_game
+from leafwise.envs.core.play.gamefile import pictured, play_game
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES, PIRATES
 from leafwise.envs.friday.text import cards_in, number, value
@@ -30,7 +29,7 @@ from leafwise.models.leaves import named_leaf
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.arena import batches_of
-from leafwise.training.evaluation.intervals import error_half, share_interval
+from leafwise.training.evaluation.statistics import error_half, share_interval
 
 FIRST_SEED = 2_300_000
 LEAST = 30

@@ -18,8 +18,8 @@ from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer, load_code
 from leafwise.training.evaluation.agreement import Judged, random_positions
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference, play_game
-from leafwise.training.evaluation.intervals import bounds, interval_text, mean_interval, points_interval
-from leafwise.training.evaluation.result import Pace
+from leafwise.training.evaluation.results import Pace
+from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval, points_interval
 
 
 def model_or_score(game: Game, model: str) -> Evaluator:

@@ -25,7 +25,7 @@ from leafwise.experiments.study.matches import Match, MatchStudy, network_of, po
 from leafwise.experiments.study.program import Program
 from leafwise.search.players import load_code
 from leafwise.training.evaluation.arena import batches_of, loaded, play_game
-from leafwise.training.evaluation.result import Evaluation, Figures
+from leafwise.training.evaluation.results import Evaluation, Figures
 
 FIRST_SEED = 2_666_000
 

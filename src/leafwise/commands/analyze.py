@@ -101,7 +101,7 @@ def main(arguments: list[str]) -> int:
         return review_games(records_of(file, game), config)
     if file:
         return analyze_games(records_of(file, game), config)
-    from leafwise.analysis import described, read_position
+    from leafwise.analysis import position_json, read_position
 
     one = given or (not config.file and sys.stdin.isatty())
     many = iter(()) if one else numbered_lines(config.file)
@@ -110,10 +110,10 @@ def main(arguments: list[str]) -> int:
         return analyze_position(game, config)
     if first is None:
         raise UserError(f"expected positions in {config.file!r}, got none")
-    analyst = analyst_of(game, config)
+    analyst = made_analyst(game, config)
     for text, state in positions_of(chain([first], many), partial(read_position, game)):
         refuse_chance(state, config)
-        print_json(described(text, analyst(state), analyst))
+        print_json({**position_json(analyst(state), analyst), "position": text})
     return 0
 
 
@@ -123,42 +123,42 @@ def refuse_chance(state: State, config: Config) -> None:
         raise UserError(f"expected a decision for --simulations, got chance acting ({state.stage}): {state}")
 
 
-def analyst_of(game: Game, config: Config) -> Analyst:
+def made_analyst(game: Game, config: Config) -> Analyst:
     """Returns the search that a command asks for."""
-    from leafwise.analysis import Analyst
+    from leafwise.analysis import analyst_of
 
-    return Analyst(game, config.leaf, config.depth, config.seconds, config.options, config.simulations)
+    return analyst_of(game, config.leaf, config.depth, config.seconds, config.options, config.simulations)
 
 
 def analyze_position(game: Game, config: Config) -> int:
     """Searches one position and prints what is found."""
-    from leafwise.analysis import described, read_position, show
+    from leafwise.analysis import position_json, read_position, show
     from leafwise.envs.core.play.by_name import is_board
 
     state = read_position(game, config.position, config.moves)
     refuse_chance(state, config)
     if not config.position and not config.json and game.start().is_chance:
         say("no position given: the start of the game of seed 0\n")
-    analyst = analyst_of(game, config)
+    analyst = made_analyst(game, config)
     result = analyst(state)
     if config.json:
         text = config.position if is_board(config.position) and not config.moves else str(state)
-        print_json(described(text, result, analyst))
+        print_json({**position_json(result, analyst), "position": text})
     else:
-        show(state, result, analyst)
+        show(result, analyst)
     return 0
 
 
 def analyze_games(records: list[GameRecord], config: Config) -> int:
     """Searches every move of games and prints what each gave away."""
-    from leafwise.analysis import judged, judged_json, show_game
+    from leafwise.review import reviewed_moves, show_game
 
     analysts: dict[Game, Analyst] = {}
     for number, record in enumerate(records, start=1):
-        analyst = analysts.setdefault(record.game, analysts.get(record.game) or analyst_of(record.game, config))
+        analyst = analysts.setdefault(record.game, analysts.get(record.game) or made_analyst(record.game, config))
         if config.json:
-            for one in judged(record, analyst):
-                print_json(judged_json(one, analyst.units, number))
+            for one in reviewed_moves(record, analyst):
+                print_json({"game": number, **one.as_json()})
         else:
             show_game(record, analyst)
     return 0
@@ -166,7 +166,7 @@ def analyze_games(records: list[GameRecord], config: Config) -> int:
 
 def review_games(records: list[GameRecord], config: Config) -> int:
     """Looks back on games: prints a review of each, and draws that of the only one if asked for."""
-    from leafwise.envs.core.writing import write_named
+    from leafwise.envs.core.files import write_named
     from leafwise.review import as_json, lines, picture, review
 
     if config.svg:
@@ -176,10 +176,10 @@ def review_games(records: list[GameRecord], config: Config) -> int:
     analysts: dict[Game, Analyst] = {}
     for number, record in enumerate(records, start=1):
         if record.game not in analysts:
-            analysts[record.game] = analyst_of(record.game, config)
+            analysts[record.game] = made_analyst(record.game, config)
         found = review(record, analysts[record.game])
         if config.json:
-            print_json(as_json(found, number))
+            print_json({"game": number, **as_json(found)})
         else:
             say("\n".join(lines(found)))
         if config.svg:

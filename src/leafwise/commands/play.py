@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,16 +14,13 @@ import tyro
 from leafwise.cli import (
     check_writable,
     flag_of,
-    make_search,
     parse_with_game,
     say,
-    units_of_leaf,
-    why_no_units,
 )
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play import prints
+from leafwise.envs.core.files import text_of
+from leafwise.envs.core.programs import prints_shown
 from leafwise.envs.core.ranges import Range, check_fields, need_among
-from leafwise.envs.core.textfile import text_of
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
@@ -30,11 +28,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafwise.analysis import Hints
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import Step
-    from leafwise.hints import Hints
-    from leafwise.search import Search
     from leafwise.search.players import Player
 
 HUMAN = "human"
@@ -223,7 +220,7 @@ def ending(game: Game, state: State) -> str:
 
 def play(config: Config, session: Session, hints: Hints) -> int:
     """Runs the game to its end, or until the person quits."""
-    from leafwise.envs.core.play.forfeit import Forfeit
+    from leafwise.envs.core.errors import Forfeit
 
     game = session.state.game
     say(f"{game.title}\n{HELP}")
@@ -287,14 +284,13 @@ def with_strength(arguments: Sequence[str]) -> list[str]:
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
     """Returns who answers `h`: the exact solver, at best the one that plays, unless options ask for a search."""
+    from leafwise.analysis import Hints, analyst_of
     from leafwise.envs.core.play.solver import SolverPlayer
-    from leafwise.hints import Hints
 
-    search = make_search(game, config.leaf, config.depth, config.seconds)
+    analyst = analyst_of(game, config.leaf, config.depth, config.seconds)
     at_hand = next((p.solver for p in sitting.values() if isinstance(p, SolverPlayer)), None)
     exact = not (config.leaf or config.depth or config.seconds)
-    units, why = units_of_leaf(game, config.leaf), why_no_units(game, config.leaf)
-    return Hints(game, search, exact=exact, solver=at_hand, units=units, no_units=why)
+    return Hints(analyst, exact=exact, solver=at_hand)
 
 
 def introduce(config: Config, session: Session, hints: Hints) -> None:
@@ -312,13 +308,13 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
             say(f"against {who.name}{by}")
     if config.strength:
         say(next(line for line in level_lines(session.state.game) if line.startswith(config.strength)))
-    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.search.evaluator.name}")
+    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.analyst.leaf}")
 
 
 def save(config: Config, session: Session) -> None:
     """Writes the game to the file of --save, if there is one."""
     if config.save:
-        from leafwise.envs.core.writing import write_named
+        from leafwise.envs.core.files import write_named
 
         record = session.recorder.record(*(session.forfeit or ()))
         write_named(Path(config.save), str(record).encode())
@@ -327,6 +323,7 @@ def save(config: Config, session: Session) -> None:
 
 def follow(config: Config, game: Game, arguments: Sequence[str]) -> int:
     """Follows a game that is played elsewhere; a variant that is told on the command line is not asked for."""
+    from leafwise.analysis import analyst_of
     from leafwise.assist import assist, begun
 
     if game.companion is None:
@@ -337,15 +334,9 @@ def follow(config: Config, game: Game, arguments: Sequence[str]) -> int:
     if config.save:
         check_writable(config.save, "--save")
     following = begun(game, config.position, known, config.save)
-    searches: dict[Game, Search] = {}
-
-    def search_of(variant: Game) -> Search:
-        if variant not in searches:
-            searches[variant] = make_search(variant, config.leaf, config.depth, config.seconds)
-        return searches[variant]
-
-    search_of(following.game)  # so that wrong options are refused at once
-    return assist(following, search_of, config.leaf, config.save)
+    made = cache(lambda variant: analyst_of(variant, config.leaf, config.depth, config.seconds))
+    made(following.game)  # so that wrong options are refused at once
+    return assist(following, made, config.save)
 
 
 def main(arguments: list[str]) -> int:
@@ -355,7 +346,7 @@ def main(arguments: list[str]) -> int:
         return follow(config, game, arguments)
     from leafwise.envs.core.contract.stream import new_stream
 
-    with prints.shown(config.verbose):
+    with prints_shown(config.verbose):
         check_fields(config, shown=flag_of)
         if config.save:
             check_writable(config.save, "--save", overwrite=config.overwrite)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import tyro
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.solver import Solution, Solver
 
-WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
 PATIENCE = 1.0
 """Seconds before progress is shown."""
 REPORT = 60.0
@@ -109,27 +108,10 @@ def known(solver: Solver, started: float) -> str:
     return f"{what}, {now['nodes']:,} nodes, {time.perf_counter() - started + PATIENCE:.0f} s"
 
 
-def described(text: str, solution: Solution) -> dict[str, Any]:
-    """Returns what `--json` prints."""
-    return {
-        "position": text,
-        "value": solution.value,
-        "score": solution.score,
-        "best_actions": solution.best_actions,
-        "action_values": solution.action_values,
-        "action_scores": solution.action_scores,
-        "line": solution.line,
-        "nodes": solution.nodes,
-        "depth": solution.depth,
-        "seconds": solution.seconds,
-        "bounds": solution.bounds,
-        "complete": solution.complete,
-        "note": solution.note,
-    }
-
-
 def worded(value: float) -> str:
     """Returns what a value is called; in games of chance it is a number."""
+    from leafwise.analysis import WORDS
+
     return WORDS.get(value) or f"{value:+.6f}"
 
 
@@ -173,14 +155,14 @@ def main(arguments: list[str]) -> int:
         state = read_position(game, text)
         solution, interrupted = solve(solver, state, config.actions)
         if config.json:
-            print_json(described(text, solution))
+            print_json({"position": text, **asdict(solution)})
         else:
             show(state, solution)
         return INTERRUPTED if interrupted else 0
     lines = chain([first] if first else [], many)
     for text, state in positions_of(lines, partial(read_position, game)):
         solution, interrupted = solve(solver, state, config.actions)
-        print_json(described(text, solution))
+        print_json({"position": text, **asdict(solution)})
         if interrupted:
             return INTERRUPTED
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,8 @@ from leafwise.envs.starship.shapes import Rectangle, Scene
 from leafwise.envs.starship.ship import Ship
 from leafwise.envs.starship.tables import Tables
 from leafwise.models.players import player
-from leafwise.web.asks import ShipAsk, StagesAsk
-from leafwise.web.control import Control
+from leafwise.web.requests import ShipRequest, StagesRequest
+from leafwise.web.workers import JobContext
 
 BUILDER = "build:learned,depth=1"
 """Places the request where the ship that comes of it is worth most to the shipped network."""
@@ -64,16 +64,16 @@ def need_preset(preset: str) -> None:
     need_among(preset, PRESETS, "preset")
 
 
-def loaded(ask: ShipAsk, control: Control) -> State:
+def loaded(request: ShipRequest, context: JobContext) -> State:
     """Returns the ship asked for; loading the rules is no part of the work."""
-    need_preset(ask.preset)
-    if ask.preset not in _ready:
-        with control.loading():
-            state = state_of(ask.preset, 0, [])
+    need_preset(request.preset)
+    if request.preset not in _ready:
+        with context.loading():
+            state = state_of(request.preset, 0, [])
             _ = state.legal_actions, state.returns
-            state_of(ask.preset, 0, state.legal_names[:1])
-        _ready.add(ask.preset)
-    return state_of(ask.preset, ask.seed, ask.moves)
+            state_of(request.preset, 0, state.legal_names[:1])
+        _ready.add(request.preset)
+    return state_of(request.preset, request.seed, request.moves)
 
 
 def state_of(preset: str, seed: int, places: Sequence[str]) -> State:
@@ -90,16 +90,16 @@ def state_of(preset: str, seed: int, places: Sequence[str]) -> State:
     return state
 
 
-def build(ask: ShipAsk, control: Control) -> Iterator[dict[str, Any]]:
+def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     """Tells a ship that is being built: picture, request, legal places, terms."""
-    state = loaded(ask, control)
+    state = loaded(request, context)
     T: Tables = state.game.tables().ship
-    ship = ship_at(state.row, state.game.tables(), ask.seed)
+    ship = ship_at(state.row, state.game.tables(), request.seed)
     box = hull_box(ship, MARGIN)
-    yield {
-        "preset": ask.preset,
-        "seed": ask.seed,
-        "moves": ask.moves,
+    return {
+        "preset": request.preset,
+        "seed": request.seed,
+        "moves": request.moves,
         "grid": T.grid,
         "svg": picture(ship, Box(0, 0, T.grid, T.grid)),
         "box": [box.left * CELL, box.top * CELL, (box.right - box.left) * CELL, (box.bottom - box.top) * CELL],
@@ -164,33 +164,33 @@ def place(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[st
     }
 
 
-def advise(ask: ShipAsk, control: Control) -> Iterator[dict[str, Any]]:
+def advise(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     """Tells the places that the learned builder likes best for the request, with the quality it expects of the ship."""
-    state = loaded(ask, control)
+    state = loaded(request, context)
     if state.is_terminal:
         raise UserError("expected a ship that is not finished, got a finished one")
-    with control.loading():
-        builder = builder_of(ask.preset)
+    with context.loading():
+        builder = builder_of(request.preset)
         builder.children(state.row, 1)
     tried = builder.children(state.row, 8 * builder.width)
     best = np.argsort(-tried.values, kind="stable")[:SHOWN]
     found = [
         {"name": state.game.actions[int(tried.places[k])], "value": round(float(tried.values[k]), 6)} for k in best
     ]
-    yield {"builder": BUILDER, "unit": "expected quality", "tried": len(tried.places), "best": found}
+    return {"builder": BUILDER, "unit": "expected quality", "tried": len(tried.places), "best": found}
 
 
-def tell_stages(ask: StagesAsk, control: Control) -> Iterator[dict[str, Any]]:
+def tell_stages(request: StagesRequest, context: JobContext) -> dict[str, Any]:
     """Tells the ship that the generator makes of a seed, after each of its stages."""
-    need_preset(ask.preset)
-    with control.loading():
-        generator = Generator(ask.preset)
-        ship = generator.ship(ask.seed)
-    stages = generator.stages(ask.seed, ship.attempt)
+    need_preset(request.preset)
+    with context.loading():
+        generator = Generator(request.preset)
+        ship = generator.ship(request.seed)
+    stages = generator.stages(request.seed, ship.attempt)
     box = hull_box(stages[-1][1], 2)
-    yield {
-        "preset": ask.preset,
-        "seed": ask.seed,
+    return {
+        "preset": request.preset,
+        "seed": request.seed,
         "quality": ship.stats["quality"],
         "reasons": list(ship.reasons),
         "stages": [

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leafwise.envs.core.commandline import flag_of, parse
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import options_from_text
-from leafwise.envs.core.lines import perhaps
-from leafwise.envs.core.textfile import read_text, text_of
-from leafwise.envs.core.writing import is_stream
+from leafwise.envs.core.files import is_stream, read_text, text_of
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words, unregistered
 from leafwise.envs.registry import game as find_game
 

@@ -21,7 +21,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.models import ntuple_functions
-from leafwise.training.runs.logs import Events
+from leafwise.training.runs.loop import Events
 from leafwise.web import analysis, games, runs, ships
 from leafwise.web.requests import (
     AnalyseRequest,

@@ -12,8 +12,7 @@ from typing import Any
 
 from leafwise.envs.core.compile.cache import PACKAGE
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
-from leafwise.envs.core.writing import write_named
+from leafwise.envs.core.files import read_text, write_named
 from leafwise.training.runs.folder import commit
 
 

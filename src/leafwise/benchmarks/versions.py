@@ -16,7 +16,7 @@ from pathlib import Path
 
 from leafwise.envs.core.compile.cache import PACKAGE
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 
 INTERPRETERS = ("", "bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scripts/python.exe")
 """Where below a path that is named the interpreter may be."""

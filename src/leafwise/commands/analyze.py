@@ -39,7 +39,7 @@ def options_help() -> str:
     search = importlib.util.find_spec("leafwise.search")
     assert search is not None
     assert search.origin is not None
-    texts = texts_of(Path(search.origin).with_name("options.py"), "SearchOptions", without="in_text")
+    texts = texts_of(Path(search.origin).with_name("search_options.py"), "SearchOptions", without="in_text")
     told = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
     return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *told])
 
@@ -166,7 +166,7 @@ def analyze_games(records: list[GameRecord], config: Config) -> int:
 
 def review_games(records: list[GameRecord], config: Config) -> int:
     """Looks back on games: prints a review of each, and draws that of the only one if asked for."""
-    from leafwise.envs.core.writing import write_named
+    from leafwise.envs.core.files import write_named
     from leafwise.review import as_json, lines, picture, review
 
     if config.svg:

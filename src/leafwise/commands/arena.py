@@ -13,10 +13,9 @@ import tyro
 from leafwise.cli import check_writable, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import is_stream, read_text, write_named
 from leafwise.envs.core.interrupts import INTERRUPTED
-from leafwise.envs.core.textfile import read_text
-from leafwise.envs.core.writing import is_stream, write_named
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.training.evaluation.tournament import Played, Tournament

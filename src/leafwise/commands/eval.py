@@ -15,8 +15,8 @@ import tyro
 from leafwise.cli import check_writable, parse_with_game, print_json, say, tell_untold
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED
-from leafwise.envs.core.play import prints
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.envs.core.programs import prints_shown
+from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -73,7 +73,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
     from rich.console import Console
 
-    from leafwise.training.runs.logs import run_progress
+    from leafwise.training.runs.loop import run_progress
 
     tell_untold()
     with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
@@ -89,7 +89,7 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
     """Returns an evaluation's figures by the names that `--json` prints."""
     import numpy as np
 
-    from leafwise.training.evaluation.intervals import bounds
+    from leafwise.training.evaluation.statistics import bounds
 
     scores = evaluation.scores
     result: dict[str, Any] = {
@@ -212,7 +212,7 @@ def main(arguments: list[str]) -> int:
         check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
     evaluation: Evaluation | None = None
     bar = progress_bar(f"{game.name}, {config.player}", config.games)
-    with contextlib.suppress(KeyboardInterrupt), bar as progress, prints.shown(config.verbose):
+    with contextlib.suppress(KeyboardInterrupt), bar as progress, prints_shown(config.verbose):
         evaluation = evaluate(
             game,
             config.player,
@@ -229,7 +229,7 @@ def main(arguments: list[str]) -> int:
         print(f"interrupted; {how}", file=sys.stderr)
         return INTERRUPTED
     if config.save:
-        from leafwise.envs.core.writing import write_named
+        from leafwise.envs.core.files import write_named
 
         write_named(Path(config.save), "\n".join(evaluation.records).encode())
     result = figures(game, evaluation)

@@ -18,9 +18,9 @@ from leafwise.cli import (
     say,
 )
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play import prints
+from leafwise.envs.core.files import text_of
+from leafwise.envs.core.programs import prints_shown
 from leafwise.envs.core.ranges import Range, check_fields, need_among
-from leafwise.envs.core.textfile import text_of
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
@@ -220,7 +220,7 @@ def ending(game: Game, state: State) -> str:
 
 def play(config: Config, session: Session, hints: Hints) -> int:
     """Runs the game to its end, or until the person quits."""
-    from leafwise.envs.core.play.forfeit import Forfeit
+    from leafwise.envs.core.errors import Forfeit
 
     game = session.state.game
     say(f"{game.title}\n{HELP}")
@@ -314,7 +314,7 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
 def save(config: Config, session: Session) -> None:
     """Writes the game to the file of --save, if there is one."""
     if config.save:
-        from leafwise.envs.core.writing import write_named
+        from leafwise.envs.core.files import write_named
 
         record = session.recorder.record(*(session.forfeit or ()))
         write_named(Path(config.save), str(record).encode())
@@ -346,7 +346,7 @@ def main(arguments: list[str]) -> int:
         return follow(config, game, arguments)
     from leafwise.envs.core.contract.stream import new_stream
 
-    with prints.shown(config.verbose):
+    with prints_shown(config.verbose):
         check_fields(config, shown=flag_of)
         if config.save:
             check_writable(config.save, "--save", overwrite=config.overwrite)

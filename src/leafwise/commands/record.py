@@ -111,8 +111,9 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     file, arguments = game_file(arguments)
     config, game = parse_with_game(Config, arguments, "leafwise record")
-    from leafwise.envs.core.pictures.animation import gif, pictured
-    from leafwise.envs.core.writing import write_named
+    from leafwise.envs.core.files import write_named
+    from leafwise.envs.core.pictures import gif
+    from leafwise.envs.core.play.gamefile import pictured
 
     check(config)
     if file:

@@ -14,14 +14,13 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Following, companion_of
-from leafwise.envs.core.play.named import own_programs
+from leafwise.envs.core.play.players import own_programs
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player as named_player
 from leafwise.review import reviewed_moves
 from leafwise.search import Result, Search, Stopped
-from leafwise.search.loading import load_code
-from leafwise.search.players import search_of
+from leafwise.search.players import load_code, search_of
 from leafwise.search.result import principal_line
 from leafwise.web import games
 from leafwise.web.games import leaf_source, need_game, need_offered, player_text, records_of, replayed

@@ -153,7 +153,7 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
         if not isinstance(who, SolverPlayer):
             raise
         raise UserError(f"expected an answer of the exact solver within {MOVE_SECONDS:.0f} s, got none here") from None
-    return {"action": game.actions[action], "player": request.player, "seconds": time.perf_counter() - begun}
+    return {"action": game.actions[action], "seconds": time.perf_counter() - begun}
 
 
 def solve(request: SolveRequest, context: JobContext) -> Iterator[dict[str, Any]]:

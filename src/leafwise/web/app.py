@@ -15,13 +15,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import NoAnswer, Refused
 from leafwise.envs.registry import games, ids_of, option_defaults, title_of
-from leafwise.web.guard import App, Guard
+from leafwise.web.guard import Guard
 from leafwise.web.requests import JOBS, MAX_BYTES, Job, read
-from leafwise.web.workers import Busy, Workers
+from leafwise.web.workers import Busy, Workers, one_line
 
 STATIC = Path(__file__).with_name("static")
 BODY_SECONDS = 10.0
@@ -36,16 +37,13 @@ STATUS = {TooLong: 413, UserError: 400, Refused: 400, Busy: 503, NoAnswer: 500}
 """Kind of a problem -> the status that says whose fault it is."""
 
 
-def make_app(workers: Workers, hosts: frozenset[str], token: str = "") -> App:
-    """Returns the application, behind its guard."""
+def make_app(workers: Workers, hosts: frozenset[str], token: str = "") -> ASGIApp:
+    """Returns the application, behind its guard; who serves it ends the workers."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await workers.start()
-        try:
-            yield
-        finally:
-            await workers.close()
+        yield
 
     routes = [
         Route("/api/games", list_games),
@@ -61,8 +59,8 @@ async def tell_problem(request: Request, problem: Exception) -> Response:
     if isinstance(problem, HTTPException):
         status, line = problem.status_code, f"{problem.detail}: {request.method} {request.url.path[:200]!r}"
     else:
-        status, line = next(status for kind, status in STATUS.items() if isinstance(problem, kind)), str(problem)
-    return JSONResponse({"error": " ".join(line.split())}, status)
+        status, line = next(status for kind, status in STATUS.items() if isinstance(problem, kind)), one_line(problem)
+    return JSONResponse({"error": line}, status)
 
 
 async def list_games(request: Request) -> Response:
@@ -150,7 +148,7 @@ async def events(messages: AsyncIterator[dict[str, Any]], waits: bool) -> AsyncI
                 yield event(name, data)
         yield event("done", True)
     except NoAnswer as problem:
-        yield event("error", {"error": " ".join(str(problem).split())})
+        yield event("error", {"error": one_line(problem)})
 
 
 def event(name: str, data: Any) -> str:

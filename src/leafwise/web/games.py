@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -72,24 +72,16 @@ def touch(game: Game) -> None:
 def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
     """Tells what a game offers in a variant."""
     game = need_game(request, context)
-    about = game.text.about
-    offer = _offers[game] = offer_of(game)
+    offer = _offers[game] = Offer(game)
     return {
         "game": game.name,
         "title": game.title,
         "players": game.players,
-        "options": dict(request.options),
-        "given_options": dict(game.given_options),
+        "options": dict(game.given_options),
         "option_defaults": dict(game.defaults),
         "option_values": {name: getattr(game.options, name) for name in game.defaults},
         "option_types": types_of(game.options),
-        "about": {
-            "actions": about.actions,
-            "ends": about.ends,
-            "rewards": dict(about.rewards),
-            "options": dict(about.options),
-        },
-        "ids": {short: dict(options) for short, options in game.ids.items()},
+        "about": {"options": dict(game.text.about.options)},
         "actions": list(game.actions),
         "has_chance": game.max_outcomes > 0,
         "has_solver": offer.has_solver,
@@ -100,21 +92,39 @@ def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
     }
 
 
-@dataclass
 class Offer:
-    """What a page may name in a variant of a game."""
+    """What a page may name in a variant of a game now: runs come and go."""
 
-    has_solver: bool
-    leaves: list[dict[str, Any]] = field(default_factory=list)
-    """`name`, `title`, and the `unit` of their values, the best first; None is a plain score: where only other rule options were
-    measured, `no_unit` says so."""
-    unusable: list[dict[str, Any]] = field(default_factory=list)
-    """The model files that cannot be used: `name`, `title`, and what is `wrong`."""
-    players: list[dict[str, Any]] = field(default_factory=list)
-    """`name` and `title`, the strongest pace first."""
+    def __init__(self, game: Game) -> None:
+        self.game, self.has_solver = game, has_solver(game)
+        self.leaves: list[dict[str, Any]] = []
+        """`name`, `title`, and the `unit` of their values, the best first; None is a plain score: where only other rule options
+        were measured, `no_unit` says so."""
+        self.unusable: list[dict[str, Any]] = []
+        """The model files that cannot be used: `name`, `title`, and what is `wrong`."""
+        if shipped_model(game) is not None:
+            self.add_leaf(LEARNED, "shipped network")
+            for file in sorted(WEIGHTS.glob(f"{game.name}*-*.safetensors")):
+                self.add_leaf(file.stem, f"shipped network {file.stem}", file)
+        for name in game.scores:
+            self.add_leaf(name, f"hand-made: {name}")
+        for name, folder in run_models().items():
+            self.add_leaf(name, f"run {folder.name}", folder / MODEL)
+        named = {f"level:{level}": f"level {level}" for level in LEVELS} if game.players == 2 else {}
+        if "solver" in game.ais and self.has_solver:
+            named["solver"] = "exact solver"
+        named |= {name: f"program {name}" for name in programs(game)}
+        for leaf in self.leaves:
+            named |= {
+                f"search:{leaf['name']},seconds={pace}": f"{leaf['title']}, {words}" for pace, words in PACES.items()
+            }
+        named["random"] = "random moves"
+        self.players = [{"name": name, "title": title} for name, title in named.items()]
+        """`name` and `title`, the strongest pace first."""
 
-    def add_leaf(self, game: Game, name: str, title: str, file: Path | None = None) -> None:
+    def add_leaf(self, name: str, title: str, file: Path | None = None) -> None:
         """Lists a leaf, that of a model's file where there is one, or what is wrong with it."""
+        game = self.game
         try:
             if file is None or is_for(game, load_metadata(file)):
                 source = leaf_source(name)
@@ -133,44 +143,23 @@ class Offer:
                     {"name": printable(name), "title": printable(title), "wrong": reason(problem, file)}
                 )
 
-
-def offer_of(game: Game) -> Offer:
-    """Returns what may be named in a variant now: runs come and go."""
-    offer = Offer(has_solver(game))
-    if shipped_model(game) is not None:
-        offer.add_leaf(game, LEARNED, "shipped network")
-        for file in sorted(WEIGHTS.glob(f"{game.name}*-*.safetensors")):
-            offer.add_leaf(game, file.stem, f"shipped network {file.stem}", file)
-    for name in game.scores:
-        offer.add_leaf(game, name, f"hand-made: {name}")
-    for name, folder in run_models().items():
-        offer.add_leaf(game, name, f"run {folder.name}", folder / MODEL)
-    named = {f"level:{level}": f"level {level}" for level in LEVELS} if game.players == 2 else {}
-    if "solver" in game.ais and offer.has_solver:
-        named["solver"] = "exact solver"
-    named |= {name: f"program {name}" for name in programs(game)}
-    for leaf in offer.leaves:
-        named |= {f"search:{leaf['name']},seconds={pace}": f"{leaf['title']}, {words}" for pace, words in PACES.items()}
-    named["random"] = "random moves"
-    offer.players = [{"name": name, "title": title} for name, title in named.items()]
-    return offer
+    def names(self, kind: str) -> list[str]:
+        """Returns the names of the leaves (`leaf`), `best` among them, or of the players (`player`)."""
+        return (
+            ["best", *(one["name"] for one in self.leaves)] if kind == "leaf" else [one["name"] for one in self.players]
+        )
 
 
 def need_offered(game: Game, name: str, kind: str) -> str:
     """Returns the name of an offered `leaf`, the first for `best`, or `player`; raises ValueError for one that is not offered.
 
-    What was listed last is looked at anew for a name that is not in it.
+    For a name that is not in what was listed last the game's leaves and players are listed anew.
     """
-    for anew in (False, True):
-        if anew or game not in _offers:
-            _offers[game] = offer_of(game)
-        offer = _offers[game]
-        names = [one["name"] for one in (offer.leaves if kind == "leaf" else offer.players)]
-        known = ["best", *names] if kind == "leaf" else names
-        if name in known:
-            return str(names[0]) if name == "best" else name
-    need_among(name, known, f"a {kind}")
-    raise AssertionError("unreachable")
+    offer = _offers.get(game)
+    if offer is None or name not in offer.names(kind):
+        offer = _offers[game] = Offer(game)
+    need_among(name, offer.names(kind), f"a {kind}")
+    return str(offer.leaves[0]["name"]) if name == "best" else name
 
 
 def player_text(game: Game, player: str) -> str:
@@ -273,22 +262,14 @@ def replayed(
 
 def step_json(step: Step) -> dict[str, Any]:
     """Returns a step as JSON."""
-    told = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
-    return told | ({"comment": step.comment} if step.comment else {})
+    return {"name": step.name, "player": acting(step.before), "text": str(step.after)}
 
 
 def drawn_json(step: Step) -> dict[str, Any]:
     """Returns a step of chance that was drawn, with its probability, and where the stage has few outcomes with those of all."""
-    before, outcomes = step.before, step.before.outcomes()
-    told = {
-        **step_json(step),
-        "stage": before.stage,
-        "probability": next((p for p, state in outcomes if state == step.after), None),
-    }
-    if len(outcomes) <= FEW:
-        names = outcome_names(before, [state for _, state in outcomes])
-        told["odds"] = {name: p for name, (p, _) in zip(names, outcomes, strict=True)}
-    return told
+    odds = {name: p for name, (p, _) in outcomes_of(step.before).items()}
+    told = {**step_json(step), "stage": step.before.stage, "probability": odds.get(step.name)}
+    return {**told, "odds": odds} if len(odds) <= FEW else told
 
 
 def acting(state: State) -> int | str:
@@ -300,8 +281,6 @@ def position_json(state: State) -> dict[str, Any]:
     """Returns a position as JSON."""
     game = state.game
     told: dict[str, Any] = {
-        "game": game.name,
-        "options": dict(game.given_options),
         "text": str(state),
         "board": state.board(),
         "player": None if state.is_terminal else acting(state),
@@ -315,13 +294,17 @@ def position_json(state: State) -> dict[str, Any]:
     if game.text.action_words is not None:
         told["words"] = {name: state.action_words(name) for name in state.legal_names}
     if state.is_chance:
-        outcomes = state.outcomes()
-        names = outcome_names(state, [after for _, after in outcomes])
         told["outcomes"] = [
             {"name": name, "words": state.outcome_words(after), "probability": p, "text": str(after)}
-            for name, (p, after) in zip(names, outcomes, strict=True)
+            for name, (p, after) in outcomes_of(state).items()
         ]
     return told
+
+
+def outcomes_of(state: State) -> dict[str, tuple[float, State]]:
+    """Returns the outcomes of a chance stage by name: probability, position after it."""
+    outcomes = state.outcomes()
+    return dict(zip(outcome_names(state, [after for _, after in outcomes]), outcomes, strict=True))
 
 
 def ending(state: State) -> str:
@@ -347,11 +330,9 @@ def read_file(request: FileRequest, context: JobContext) -> dict[str, Any]:
 
 def records_of(file: str) -> list[GameRecord]:
     """Returns the games of a file's text; raises ValueError that names the line of whatever cannot be."""
-    found: list[GameRecord] = []
-    for record in read_games(file):
-        found.append(record)
-        if len(found) > MAX_GAMES:
-            raise UserError(f"expected at most {MAX_GAMES} games in a file, got more")
+    found = list(islice(read_games(file), MAX_GAMES + 1))
+    if len(found) > MAX_GAMES:
+        raise UserError(f"expected at most {MAX_GAMES} games in a file, got more")
     return found
 
 

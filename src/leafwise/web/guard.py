@@ -7,19 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
 
 import h11
-import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_CONNECTIONS = 128
 """Open connections; one more closes the one that has waited longest for its client."""
@@ -49,7 +42,7 @@ class Guard:
     address (`/?token=...`), from then on in a cookie.
     """
 
-    def __init__(self, app: App, hosts: frozenset[str], token: str = "") -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str = "") -> None:
         """`hosts` are the names by which the server may be called, with the port: `127.0.0.1:8000`."""
         self.app, self.hosts, self.token = app, hosts, token
 
@@ -58,16 +51,14 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if problem := self.problem(headers, scope["path"]):
-            await refuse(send, 403, problem)
-            return
-        shown = given_token(scope["query_string"])
-        if self.token and not self.knows(shown) and not self.knows(cookie_token(headers)):
-            await refuse(send, 401, "expected the address with its token, as the server printed it, got another")
-            return
-        extra = list(HEADERS)
-        if self.token and self.knows(shown):
+        request, app, extra = Request(scope), self.app, list(HEADERS)
+        shown = request.query_params.get("token", "")
+        if problem := self.problem(request):
+            app = JSONResponse({"error": problem}, 403)
+        elif self.token and not self.knows(shown) and not self.knows(request.cookies.get(COOKIE, "")):
+            problem = "expected the address with its token, as the server printed it, got another"
+            app = JSONResponse({"error": problem}, 401)
+        elif self.token and self.knows(shown):
             extra.append((b"set-cookie", f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/".encode()))
 
         async def with_headers(message: Message) -> None:
@@ -75,46 +66,24 @@ class Guard:
                 message["headers"] = [*message.get("headers", []), *extra]
             await send(message)
 
-        await self.app(scope, receive, with_headers)
+        await app(scope, receive, with_headers)
 
-    def problem(self, headers: dict[str, str], path: str) -> str:
+    def problem(self, request: Request) -> str:
         """Returns why a request is refused, "" for one that is not."""
+        headers = request.headers
         host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
         if host not in self.hosts:
             return f"expected a Host among {', '.join(sorted(self.hosts))}, got {host[:100]!r}"
         if origin and origin != f"http://{host}":
             return f"expected an Origin of this server, got {origin[:100]!r}"
         site = headers.get("sec-fetch-site", "none")
-        if site not in ("none", "same-origin") and path.startswith("/api/"):
+        if site not in ("none", "same-origin") and request.scope["path"].startswith("/api/"):
             return f"expected a request of this server's own pages, got one that is {site[:20]!r}"
         return ""
 
     def knows(self, token: str) -> bool:
         """Whether a token is the right one."""
         return hmac.compare_digest(token.encode(), self.token.encode())
-
-
-def given_token(query: bytes) -> str:
-    """Returns the token of an address, "" without one."""
-    pairs = (pair.partition("=") for pair in query.decode("latin-1").split("&"))
-    return next((value for name, _, value in pairs if name == "token"), "")
-
-
-def cookie_token(headers: dict[str, str]) -> str:
-    """Returns the token of a cookie, "" without one."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
-
-
-async def refuse(send: Send, status: int, problem: str) -> None:
-    """Answers with one line."""
-    body = msgspec.json.encode({"error": problem})
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 class Connection(H11Protocol):

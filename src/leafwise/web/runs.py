@@ -48,23 +48,19 @@ _curves: Kept[Curves] = Kept(8)
 """The curves asked for last, read on from where they were."""
 
 
-def folders() -> dict[str, Path]:
-    """Returns the run folders that may be read, by name."""
-    root = runs_folder()
-    return {} if root is None else run_folders(root)
-
-
 def need_run(name: str) -> Path:
     """Returns the folder of a run that is listed; raises ValueError for another name."""
-    known = folders()
+    root = runs_folder()
+    known = run_folders(root) if root else {}
     need_among(name, known, "a run")
     return known[name]
 
 
 def tell_runs(request: RunsRequest, context: JobContext) -> dict[str, Any]:
     """Tells the runs, the one written last first, and the model files beside them that are none, with what is wrong."""
-    found, known, root = [], folders(), runs_folder()
-    for folder in {**known, **{folder.name: folder for folder in run_models().values()}}.values():
+    found, root = [], runs_folder()
+    known = run_folders(root) if root else {}
+    for folder in {**{folder.name: folder for folder in run_models().values()}, **known}.values():
         try:
             if folder.name in known:
                 found.append(brief(folder.name, folder))

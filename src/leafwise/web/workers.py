@@ -19,8 +19,7 @@ import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -36,7 +35,6 @@ STOPPING_SECONDS = 3.0
 """What a process has to end a job that nobody waits for; then it is killed."""
 RUNS_VARIABLE = "LEAFWISE_WEB_RUNS"
 """The environment variable by which the server tells its processes the folder of runs."""
-NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 class Busy(NoAnswer):
@@ -68,8 +66,8 @@ class Worker:
 
     def send(self, message: dict[str, Any]) -> None:
         """Writes a line to the process."""
-        assert self.process is not None
-        assert self.process.stdin is not None
+        assert self.process
+        assert self.process.stdin
         with contextlib.suppress(OSError, RuntimeError):  # it has ended: reading tells so
             self.process.stdin.write(msgspec.json.encode(message) + b"\n")
 
@@ -79,8 +77,8 @@ class Worker:
         Raises Refused for a job that was asked wrongly, Ended at its end, TimedOut.
         """
         process = self.process
-        assert process is not None
-        assert process.stdout is not None
+        assert process
+        assert process.stdout
         try:
             async with asyncio.timeout(LOADING_SECONDS if self.is_loading else seconds):
                 line = await process.stdout.readline()
@@ -134,7 +132,7 @@ class Worker:
 class WorkerPool:
     """Workers that share one kind of work; a job takes the free one that has its game loaded, if there is one."""
 
-    def __init__(self, size: int, patience: float, environment: Mapping[str, str] = NOTHING_MORE) -> None:
+    def __init__(self, size: int, patience: float, environment: Mapping[str, str]) -> None:
         """`patience`: seconds that a job waits for a worker before it is refused as Busy; `environment` is more of theirs."""
         self.size, self.patience = size, patience
         self.workers = [Worker(environment) for _ in range(size)]
@@ -197,7 +195,7 @@ class WorkerPool:
 class Workers:
     """All processes of a server."""
 
-    def __init__(self, search_workers: int, environment: Mapping[str, str] = NOTHING_MORE) -> None:
+    def __init__(self, search_workers: int, environment: Mapping[str, str]) -> None:
         """`environment`: what the processes see of it besides this one's."""
         self.rules, self.search = WorkerPool(1, 20.0, environment), WorkerPool(search_workers, 60.0, environment)
 
@@ -207,8 +205,8 @@ class Workers:
 
     async def start(self) -> None:
         """Starts a process of each kind, so that the first page finds them ready."""
-        for pool in (self.rules, self.search):
-            await pool.free[0].start()
+        await self.rules.free[0].start()
+        await self.search.free[0].start()
 
     async def close(self) -> None:
         """Ends the processes."""
@@ -220,7 +218,7 @@ class JobContext:
     """What a job knows of who asked: whether it is still wanted, and how to say that it is loading."""
 
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
-        self._send = send
+        self.send = send
         self._lock = threading.Lock()
         self._stop: Callable[[], None] | None = None
         self.stopped = False
@@ -248,9 +246,9 @@ class JobContext:
     @contextlib.contextmanager
     def loading(self) -> Iterator[None]:
         """Says that what is done inside is not what takes time on most days."""
-        self._send({"stage": "loading"})
+        self.send({"stage": "loading"})
         yield
-        self._send({"stage": "working"})
+        self.send({"stage": "working"})
 
 
 class Kept(OrderedDict[Hashable, V]):
@@ -275,58 +273,38 @@ class Kept(OrderedDict[Hashable, V]):
         return self[key]
 
 
-class JobServer:
-    """Takes jobs from one stream and answers on another; a thread listens while a job is done."""
-
-    def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
-        self.source, self.sink = source, sink
-        self.waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]] = queue.SimpleQueue()
-
-    def send(self, message: dict[str, Any]) -> None:
-        """Writes a line; infinity and nan become null."""
-        self.sink.write(msgspec.json.encode(message) + b"\n")
-        self.sink.flush()
-
-    def listen(self) -> None:
-        """Reads lines until there are no more, and then ends the process: nobody is left to work for."""
-        context = JobContext(self.send)
-        for line in self.source:
-            message = msgspec.json.decode(line)
-            if "stop" in message:
-                context.stop()
-            else:
-                context = JobContext(self.send)
-                self.waiting.put((message, context))
-        os._exit(0)
-
-    def work(self) -> None:
-        """Does one job after another; modules that most jobs need are imported before the first."""
-        threading.Thread(target=self.listen, daemon=True).start()
-        importlib.import_module("leafwise.web.analysis")
-        while True:
-            message, context = self.waiting.get()
-            job = JOBS[message["job"]]
-            self.send({"stage": "working"})
-            try:
-                answers = function_of(job, context)(msgspec.convert(message["request"], job.request), context)
-                for answer in answers if job.streamed else [answers]:
-                    self.send({"answer": answer})
-                self.send({"end": True})
-            except UserError as problem:
-                self.send({"error": one_line(problem)})
-            except Exception as problem:
-                traceback.print_exc()
-                self.send({"fault": f"{job.path}: {type(problem).__name__}: {one_line(problem)}"})
+def listen(
+    send: Callable[[dict[str, Any]], None], waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]]
+) -> None:
+    """Reads lines until there are no more, and then ends the process: nobody is left to work for."""
+    context = JobContext(send)
+    for line in sys.stdin.buffer:
+        message = msgspec.json.decode(line)
+        if "stop" in message:
+            context.stop()
+        else:
+            context = JobContext(send)
+            waiting.put((message, context))
+    os._exit(0)
 
 
-def function_of(job: Job, context: JobContext) -> Callable[[Any, JobContext], Any]:
-    """Returns what does a job; its module is imported when it is first asked for."""
-    module, _, name = f"leafwise.web.{job.work}".rpartition(".")
-    if module not in sys.modules:
-        with context.loading():
-            importlib.import_module(module)
-    function: Callable[[Any, JobContext], Any] = getattr(sys.modules[module], name)
-    return function
+def do(job: Job, request: Any, context: JobContext) -> None:
+    """Does a job and sends its answers; its module is imported when it is first asked for."""
+    context.send({"stage": "working"})
+    try:
+        module, _, name = f"leafwise.web.{job.work}".rpartition(".")
+        if module not in sys.modules:
+            with context.loading():
+                importlib.import_module(module)
+        answers = getattr(sys.modules[module], name)(msgspec.convert(request, job.request), context)
+        for answer in answers if job.streamed else [answers]:
+            context.send({"answer": answer})
+        context.send({"end": True})
+    except UserError as problem:
+        context.send({"error": one_line(problem)})
+    except Exception as problem:
+        traceback.print_exc()
+        context.send({"fault": f"{job.path}: {type(problem).__name__}: {one_line(problem)}"})
 
 
 def one_line(problem: BaseException) -> str:
@@ -335,8 +313,21 @@ def one_line(problem: BaseException) -> str:
 
 
 def main() -> None:
-    """Runs a process; what others print goes to standard error, since standard output is for answers."""
+    """Runs a process, with a thread that listens while a job is done.
+
+    What others print goes to standard error, since standard output is for answers.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes standard input
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    JobServer(sys.stdin.buffer, answers).work()
+
+    def send(message: dict[str, Any]) -> None:
+        sink.write(msgspec.json.encode(message) + b"\n")  # infinity and nan become null
+        sink.flush()
+
+    waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]] = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(send, waiting), daemon=True).start()
+    importlib.import_module("leafwise.web.analysis")  # with all that most jobs need
+    while True:
+        message, context = waiting.get()
+        do(JOBS[message["job"]], message["request"], context)

@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.core.play.gamefile import GameRecord, Step
-from leafwise.search import Result, Search
+from leafwise.search import Result
 
 WORST = 3
 """Decisions that cost most and are named again at the end."""
@@ -92,12 +92,11 @@ def worst_of(moves: list[MoveReview]) -> list[MoveReview]:
 
 def show_game(record: GameRecord, analyst: Analyst) -> None:
     """Prints a game move by move: what was played, what it was worth, what was better, and what that gave away."""
-    game, search = record.game, analyst.search
-    assert isinstance(search, Search)  # simulations are for positions alone
+    game = record.game
     who = " - ".join(record.players) or "players unknown"
     result = "not finished" if record.result is None else f"result {record.result:,.10g}"
     say(f"{game!r}: {who}, {len(record.moves)} moves, {result}")
-    say(f"  leaf   {analyst.leaf}, depth {search.depth}")
+    say(f"  leaf   {analyst.leaf}, depth {analyst.depth}")
     say(f"  unit   {analyst.unit}, for the player who moves")
     if analyst.no_units:
         say(f"  {analyst.no_units}")

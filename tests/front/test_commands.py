@@ -15,7 +15,7 @@ from PIL import Image
 import leafwise
 from games import dice
 from leafwise.__main__ import command_names, summary
-from leafwise.commands.eval import figures, show
+from leafwise.commands.eval import figures, lines
 from leafwise.commands.train import with_variant
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer
@@ -298,12 +298,11 @@ def test_eval_says_what_games_begin_with(shell: Shell) -> None:
     assert "expected openings that leave something to play, got 9 plies" in shell(*words[:-1], "9").refusal
 
 
-def test_eval_of_scores_that_are_alike_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+def test_eval_of_scores_that_are_alike_has_no_interval() -> None:
     alike = Evaluation("p", 1, np.full(3, 7.0), np.zeros(3, dtype=np.int64), 30, 0.1, return_range=(0.0, 100.0))
     told = figures(dice.GAME, alike)
     assert (told["ci_low"], told["ci_high"]) == (None, None)
-    show(told)
-    assert "  mean    7.000   no interval: all scores are alike\n" in capsys.readouterr().out
+    assert "  mean    7.000   no interval: all scores are alike" in lines(told)
 
 
 def test_record_writes_a_small_animation(shell: Shell, tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
-from leafwise.cli import flag_of, parse, parse_with_game, print_json, say
+from leafwise.cli import command, print_json, say
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 
 if TYPE_CHECKING:
     from leafwise.benchmarks.judging import Compared
@@ -56,6 +56,8 @@ class Config:
     json: bool = False
     """Print one JSON object: rates by name."""
 
+    no_games: ClassVar[tuple[str, ...]] = (START, COMPILE)
+
 
 Bench = Callable[..., dict[str, float]]
 
@@ -81,7 +83,7 @@ def keep(config: Config, name: str, rates: Mapping[str, float]) -> None:
         save_rates(Path(config.file), {f"{name}/{rate}": number for rate, number in rates.items()})
 
 
-def versions(config: Config, game: Game) -> int:
+def versions(config: Config, game: Game) -> None:
     """Compares another version with this one."""
     from leafwise.benchmarks.comparing import compare
 
@@ -101,10 +103,9 @@ def versions(config: Config, game: Game) -> int:
     else:
         slower = [name for name, one in found.items() if one.verdict == "slower"]
         say(f"slower by more than the noise: {', '.join(slower) or 'nothing'}")
-    return 0
 
 
-def of_no_game(config: Config) -> int:
+def of_no_game(config: Config) -> None:
     """Measures starts, or compilation."""
     if config.game == START:
         from leafwise.startup import start_ratios
@@ -120,27 +121,26 @@ def of_no_game(config: Config) -> int:
         print_json(rates)
     else:
         show(rates)
-    return 0
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game | None = None) -> None:
     """Runs the command."""
-    if arguments[:1] in ([START], [COMPILE]):
-        config = parse(Config, arguments, "leafwise bench")
+    if game is None:
         if config.compare:
             raise UserError(f"expected a game with --compare, got {config.game}")
-        return of_no_game(config)
-    config, game = parse_with_game(Config, arguments, "leafwise bench")
+        of_no_game(config)
+        return
     known = COMPARED if config.compare else tuple(PARTS)
     if config.part not in ("", *known):
         raise UserError(
             f"expected a part among {', '.join(known)}{' with --compare' * bool(config.compare)}, got {config.part!r}"
         )
-    check_fields(config, shown=flag_of)
     if config.compare:
         if config.save:
             raise UserError("expected --compare without --save, got both")
-        return versions(config, game)
+        versions(config, game)
+        return
     rates: dict[str, float] = {}
     for part, bench in benches(config.part):
         found = bench(game, config.seconds)
@@ -152,4 +152,3 @@ def main(arguments: list[str]) -> int:
     keep(config, f"{game.name}{options}", rates)
     if config.json:
         print_json(rates)
-    return 0

@@ -34,7 +34,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.lines import perhaps
-from leafwise.envs.core.ranges import Range, check_fields, need_in
+from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import is_stream
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words, unregistered
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import GameRecord
-    from leafwise.models.units import Units
-    from leafwise.search import Result, Search
-    from leafwise.search.mcts import Mcts
 
 C = TypeVar("C")
 Report = str | tuple[dict[str, Any], Iterable[str]]
@@ -315,11 +312,9 @@ def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
 
 def print_json(value: object) -> None:
     """Prints one line of JSON; infinity and nan become null."""
-    import msgspec
-
     tell_untold()
-    plain = msgspec.json.decode(msgspec.json.encode(value, enc_hook=lambda array: array.item()))
-    print(json.dumps(plain), flush=True)
+    text = json.dumps(value, default=lambda number: number.item())  # those of NumPy
+    print(json.dumps(json.loads(text, parse_constant=lambda name: None)), flush=True)
 
 
 @contextlib.contextmanager
@@ -337,77 +332,3 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
             bar.update(task, completed=done, told=f"{done:,} of {total:,}")
 
         yield update
-
-
-def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options: str = "") -> Search:
-    """Returns a compiled search with a leaf named as in players (default: the best there is); 0 stands for the search's own
-    depth, for no clock.
-
-    `options` are more of the search's, as in players: `threads=2,width=5`. Raises ValueError for wrong names and numbers.
-    """
-    from leafwise.models.leaves import named_leaf
-    from leafwise.search import Search
-    from leafwise.search.loading import load_code
-    from leafwise.search.options import MOST_SECONDS
-    from leafwise.search.players import BEST, search_options, split
-
-    need_in(seconds, Range(0, MOST_SECONDS), "--seconds")
-    more = search_options(split(options))
-    for name in ("depth", "seconds"):
-        if name in more:
-            raise UserError(f"expected {name} as --{name}, got it in --options")
-    evaluator = named_leaf(game, leaf_name or BEST)
-    search = Search(game, evaluator, depth or None, seconds=seconds or None, **more)
-    load_code(Search(game, evaluator, 1, **more), game.new(0))
-    return search
-
-
-def make_tree_search(game: Game, leaf_name: str, simulations: int, seconds: float, options: str = "") -> Mcts:
-    """Returns a Monte Carlo tree search of at most so many simulations a position; the rest is as in `make_search`.
-
-    `options` are more of those that players `mcts:` have: `gumbel=8,prior=uniform`.
-    """
-    from leafwise.models.players import player
-    from leafwise.search.players import BEST, MctsPlayer
-
-    limits = f"simulations={simulations}" + (f",seconds={seconds}" if seconds else "")
-    who = player(f"mcts:{leaf_name or BEST},{limits}{options and ','}{options}", game)
-    assert isinstance(who, MctsPlayer)
-    return who.search
-
-
-def units_of_leaf(game: Game, leaf_name: str) -> Units | None:
-    """Returns what the values of a leaf, named as in `make_search`, mean to people; None where that is not known."""
-    from leafwise.models.units import units_of
-
-    return units_of(game, leaf_name)
-
-
-def why_no_units(game: Game, leaf_name: str) -> str:
-    """Returns a line that says why a measured network's values have no unit in this variant, "" where there is nothing to say."""
-    from leafwise.models import units
-
-    return units.why_no_units(game, leaf_name)
-
-
-def value_lines(result: Result, units: Units | None) -> list[str]:
-    """Returns what the numbers are, and one line per action with its value, best first; of a tree search, the simulations too."""
-    from leafwise.models.units import PLAIN, written
-
-    visits = getattr(result, "action_visits", {})
-    ranked = sorted(
-        result.action_values.items(), key=lambda item: (item[0] != result.name, -visits.get(item[0], 0), -item[1])
-    )
-    width = max(map(len, result.action_values), default=0)
-    words = {name: result.state.action_words(name) for name, _ in ranked}
-    taken = {name: f"  {n:>11,}" for name, n in visits.items()}
-    told = max((len(words[name]) + 2 for name, _ in ranked if words[name] != name), default=0)
-    lines = [
-        f"  {name:<{width}}  "
-        + (f"{words[name]:<{told}}" if told else "")
-        + f"{written(value, units):>12}{taken.get(name, '')}"
-        + ("  best" if name == result.name else "")
-        for name, value in ranked
-    ]
-    head = f"  {units.name if units else PLAIN}" + (", simulations" if taken else "")
-    return [head, *lines]

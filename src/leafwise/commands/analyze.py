@@ -89,7 +89,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     if file:
         yield from analyze_games(records_of(file, game), config)
         return
-    from leafwise.analysis import described, read_position
+    from leafwise.analysis import position_json, read_position
 
     lines = asked_lines(config.file, given)
     if lines is None:
@@ -98,8 +98,8 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     analyst: Analyst | None = None
     for text, state in positions_of(lines, partial(read_position, game)):
         refuse_chance(state, config)
-        analyst = analyst or analyst_of(game, config)
-        print_json(described(text, analyst(state), analyst))
+        analyst = analyst or made_analyst(game, config)
+        print_json({**position_json(analyst(state), analyst), "position": text})
     if analyst is None:
         raise UserError(f"expected positions in {config.file!r}, got none")
 
@@ -110,50 +110,49 @@ def refuse_chance(state: State, config: Config) -> None:
         raise UserError(f"expected a decision for --simulations, got chance acting ({state.stage}): {state}")
 
 
-def analyst_of(game: Game, config: Config) -> Analyst:
+def made_analyst(game: Game, config: Config) -> Analyst:
     """Returns the search that a command asks for."""
-    from leafwise.analysis import Analyst
+    from leafwise.analysis import analyst_of
 
-    return Analyst(game, config.leaf, config.depth, config.seconds, config.options, config.simulations)
+    return analyst_of(game, config.leaf, config.depth, config.seconds, config.options, config.simulations)
 
 
 def analyze_position(game: Game, config: Config) -> Iterator[Report]:
     """Searches one position and tells what is found."""
-    from leafwise.analysis import described, read_position, show
+    from leafwise.analysis import position_json, read_position, show
     from leafwise.envs.core.play.by_name import is_board
 
     state = read_position(game, config.position, config.moves)
     refuse_chance(state, config)
     if not config.position and game.start().is_chance:
         yield "no position given: the start of the game of seed 0\n"
-    analyst = analyst_of(game, config)
+    analyst = made_analyst(game, config)
     result = analyst(state)
     if config.json:
         text = config.position if is_board(config.position) and not config.moves else str(state)
-        yield described(text, result, analyst), ()
+        yield {**position_json(result, analyst), "position": text}, ()
     else:
-        show(state, result, analyst)
+        show(result, analyst)
 
 
 def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]:
     """Searches every move of games and tells what each gave away; or looks back on each game, and draws the only one if asked."""
-    from leafwise.analysis import judged, judged_json, show_game
     from leafwise.envs.core.writing import write_named
-    from leafwise.review import as_json, lines, picture, review
+    from leafwise.review import as_json, lines, picture, review, reviewed_moves, show_game
 
     if config.svg and len(records) != 1:
         raise UserError(f"expected a file of one game with --svg, got {len(records)}")
     analysts: dict[Game, Analyst] = {}
     for number, record in enumerate(records, start=1):
         if record.game not in analysts:
-            analysts[record.game] = analyst_of(record.game, config)
+            analysts[record.game] = made_analyst(record.game, config)
         analyst = analysts[record.game]
         if config.review:
             found = review(record, analyst)
-            yield as_json(found, number), lines(found)
+            yield {"game": number, **as_json(found)}, lines(found)
             if config.svg:
                 write_named(Path(config.svg), picture(found).svg().encode())
         elif config.json:
-            yield from ((judged_json(one, analyst.units, number), ()) for one in judged(record, analyst))
+            yield from (({"game": number, **one.as_json()}, ()) for one in reviewed_moves(record, analyst))
         else:
             show_game(record, analyst)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from leafwise.cli import OutputFile, command, make_search, say, units_of_leaf, why_no_units
+from leafwise.cli import OutputFile, command, say
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play import prints
 from leafwise.envs.core.ranges import Range, need_among
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafwise.analysis import Hints
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import Step
-    from leafwise.hints import Hints
-    from leafwise.search import Search
     from leafwise.search.players import Player
 
 HUMAN = "human"
@@ -280,14 +280,13 @@ def opponent_name(config: Config) -> str:
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
     """Returns who answers `h`: the exact solver, at best the one that plays, unless options ask for a search."""
+    from leafwise.analysis import Hints, analyst_of
     from leafwise.envs.core.play.solver import SolverPlayer
-    from leafwise.hints import Hints
 
-    search = make_search(game, config.leaf, config.depth, config.seconds)
+    analyst = analyst_of(game, config.leaf, config.depth, config.seconds)
     at_hand = next((p.solver for p in sitting.values() if isinstance(p, SolverPlayer)), None)
     exact = not (config.leaf or config.depth or config.seconds)
-    units, why = units_of_leaf(game, config.leaf), why_no_units(game, config.leaf)
-    return Hints(game, search, exact=exact, solver=at_hand, units=units, no_units=why)
+    return Hints(analyst, exact=exact, solver=at_hand)
 
 
 def introduce(config: Config, session: Session, hints: Hints) -> None:
@@ -305,7 +304,7 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
             say(f"against {who.name}{by}")
     if config.strength:
         say(next(line for line in level_lines(session.state.game) if line.startswith(config.strength)))
-    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.search.evaluator.name}")
+    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.analyst.leaf}")
 
 
 def save(config: Config, session: Session) -> None:
@@ -320,21 +319,16 @@ def save(config: Config, session: Session) -> None:
 
 def follow(config: Config, game: Game) -> None:
     """Follows a game that is played elsewhere; a variant that is told on the command line is not asked for."""
+    from leafwise.analysis import analyst_of
     from leafwise.assist import assist, begun
 
     if game.companion is None:
         followed = " or ".join(name for name in games() if find_game(name).companion)
         raise UserError(f"expected {followed} with --assist, got {game.name!r}")
     following = begun(game, config.position, bool(config.variant), config.save)
-    searches: dict[Game, Search] = {}
-
-    def search_of(variant: Game) -> Search:
-        if variant not in searches:
-            searches[variant] = make_search(variant, config.leaf, config.depth, config.seconds)
-        return searches[variant]
-
-    search_of(following.game)  # so that wrong options are refused at once
-    assist(following, search_of, config.leaf, config.save)
+    made = cache(lambda variant: analyst_of(variant, config.leaf, config.depth, config.seconds))
+    made(following.game)  # so that wrong options are refused at once
+    assist(following, made, config.save)
 
 
 @command(Config)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from leafwise.cli import OutputFile, Report, command, records_of, say, units_of_leaf, why_no_units
+from leafwise.cli import OutputFile, Report, command, records_of, say
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_in
 
@@ -79,19 +79,16 @@ def played(config: Config, game: Game) -> GameRecord:
 
 def captions(game: Game, states: Sequence[State]) -> list[str]:
     """Returns a line for each position: what the best leaf expects, in people's units where they are known."""
-    from leafwise.models.leaves import named_leaf
-    from leafwise.models.units import PLAIN, written
-    from leafwise.search import Search
-    from leafwise.search.players import BEST
+    from leafwise.analysis import analyst_of
 
-    search, units = Search(game, named_leaf(game, BEST), 1), units_of_leaf(game, BEST)
-    if why := why_no_units(game, BEST):
-        say(why)
-    unit = (units.name if units else PLAIN).partition(",")[0]
+    analyst = analyst_of(game, depth=1)
+    if analyst.no_units:
+        say(analyst.no_units)
+    unit = analyst.unit.partition(",")[0]
     lines = []
     for state in states:
         who = f"player {max(state.current_player, 0) + 1}, " if game.players == 2 else ""
-        lines.append("" if state.is_terminal else f"{who}{unit} {written(search(state).value, units)}")
+        lines.append("" if state.is_terminal else f"{who}{unit} {analyst.written(analyst(state).value)}")
     return lines
 
 

@@ -6,9 +6,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import tyro
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.solver import Solution, Solver
 
-WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
 PATIENCE = 1.0
 """Seconds before progress is shown."""
 REPORT = 60.0
@@ -103,27 +102,10 @@ def known(solver: Solver, started: float) -> str:
     return f"{what}, {now['nodes']:,} nodes, {time.perf_counter() - started + PATIENCE:.0f} s"
 
 
-def described(text: str, solution: Solution) -> dict[str, Any]:
-    """Returns what `--json` prints."""
-    return {
-        "position": text,
-        "value": solution.value,
-        "score": solution.score,
-        "best_actions": solution.best_actions,
-        "action_values": solution.action_values,
-        "action_scores": solution.action_scores,
-        "line": solution.line,
-        "nodes": solution.nodes,
-        "depth": solution.depth,
-        "seconds": solution.seconds,
-        "bounds": solution.bounds,
-        "complete": solution.complete,
-        "note": solution.note,
-    }
-
-
 def worded(value: float) -> str:
     """Returns what a value is called; in games of chance it is a number."""
+    from leafwise.analysis import WORDS
+
     return WORDS.get(value) or f"{value:+.6f}"
 
 
@@ -165,7 +147,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
         [(text, read_position(game, text))] if many is None else positions_of(many, partial(read_position, game))
     ):
         solution, interrupted = solve(solver, state, config.actions)
-        result = described(asked, solution)
+        result = {"position": asked, **asdict(solution)}
         if many is None:
             yield result, lines(state, solution)
         else:

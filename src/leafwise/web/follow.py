@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from leafwise.analysis import need_playable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Following, companion_of
 from leafwise.envs.core.play.gamefile import Recorder
-from leafwise.models.units import PLAIN, written
 from leafwise.search import Stopped
 from leafwise.web.asks import AdviceAsk, FollowAsk
 from leafwise.web.control import Control
 from leafwise.web.positions import described, need_game
-from leafwise.web.thinking import playable, thinker
+from leafwise.web.thinking import analyst_for
 
 FIRST_SLICE = 0.15
 """Seconds of the first look at a position; each further one takes three times as long."""
@@ -81,14 +81,14 @@ def in_words(before: State, after: State, action: int | None) -> str:
 def advise(ask: AdviceAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Tells what every option of a decision is worth in people's units, again and again as the search has more time."""
     game = need_game(ask, control)
-    state = playable(game, ask.text)
+    state = need_playable(game.parse(ask.text))
     following = Following(game, state)
-    found = thinker(ask, game, ask.leaf, control)
+    found = analyst_for(ask, game, ask.leaf, control)
     piece, spent, depth = FIRST_SLICE, 0.0, 0
 
     def values(at: State) -> Mapping[int, float]:
         nonlocal spent, depth
-        result = found.think(at, piece if at == state else FIRST_SLICE)
+        result = found(at, piece if at == state else FIRST_SLICE)
         spent += result.seconds
         depth = result.depth if at == state else depth
         return result.values
@@ -96,16 +96,16 @@ def advise(ask: AdviceAsk, control: Control) -> Iterator[dict[str, Any]]:
     with control.stoppable(found.search.stop):
         while not control.stopped and spent < ask.seconds:
             try:
-                advice = following.advise(values, lambda value: written(value, found.units))
+                advice = following.advise(values, found.written)
             except Stopped:
                 return
             yield {
-                "unit": found.units.name if found.units else PLAIN,
+                "unit": found.unit,
                 "best": advice.best,
                 "options": [asdict(option) for option in advice.options],
                 "notes": [*advice.notes, *([found.no_units] if found.no_units else [])],
                 "depth": depth,
-                "leaf": found.name,
+                "leaf": found.leaf,
                 "seconds": spent,
             }
             if depth >= found.search.depth:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any, TypeVar
 
-from leafwise.analysis import judged, judged_json, lost
+from leafwise.analysis import Analyst, need_playable, position_json, stop_of, stopped_after
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -16,7 +16,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
 from leafwise.models.leaves import named_leaf as load_leaf
 from leafwise.models.players import player as named_player
-from leafwise.models.units import PLAIN, Units, units_of, why_no_units, written
+from leafwise.models.units import Units
+from leafwise.review import reviewed_moves
 from leafwise.search import Result, Search, Stopped
 from leafwise.search.loading import load_code
 from leafwise.search.players import search_of
@@ -61,89 +62,46 @@ def of_game(ask: GameAsk) -> tuple[Any, ...]:
     return (ask.game, repr(sorted(ask.options.items())))
 
 
-class Thinker:
-    """A search with one leaf, and what its values mean."""
+def line_of(analyst: Analyst, result: Result) -> list[str]:
+    """Returns the principal line: best moves, and what chance does most probably in between, by short searches."""
+    left = min(result.depth, MOST_LINE)
 
-    def __init__(self, game: Game, leaf: str) -> None:
-        source = choices.leaf_source(game, leaf)
-        self.units: Units | None = units_of(game, source)
-        self.no_units = why_no_units(game, source)
-        self.search = Search(game, load_leaf(game, source), seconds=LINE_SECONDS, table_mb=TABLE_MB)
-        self.name = leaf
-        self.loaded: set[bool] = set()
-        self.load(game.new(0))
+    def answer(state: State) -> int | None:
+        nonlocal left
+        left -= 1
+        return analyst(state, LINE_SECONDS).action if left > 0 else None
 
-    def load(self, state: State) -> None:
-        """Loads the code for positions of this kind, decisions or chance, which is no part of a search's time."""
-        if not state.is_terminal and state.is_chance not in self.loaded:
-            self.search.seconds = LINE_SECONDS
-            load_code(self.search, state)
-            self.loaded.add(state.is_chance)
-
-    def think(self, state: State, seconds: float) -> Result:
-        """Searches for so long; raises Stopped where it was stopped before its first depth."""
-        self.search.seconds = seconds
-        return self.search(state)
-
-    def line(self, result: Result) -> list[str]:
-        """Returns the principal line: best moves, and what chance does most probably in between."""
-        left = min(result.depth, MOST_LINE)
-
-        def answer(state: State) -> int | None:
-            nonlocal left
-            left -= 1
-            return self.think(state, LINE_SECONDS).action if left > 0 else None
-
-        return list(principal_line(result.state, result.action, answer))
-
-    def told(self, result: Result, line: list[str]) -> dict[str, Any]:
-        """Returns a result as JSON, values as the leaf has them and as people read them."""
-        units = self.units
-        return {
-            "leaf": self.name,
-            "player": "chance" if result.state.is_chance else result.state.current_player + 1,
-            "depth": result.depth,
-            "nodes": result.nodes,
-            "value": finite(result.value),
-            "worth": written(result.value, units),
-            "best": result.name,
-            "values": {name: finite(value) for name, value in result.action_values.items()},
-            "worths": {name: written(value, units) for name, value in result.action_values.items()},
-            "meanings": None if units is None else {name: units(value) for name, value in result.action_values.items()},
-            "meaning": None if units is None else units(result.value),
-            "unit": PLAIN if units is None else units.name,
-            "no_unit": self.no_units,
-            "line": line,
-        }
+    return list(principal_line(result.state, result.action, answer))
 
 
-def thinker(ask: GameAsk, game: Game, leaf: str, control: Control) -> Thinker:
+def made_analyst(game: Game, leaf: str) -> Analyst:
+    """Returns the search of a listed leaf."""
+    source = choices.leaf_source(game, leaf)
+    analyst = Analyst(Search(game, load_leaf(game, source), seconds=LINE_SECONDS, table_mb=TABLE_MB), source)
+    if not (start := game.new(0)).is_terminal:
+        analyst.load(start)
+    return analyst
+
+
+def analyst_for(ask: GameAsk, game: Game, leaf: str, control: Control) -> Analyst:
     """Returns the search of a listed leaf; raises ValueError for one that is not listed."""
     leaf = choices.checked_leaf(game, leaf)
-    return keep(("search", *of_game(ask), leaf), lambda: Thinker(game, leaf), control)
-
-
-def playable(game: Game, text: str) -> State:
-    """Returns a position that goes on; raises ValueError for another text."""
-    state = game.parse(text)
-    if state.is_terminal:
-        raise UserError(f"{game.name}: expected a position to play, got a finished game: {text!r}")
-    return state
+    return keep(("search", *of_game(ask), leaf), lambda: made_analyst(game, leaf), control)
 
 
 def prepare(ask: PrepareAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Loads a search."""
     begun = time.perf_counter()
-    thinker(ask, need_game(ask, control), ask.leaf, control)
+    analyst_for(ask, need_game(ask, control), ask.leaf, control)
     yield {"seconds": time.perf_counter() - begun}
 
 
 def analyse(ask: AnalyseAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Tells the values of a position again and again, as the search deepens."""
     game = need_game(ask, control)
-    state = playable(game, ask.text)
-    found = thinker(ask, game, ask.leaf, control)
-    if state.is_chance not in found.loaded:
+    state = need_playable(game.parse(ask.text))
+    found = analyst_for(ask, game, ask.leaf, control)
+    if not found.is_loaded(state):
         with control.loading():
             found.load(state)
     begun, piece, depth = time.perf_counter(), FIRST_SLICE, 0
@@ -154,13 +112,18 @@ def analyse(ask: AnalyseAsk, control: Control) -> Iterator[dict[str, Any]]:
             if left <= 0:
                 break
             try:
-                result = found.think(state, min(piece, left))
-                line = found.line(result) if result.depth > depth else line
+                result = found(state, min(piece, left))
+                line = line_of(found, result) if result.depth > depth else line
             except Stopped:
                 break
             if result.depth >= depth:  # the last slice is what is left of the time, and may see less
                 depth = result.depth
-                yield {**found.told(result, line), "seconds": time.perf_counter() - begun}
+                yield {
+                    **position_json(result, found, tuple(line)),
+                    "worth": found.written(result.value),
+                    "worths": {name: found.written(value) for name, value in result.action_values.items()},
+                    "seconds": time.perf_counter() - begun,
+                }
             piece *= 2
             if result.depth >= found.search.depth:
                 break
@@ -169,7 +132,7 @@ def analyse(ask: AnalyseAsk, control: Control) -> Iterator[dict[str, Any]]:
 def move(ask: MoveAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Tells what a player would do."""
     game = need_game(ask, control)
-    state = playable(game, ask.text)
+    state = need_playable(game.parse(ask.text))
     if state.is_chance:
         raise UserError(f"{game.name}: expected a decision, got a chance stage: {ask.text!r}")
     text = choices.player_text(game, ask.player)
@@ -200,55 +163,26 @@ def ready_player(text: str, game: Game) -> Any:
 
 def by_solver(who: SolverPlayer, state: State, control: Control) -> int:
     """Returns the choice of an exact player; raises ValueError where it takes too long."""
-
-    def stop() -> None:
-        who.solver.stop[0] = 1
-
-    timer = threading.Timer(SURELY, stop)
-    timer.daemon = True
-    timer.start()
+    stop = stop_of(who.solver)
     try:
-        with control.stoppable(stop):
+        with stopped_after(SURELY, stop), control.stoppable(stop):
             return who.choose(state)
     except IndexError:  # a solver that was stopped knows no line
         raise UserError(f"expected an answer of the exact solver within {SURELY:.0f} s, got none here") from None
-    finally:
-        timer.cancel()
 
 
 def solve(ask: SolveAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Tells the exact values of a position, or what is known of them when the time is up."""
     game = need_game(ask, control)
-    state = playable(game, ask.text)
+    state = need_playable(game.parse(ask.text))
     if state.is_chance:
         raise UserError(f"{game.name}: expected a decision, got a chance stage: {ask.text!r}")
     solver = keep(("solver", *of_game(ask)), lambda: exact_solver(game), control)
 
-    def stop() -> None:
-        solver.stop[0] = 1
-
-    timer = threading.Timer(ask.seconds, stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        with control.stoppable(stop):
-            found = solver.solve(state)
-    finally:
-        timer.cancel()
-    yield {
-        "player": state.current_player + 1,
-        "complete": found.complete,
-        "value": found.value,
-        "score": found.score,
-        "bounds": list(found.bounds),
-        "best": list(found.best_actions),
-        "values": dict(found.action_values),
-        "scores": found.action_scores,
-        "line": list(found.line),
-        "nodes": found.nodes,
-        "seconds": found.seconds,
-        "note": found.note,
-    }
+    stop = stop_of(solver)
+    with stopped_after(ask.seconds, stop), control.stoppable(stop):
+        found = solver.solve(state)
+    yield {"player": state.current_player + 1, **asdict(found)}
 
 
 def review(ask: ReviewAsk, control: Control) -> Iterator[dict[str, Any]]:
@@ -262,29 +196,29 @@ def review(ask: ReviewAsk, control: Control) -> Iterator[dict[str, Any]]:
         )
     own = GameAsk(game=game.name, options=dict(game.given_options))
     need_game(own, control)
-    found = thinker(own, game, ask.leaf, control)
+    found = analyst_for(own, game, ask.leaf, control)
     units = found.units
     yield {
         "moves": len(record.moves),
         "unit": None if units is None else units.name,
         "no_unit": found.no_units,
         "is_chance": units is not None and units.is_chance,
-        "leaf": found.name,
+        "leaf": found.leaf,
         "result": None if record.result is None else finite(record.result),
         "players": list(record.players),
     }
     with control.stoppable(found.search.stop):
-        for one in judged(record, lambda state: found.think(state, ask.seconds)):
+        for one in reviewed_moves(record, found, ask.seconds):
             yield {
-                **judged_json(one, units, 1),
-                "worth": written(one.value, units),
-                "best_worth": written(one.result.value, units),
-                "blunder": units is not None and is_blunder(lost(one, units), units(one.result.value), units),
+                **one.as_json(),
+                "worth": found.written(one.value),
+                "best_worth": found.written(one.result.value),
+                "blunder": units is not None and is_blunder(one.cost, units(one.result.value), units),
             }
             if control.stopped:
                 return
 
 
-def is_blunder(loss: float, best: float, units: Units) -> bool:
+def is_blunder(cost: float, best: float, units: Units) -> bool:
     """Whether a move gave so much away that a reader is to be told."""
-    return loss >= (BLUNDER_CHANCE if units.is_chance else BLUNDER_SHARE * abs(best))
+    return cost >= (BLUNDER_CHANCE if units.is_chance else BLUNDER_SHARE * abs(best))

@@ -24,7 +24,7 @@ def aec(game: str | Game, *, render_mode: str | None = None, illegal: str | None
         if missing.name != "pettingzoo":
             raise
         raise ImportError("leafwise.envs.aec needs PettingZoo: pip install 'leafwise[multiagent]'") from None
-    from leafwise.envs.core.gym.options import EnvOptions, as_game, names_of
+    from leafwise.envs.core.gym.keywords import EnvOptions, as_game, names_of
 
     game = as_game(game, options, names_of("turns"))
     return GameAECEnv(game, EnvOptions.among(given, game, "turns"))

@@ -16,10 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafwise.envs.core.contract.options import values_of, with_files_read
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.fields import types_of
-from leafwise.envs.core.lines import perhaps
+from leafwise.envs.core.errors import UserError, perhaps
+from leafwise.envs.core.fields import types_of, values_of, with_files_read
 from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ def life_left(S, i):
     """Returns the life; in a lost game below 0: what could not be paid, and 999 where no card could be drawn."""
     if mode(S, i) != at.LOST:
         return np.int64(life(S, i))
-    debt = get(S[i, at.STATUS], at.DEBT_AT, at.M6)
+    debt = get(S, i, at.DEBT_AT)
     if debt == at.RUIN:
         return np.int64(-999)
     return -np.int64(debt) if debt else np.int64(-1)
@@ -75,7 +75,7 @@ def beaten_value(S, i, T):
     """Returns the red values of all hazards that have been beaten."""
     open_value = rest(S, i, RED, T)
     for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
-        hazard = get(S[i, at.STATUS], where, at.M6)
+        hazard = get(S, i, where)
         if hazard != ZERO:
             open_value += fact(hazard - ONE, RED, T)
     return 198 - open_value
@@ -113,11 +113,11 @@ def pirates_score(S, i, T):
         return 1000.0 if mode(S, i) == at.WON else -1000.0
     sums = digest(in_play(S, i), T)
     strength = np.float64(rating_of(sums)) / np.float64(max(count_of(sums), 1))
-    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
+    beaten = get(S, i, at.BEATEN_AT)
     value = np.float64(life(S, i))
     for k in range(2):
         if beaten & (ONE << u64(k)) == ZERO:
-            number = get(S[i, at.STATUS], at.PIRATE_AT if k == 0 else at.SECOND_PIRATE_AT, at.M4)
+            number = get(S, i, at.PIRATE_AT if k == 0 else at.SECOND_PIRATE_AT)
             value -= shortfall(S, i, number, strength, T)
     return value
 
@@ -132,15 +132,13 @@ def final_score(S, i, T):
         n = np.int64((cards & mask_of(kind, T)) >> shift_of(kind, T))
         points += n * (-5 if fact(kind, IS_AGING, T) else fact(kind, VALUE, T))
         cards &= ~mask_of(kind, T)
-    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
+    beaten = get(S, i, at.BEATEN_AT)
     points += 15 * np.int64((beaten & ONE) + (beaten >> ONE))
     if mode(S, i) == at.WON:
         points += 5 * np.int64(life(S, i))
-    hazards = (S[i, at.HAZARDS] & at.HAZARD_MASK) + (S[i, at.HAZARDS] >> at.HAZARD_BITS)
+    hazards = get(S, i, at.HAZARDS_AT) + get(S, i, at.AWAY_AT)
     left = count_of(digest(hazards << at.HAZARD_SHIFT, T))
-    left += np.int64(get(S[i, at.STATUS], at.HAZARD_AT, at.M6) != ZERO) + np.int64(
-        get(S[i, at.STATUS], at.SECOND_HAZARD_AT, at.M6) != ZERO
-    )
+    left += np.int64(get(S, i, at.HAZARD_AT) != ZERO) + np.int64(get(S, i, at.SECOND_HAZARD_AT) != ZERO)
     return np.float64(points - 3 * left)
 
 
@@ -153,7 +151,7 @@ def score_reward(S, i, j, k, T):
 @jit
 def progress(S, i, T):
     """Returns what `shaped_reward` gives for what has been reached, without the win."""
-    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
+    beaten = get(S, i, at.BEATEN_AT)
     pirates = np.int64((beaten & ONE) + (beaten >> ONE))
     alive = np.float64(life(S, i)) / np.float64(T.max_life)
     return np.float64(beaten_value(S, i, T)) / 198.0 + 0.5 * pirates + 0.2 * alive
@@ -162,13 +160,13 @@ def progress(S, i, T):
 @jit
 def how_far(S, i, T):
     """Returns how far a lost game got: a half for the hazards revealed, by phase, a quarter for a pirate, of the last by points."""
-    now = np.float64(get(S[i, at.STATUS], at.PHASE_AT, at.M2))
+    now = np.float64(get(S, i, at.PHASE_AT))
     if now < 3.0:
-        left = count_of(digest((S[i, at.HAZARDS] & at.HAZARD_MASK) << at.HAZARD_SHIFT, T))
+        left = count_of(digest(get(S, i, at.HAZARDS_AT) << at.HAZARD_SHIFT, T))
         return (now + 1.0 - np.float64(left) / 30.0) / 6.0
-    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
+    beaten = get(S, i, at.BEATEN_AT)
     points = 0.5 + 0.25 * np.float64((beaten & ONE) + (beaten >> ONE))
-    if get(S[i, at.STATUS], at.FOUGHT_AT, at.M2) == ZERO:
+    if get(S, i, at.FOUGHT_AT) == ZERO:
         return points
     asked = np.float64(max(hazard_value(S, i, T), 1))
     return points + 0.25 * min(1.0, max(0.0, np.float64(total(S, i, T)) / asked))

@@ -21,20 +21,18 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.friday.cards import PHASES
-from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score
-from leafwise.envs.friday.text import field
+from leafwise.envs.friday.text import number
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import PlacedStudy, command, known_results, missing_seeds, table, write_page
 from leafwise.models.leaves import named_leaf
-from leafwise.search.loading import load_code
-from leafwise.search.players import player
+from leafwise.search.players import load_code, player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
-from leafwise.training.evaluation.intervals import error_half, share_interval
 from leafwise.training.evaluation.openings import PLAYER, derived
-from leafwise.training.execution.places import executor_for
+from leafwise.training.evaluation.statistics import error_half, share_interval
+from leafwise.training.execution import executor_for
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)
@@ -128,7 +126,7 @@ def play_seed(game: Game, own: Any, seed: int) -> Outcome:
 
     state = play_out(game.start(), choose, settle)
     score = int(final_score(state.rows(), np.uint64(0), game.tables()))
-    return Outcome(state.returns > 0, score, field(state.row[STATUS], PHASE_AT, M2), moves, spent, tuple(values))
+    return Outcome(state.returns > 0, score, number(state.row, "phase"), moves, spent, tuple(values))
 
 
 def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from leafwise.experiments.study import missing_seeds, share
-from leafwise.training.evaluation.intervals import share_interval
+from leafwise.training.evaluation.statistics import share_interval
 
 LEVELS = (1, 2, 3, 4)
 COLUMNS = " | ".join(f"level {level}" for level in LEVELS)

@@ -19,7 +19,7 @@ from leafwise.experiments.study import PlacedStudy, command, results_of, signed,
 from leafwise.models.leaves import named_leaf
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.execution.generations import call
-from leafwise.training.games.solo import play_solo
+from leafwise.training.games import play_solo
 
 FIRST_SEED = 2_200_000
 """First seed of the games; no network before was judged by them."""

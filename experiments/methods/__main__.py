@@ -23,7 +23,7 @@ from leafwise.experiments.methods import page
 from leafwise.experiments.methods.plans import PLANS, Plan, Way
 from leafwise.experiments.methods.runs import key_of, stopped_by_sigterm, trained, words_of
 from leafwise.experiments.study import PlacedStudy, Results, command, results_of, scored
-from leafwise.training.evaluation.intervals import bounds, mean_interval
+from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import method_of, recipe
 

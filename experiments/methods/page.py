@@ -9,7 +9,7 @@ import numpy as np
 from leafwise.experiments.methods.plans import PLANS, Plan
 from leafwise.experiments.methods.runs import RECIPE, length_said
 from leafwise.experiments.study import Results, Study, bootstrapped, picture, signed, table, write_page
-from leafwise.training.evaluation.intervals import interval_text
+from leafwise.training.evaluation.statistics import interval_text
 
 NAME, PICTURE = "methods.md", "methods.png"
 COLUMNS = ("depth 1", "depth 2", "policy")

@@ -15,12 +15,12 @@ import psutil
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text
 from leafwise.envs.core.programs import Process
-from leafwise.envs.core.textfile import read_text
 from leafwise.experiments.methods.plans import Plan, Way
 from leafwise.experiments.study import finished, logged
 from leafwise.models.files import write_atomically
-from leafwise.training.runs.config import config_file
+from leafwise.training.runs.files import config_file
 
 SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_rew_mean")
 """Tags of learning curves, the first that a run logged counts."""

@@ -41,7 +41,7 @@ from leafwise.experiments.study import (
     with_bars,
     write_page,
 )
-from leafwise.training.evaluation.intervals import interval_text
+from leafwise.training.evaluation.statistics import interval_text
 
 FIRST_SEED = 2_400_000
 MARKERS = {SEARCH: "o", MCTS: "s", ROLLOUTS: "^"}

@@ -10,7 +10,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import digest_of
-from leafwise.models.shipped import need_shipped
+from leafwise.models.files import need_shipped
 from leafwise.search.mcts import Mcts
 
 SEARCH, MCTS, ROLLOUTS = "search", "mcts", "rollouts"

@@ -42,7 +42,7 @@ from leafwise.experiments.study.picture import picture, with_bars
 from leafwise.experiments.study.results import Results, digest_of, known_results, results_of, write_json
 from leafwise.experiments.study.runs import finished, logged
 from leafwise.experiments.study.scores import scored
-from leafwise.training.evaluation.game_store import missing_seeds
+from leafwise.training.evaluation.results import missing_seeds
 
 __all__ = [
     "PlacedStudy",

@@ -12,7 +12,7 @@ from leafwise.envs.core.commandline import flag_of, parse, quiet_when_unread
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, as_command
 from leafwise.envs.core.ranges import check_fields
-from leafwise.training.execution.places import executor_for
+from leafwise.training.execution import executor_for
 from leafwise.training.runs.folder import command_of
 
 EXPERIMENTS = Path(__file__).resolve().parents[1]

@@ -8,7 +8,7 @@ from typing import Any
 
 from leafwise.experiments.study.config import Study
 from leafwise.models.files import write_atomically
-from leafwise.training.evaluation.intervals import interval_text
+from leafwise.training.evaluation.statistics import interval_text
 
 
 def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
@@ -38,7 +38,7 @@ def points(found: Mapping[str, Any]) -> list[str]:
 def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
     """Returns what a page says of figures whose `interval` is told as "bootstrap"; nothing where there are none.
 
-    They were measured before intervals were those of `leafwise.training.evaluation.intervals`, and their samples are not kept.
+    They were measured before intervals were those of `leafwise.training.evaluation.statistics`, and their samples are not kept.
     """
     with_intervals = [found for found in figures if "ci_low" in found]
     old = sum(found.get("interval") == "bootstrap" for found in with_intervals)

@@ -9,7 +9,7 @@ from typing import Any
 
 from leafwise.experiments.study.config import Study
 from leafwise.models.files import model_path, write_atomically
-from leafwise.training.evaluation.game_store import GameStore
+from leafwise.training.evaluation.results import GameStore
 
 Results = GameStore[str, Any]
 """What is known so far, by name; what is known is not worked out again."""

@@ -7,8 +7,8 @@ from typing import Any
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.training.evaluation.arena import arena, evaluate
-from leafwise.training.evaluation.intervals import bounds
 from leafwise.training.evaluation.match_workers import from_text
+from leafwise.training.evaluation.statistics import bounds
 
 OWN, OTHER = "own", "other"
 

@@ -19,7 +19,7 @@ from leafwise.envs.core.ranges import Range
 from leafwise.experiments.study import PlacedStudy, command, results_of, section, signed, table, write_page
 from leafwise.experiments.trap.asked import LAST_TURN, RANDOM_TURNS, STAGES, Asked, Stand, Throw, stage_of
 from leafwise.experiments.trap.plots import draw
-from leafwise.training.evaluation.intervals import interval_text, ratio_interval
+from leafwise.training.evaluation.statistics import interval_text, ratio_interval
 
 FIRST_SEED = 2_600_000
 PIECE = 10

@@ -23,9 +23,9 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
 from leafwise.experiments.study.program import Program
-from leafwise.search.loading import load_code
+from leafwise.search.players import load_code
 from leafwise.training.evaluation.arena import batches_of, loaded, play_game
-from leafwise.training.evaluation.result import Evaluation, Figures
+from leafwise.training.evaluation.results import Evaluation, Figures
 
 FIRST_SEED = 2_666_000
 

@@ -18,10 +18,9 @@ from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
 from leafwise.models.units import PLAIN, units_of, why_no_units
 from leafwise.search import Result, Search
-from leafwise.search.loading import load_code
 from leafwise.search.mcts import Mcts, MctsResult
-from leafwise.search.options import MOST_SECONDS
-from leafwise.search.players import BEST, MctsPlayer, search_options, split
+from leafwise.search.players import BEST, MctsPlayer, load_code, search_options, split
+from leafwise.search.search_options import MOST_SECONDS
 
 WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
 """What exact values are called."""

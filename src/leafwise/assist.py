@@ -10,9 +10,8 @@ from leafwise.cli import say
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text, text_of, write_named
 from leafwise.envs.core.play.companion import Advice, Following, Question
-from leafwise.envs.core.textfile import read_text, text_of
-from leafwise.envs.core.writing import write_named
 
 KEYS = "  u takes the last line back, h shows this, ? lists all that may be typed, q quits"
 SHOWN = 8

@@ -30,13 +30,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from leafwise.envs.core.commandline import flag_of, parse
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import options_from_text
+from leafwise.envs.core.files import is_stream, read_text, text_of
 from leafwise.envs.core.interrupts import INTERRUPTED
-from leafwise.envs.core.lines import perhaps
 from leafwise.envs.core.ranges import check_fields
-from leafwise.envs.core.textfile import read_text, text_of
-from leafwise.envs.core.writing import is_stream
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words, unregistered
 from leafwise.envs.registry import game as find_game
 
@@ -322,7 +320,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
     from rich.console import Console
 
-    from leafwise.training.runs.logs import run_progress
+    from leafwise.training.runs.loop import run_progress
 
     tell_untold()
     with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:

@@ -11,7 +11,7 @@ from leafwise.analysis import Analyst
 from leafwise.cli import say
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.core.play.gamefile import GameRecord, Step
 from leafwise.search import Result, Search
 

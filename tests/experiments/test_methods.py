@@ -18,8 +18,8 @@ from leafwise.experiments.methods import newcomers
 from leafwise.experiments.methods.plans import LIKELIEST, PLANS, Plan, Way
 from leafwise.experiments.methods.runs import trained, words_of
 from leafwise.training.runs.loop import find_variant
-from leafwise.training.runs.options import parse_options
 from leafwise.training.runs.recipes import method_of, with_recipe
+from leafwise.training.runs.run_options import parse_options
 
 SMALL = [
     "--total-steps",

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from leafwise.experiments.study.config import EXPERIMENTS
-from leafwise.training.evaluation.game_store import GameStore
+from leafwise.training.evaluation.results import GameStore
 
 SMALL = {
     "cassis.critical": "critical --seven cassis7 --eight= --judged 5 --depths 1",

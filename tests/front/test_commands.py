@@ -19,7 +19,7 @@ from leafwise.commands.eval import figures, lines
 from leafwise.commands.train import with_variant
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer
-from leafwise.training.evaluation.result import Evaluation
+from leafwise.training.evaluation.results import Evaluation
 
 BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
 

@@ -9,7 +9,7 @@ import pytest
 from front.console import Shell
 
 import leafwise
-from leafwise.envs.core.gym.page import page
+from leafwise.envs.core.gym.env_page import page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/environments"

@@ -20,10 +20,10 @@ import leafwise
 from games import nim
 from leafwise.cli import positions_of
 from leafwise.envs import registry
-from leafwise.envs.core.contract.parts import Text
+from leafwise.envs.core.contract.game import Text
+from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.play.companion import Companion, Following, Question
-from leafwise.envs.core.textfile import read_text
 from leafwise.search import Search
 from leafwise.training.execution.executor import Lost, Unfit
 
@@ -136,7 +136,7 @@ import dataclasses, sys
 sys.path.insert(0, {tests!r})
 from games import nim
 from leafwise.envs import registry
-from leafwise.envs.core.contract.parts import Text
+from leafwise.envs.core.contract.game import Text
 from leafwise.web import positions, worker
 
 def refuse(*given):

@@ -31,15 +31,13 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
-from leafwise.models.sparse import BOUND
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.alphazero.games import GAMES, PLIES, WON_BY_FIRST, Games, How, Pairs, Recorder
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.runs.folder import Checkpoint, origin
-from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
+from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay, named, prefixed
 from leafwise.training.runs.loop import run_learner
-from leafwise.training.runs.replay import Replay
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module
@@ -118,7 +116,7 @@ class AlphaZero(IterationLearner):
 
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
-        from leafwise.training.networks.sparse import fresh_module
+        from leafwise.training.networks import fresh_module
 
         config = self.config
         if not config.init_from:
@@ -183,7 +181,7 @@ class AlphaZero(IterationLearner):
 
     def learn(self) -> dict[str, float]:
         """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks.sparse import fit, policy_loss, values_for_two
+        from leafwise.training.networks import fit, policy_loss, values_for_two
 
         config, n = self.config, self.config.batch_size
         rate = self.rate()

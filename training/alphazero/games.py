@@ -23,12 +23,12 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.network import Learned
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.noise import add_noise, take_back
+from leafwise.search.mcts.root import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
 from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
-from leafwise.search.options import Buffers, SearchOptions, make_buffers
+from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
 from leafwise.training.execution.executor import Shared
-from leafwise.training.games.kernels import (
+from leafwise.training.games import (
     CHOSEN,
     GAMES,
     HERE,
@@ -42,7 +42,7 @@ from leafwise.training.games.kernels import (
     new_record,
     put_row,
 )
-from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
+from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 
 LEAST_NODES = 1 << 10
 TREE_SEARCHES = 32

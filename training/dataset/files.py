@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.writing import write_named
+from leafwise.envs.core.files import write_named
 from leafwise.training.dataset.games import FINAL, Dataset
 from leafwise.training.dataset.minari_store import PREFIX, check_dataset, need, write_episodes
 

@@ -15,14 +15,14 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.observer import Observer
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.gym.observation import Observer
+from leafwise.envs.core.play.players import play_out
 from leafwise.models.players import player
 from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.openings import PLAYER, derived
-from leafwise.training.execution.places import check_places, executor_for
-from leafwise.training.runs.seeds import SELECTION_SEED
+from leafwise.training.execution import check_places, executor_for
+from leafwise.training.runs import SELECTION_SEED
 
 OBSERVATIONS, FINAL = "observations", "final_observations"
 """The arrays of what is seen at each decision and at each end; where it is several arrays by name, `observations.NAME`."""

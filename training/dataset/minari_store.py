@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.options import SEAT_NAMES
+from leafwise.envs.core.gym.keywords import SEAT_NAMES
 from leafwise.training.dataset.games import FINAL, OBSERVATIONS, Dataset
 
 PREFIX = "minari:"

@@ -19,14 +19,13 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.errors import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
-from leafwise.search.loading import load_code
-from leafwise.search.players import Player, draws
-from leafwise.training.evaluation.result import Fault, FaultKind
+from leafwise.search.players import Player, draws, load_code
+from leafwise.training.evaluation.results import Fault, FaultKind
+from leafwise.training.execution import executor_for
 from leafwise.training.execution.executor import Bundles, Executor, Lost, Shared
-from leafwise.training.execution.places import executor_for
 from leafwise.training.execution.processes import Sent, end_with
 
 T = TypeVar("T")

@@ -45,7 +45,7 @@ class Shared(Protocol[T_co]):
 
 
 class Executor(ABC, Generic[P, R]):
-    """Does one kind of work, made for it by `leafwise.training.execution.places.executor_for`.
+    """Does one kind of work, made for it by `leafwise.training.execution.executor_for`.
 
     Leaving a `with` block ends it, and what it still works on.
     """

@@ -29,8 +29,8 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
-from leafwise.search.options import Buffers, SearchOptions, make_buffers
-from leafwise.training.games.kernels import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
+from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
 """Counters: actions, trajectories, games played from a start, and where this trajectory began: 0 at a start, else in mid-game, with

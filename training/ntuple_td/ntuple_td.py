@@ -36,18 +36,16 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path, save_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
-from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, parse_tuples, restored
 from leafwise.models.ntuple_functions import features
-from leafwise.models.packing import restored
-from leafwise.training.evaluation.intervals import bounds, logged_bounds
-from leafwise.training.games.kernels import HERE
+from leafwise.training.evaluation.statistics import bounds, logged_bounds
+from leafwise.training.games import HERE
 from leafwise.training.ntuple_td.games import looked_up, play_games
 from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
+from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, hardware, origin
 from leafwise.training.runs.loop import Learner, run_learner
-from leafwise.training.runs.options import RunOptions
-from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
+from leafwise.training.runs.run_options import RunOptions
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""

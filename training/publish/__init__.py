@@ -33,9 +33,9 @@ from leafwise.models.files import (
 from leafwise.models.units import UNITS
 from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.publish.card import card
+from leafwise.training.runs import FINAL_SEED
 from leafwise.training.runs.folder import command_of, commit, hardware
 from leafwise.training.runs.recipes import PUBLISH, recipes
-from leafwise.training.runs.seeds import FINAL_SEED
 
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")

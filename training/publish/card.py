@@ -11,9 +11,9 @@ from typing import Any
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.registry import source_of as source_of_game
 from leafwise.models.files import load_tensors
-from leafwise.training.evaluation.intervals import interval_text
-from leafwise.training.runs.options import option_text, take_option
+from leafwise.training.evaluation.statistics import interval_text
 from leafwise.training.runs.recipes import RENAMED, methods
+from leafwise.training.runs.run_options import option_text, take_option
 
 
 def card(path: Path, kind: Any) -> str:

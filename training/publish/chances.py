@@ -8,19 +8,18 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_tensors
-from leafwise.models.sparse import SparseNetwork
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
-from leafwise.training.evaluation.intervals import share_interval
 from leafwise.training.evaluation.matches import play_alone
+from leafwise.training.evaluation.statistics import share_interval
+from leafwise.training.execution import executor_for
 from leafwise.training.execution.generations import call
-from leafwise.training.execution.places import executor_for
-from leafwise.training.games.solo import Played
+from leafwise.training.games import Played
 from leafwise.training.publish.card import seeds_line
+from leafwise.training.runs import CALIBRATION_SEED, FINAL_SEED, REMATCH_SEED
 from leafwise.training.runs.gating import named
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import recipe
-from leafwise.training.runs.seeds import CALIBRATION_SEED, FINAL_SEED, REMATCH_SEED
 
 WHAT, UNIT, load = "network that says the chance to win", "iterations", load_sparse
 OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")

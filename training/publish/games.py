@@ -14,18 +14,17 @@ import numpy as np
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.sparse import SparseNetwork
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, RandomPlayer, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH, Start, play_game, starts_of
-from leafwise.training.evaluation.intervals import bounds, returns_interval
 from leafwise.training.evaluation.openings import plies_of
+from leafwise.training.evaluation.statistics import bounds, returns_interval
+from leafwise.training.execution import executor_for
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import call
-from leafwise.training.execution.places import executor_for
 from leafwise.training.publish.card import interval, seeds_line
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.training.runs import FINAL_SEED
 
 WHAT, UNIT, load = "value network", "steps", load_sparse
 OPTIONS = ("games",)

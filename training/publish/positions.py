@@ -11,19 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 from leafwise.models.files import load_tensors
-from leafwise.models.sparse import SparseNetwork
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
-from leafwise.training.evaluation.elo import elo_difference
-from leafwise.training.evaluation.intervals import bounds, points_interval, share_interval
 from leafwise.training.evaluation.matches import Pairs
+from leafwise.training.evaluation.statistics import bounds, elo_difference, points_interval, share_interval
+from leafwise.training.execution import executor_for
 from leafwise.training.execution.executor import Own
-from leafwise.training.execution.places import executor_for
 from leafwise.training.publish.card import interval
+from leafwise.training.runs import FINAL_SEED, REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.gating import named
-from leafwise.training.runs.seeds import FINAL_SEED, REMATCH_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "steps", load_sparse
 EXACT_NODES = "--exact-nodes"

@@ -27,12 +27,12 @@ from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
-from leafwise.training.evaluation.monotone import monotone, tenths
-from leafwise.training.execution.places import executor_for
+from leafwise.training.evaluation.calibration import monotone, tenths
+from leafwise.training.execution import executor_for
 from leafwise.training.publish.valued_games import ValuedGames, play_valued
+from leafwise.training.runs import CALIBRATION_SEED
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
-from leafwise.training.runs.seeds import CALIBRATION_SEED
 
 LARGEST_ERROR = 0.03
 """A greater error than this is said to be one."""

@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.compiled import CompiledSearch, compiled_search
-from leafwise.training.games.kernels import HERE, forget, make_best_action, make_open_game, make_settle, new_table
+from leafwise.training.games import HERE, forget, make_best_action, make_open_game, make_settle, new_table
 
 BATCH = 20
 """Games played before what they said is put away."""

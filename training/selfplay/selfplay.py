@@ -35,18 +35,16 @@ from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.models.seen import FEATURES, OBSERVATION, features_of
-from leafwise.models.sparse import BOUND
-from leafwise.models.sparse_files import load_sparse
-from leafwise.training.evaluation.reference_players import ReferencePlayers
+from leafwise.models.sparse import BOUND, load_sparse
+from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games.kernels import GAMES, PLIES, WON_BY_FIRST, guide_of
-from leafwise.training.runs.config import config_file
+from leafwise.training.games import GAMES, PLIES, WON_BY_FIRST, guide_of
+from leafwise.training.runs.files import config_file
 from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
-from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
+from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay, named, prefixed
 from leafwise.training.runs.loop import find_variant, run_learner
-from leafwise.training.runs.options import read_options
-from leafwise.training.runs.replay import Replay
+from leafwise.training.runs.run_options import read_options
 from leafwise.training.selfplay.games import Games, Recorded, Recorder
 
 if TYPE_CHECKING:
@@ -204,7 +202,7 @@ class SelfPlay(IterationLearner):
 
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
-        from leafwise.training.networks.sparse import fresh_module, widened
+        from leafwise.training.networks import fresh_module, widened
 
         head = "chance" if self.solo else self.config.head
         if not self.config.init_from:
@@ -329,7 +327,7 @@ class SelfPlay(IterationLearner):
 
     def learn(self) -> dict[str, float]:
         """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks.sparse import fit
+        from leafwise.training.networks import fit
 
         config = self.config
         rate = self.rate()

@@ -17,7 +17,7 @@ import numba
 
 from leafwise.envs.core.compile.cache import cache_root
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.writing import own_folder
+from leafwise.envs.core.files import own_folder
 
 OWN = str(Path(numba.__file__).parent)
 """Numba's own sources, which a person has no part in."""

@@ -17,11 +17,10 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import DISABLED
-from leafwise.envs.core.contract.options import values_of
-from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text, of_options
+from leafwise.envs.core.contract.game import Observation, OwnSearch, SearchDefaults, Sizes, Text, of_options
 from leafwise.envs.core.contract.rules import DEFAULTS, NO_CHANCE, PARAMETERS, STAND_INS, Chance, Rules, Symmetries
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import short
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.fields import values_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among, need_in
 
 if TYPE_CHECKING:

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.numbers import answered
-from leafwise.envs.core.contract.parts import Picture, Row
+from leafwise.envs.core.contract.evaluator import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import short
-from leafwise.envs.core.pictures.canvas import text_picture
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.pictures import text_picture
 from leafwise.envs.core.ranges import Range, need_in
 
 if TYPE_CHECKING:
-    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.game import Game, Picture, Row
 
 R = TypeVar("R")
 FIRST, SECOND = np.uint64(0), np.uint64(1)

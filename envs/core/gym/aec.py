@@ -12,8 +12,8 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream, u64
+from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions
 from leafwise.envs.core.gym.observation import at, new_observations, reader
-from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions
 from leafwise.envs.core.gym.stepper import (
     action_id,
     first_decision,
@@ -23,7 +23,7 @@ from leafwise.envs.core.gym.stepper import (
     reset_options,
     said_of_illegal,
 )
-from leafwise.envs.core.gym.window import FPS, Display
+from leafwise.envs.core.pictures import FPS, Display
 from leafwise.envs.core.ranges import need_among
 
 BEGUN = ("agent_selection", "rewards", "terminations", "truncations", "infos", "position")

@@ -42,9 +42,9 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.contract.texts import need
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text, text_of
 from leafwise.envs.core.play.by_name import outcome
-from leafwise.envs.core.play.playing import play_out
-from leafwise.envs.core.textfile import read_text, text_of
+from leafwise.envs.core.play.players import play_out
 
 TAGS: dict[str, type | tuple[type, ...]] = {
     "Game": str,
@@ -192,7 +192,7 @@ class Recorder:
         return self.state
 
     def play_out(self, choose: Callable[[State], int], stream: NDArray[np.uint64], most: int = 0) -> State:
-        """Plays the game on by `choose`, as `leafwise.envs.core.play.playing.play_out` does, its chance drawn from a stream."""
+        """Plays the game on by `choose`, as `leafwise.envs.core.play.players.play_out` does, its chance drawn from a stream."""
         return play_out(self.state, choose, lambda _: self.settle(stream), lambda _, action: self.play(action), most)
 
     def record(self, termination: str = "", forfeited: float | None = None) -> GameRecord:
@@ -391,3 +391,10 @@ def name_of(word: str) -> str:
             raise UserError(f"expected a name as a JSON string, got {word[:40]}") from None
     need(BARE.fullmatch(word), "a name", word[:40])
     return word
+
+
+def pictured(record: GameRecord, chance: bool = False) -> list[State]:
+    """Returns every decision of a game, and its last position; with chance stages if asked for, but those of the beginning."""
+    states = list(record.states)
+    begun = next((k for k, state in enumerate(states) if not state.is_chance), len(states) - 1)
+    return [state for state in states[begun:] if chance or not state.is_chance or state is states[-1]]

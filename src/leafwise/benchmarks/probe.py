@@ -32,11 +32,13 @@ MOVED = {
     "player": (
         "leafwise.training.games.playing",
         "leafwise.training.games.kernels",
+        "leafwise.training.games",
         "leafwise.training.kernels.selfplay",
     ),
     "record": (
         "leafwise.training.games.recording",
         "leafwise.training.games.kernels",
+        "leafwise.training.games",
         "leafwise.training.kernels.selfplay",
     ),
     "solver": ("leafwise.envs.{room}.solver",),

@@ -137,7 +137,7 @@ def analyze_position(game: Game, config: Config) -> Iterator[Report]:
 
 def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]:
     """Searches every move of games and tells what each gave away; or looks back on each game, and draws the only one if asked."""
-    from leafwise.envs.core.writing import write_named
+    from leafwise.envs.core.files import write_named
     from leafwise.review import as_json, lines, picture, review, reviewed_moves, show_game
 
     if config.svg and len(records) != 1:

@@ -13,9 +13,8 @@ import tyro
 
 from leafwise.cli import Interrupted, OutputFile, Report, command, progress_bar
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
-from leafwise.envs.core.writing import is_stream, write_named
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.envs.core.files import is_stream, read_text, write_named
+from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game

@@ -15,7 +15,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 
 if TYPE_CHECKING:
-    from leafwise.benchmarks.judging import Compared
+    from leafwise.benchmarks.comparing import Compared
     from leafwise.envs.core.contract.game import Game
 
 START, COMPILE = "start", "compile"
@@ -23,7 +23,7 @@ START, COMPILE = "start", "compile"
 PARTS = ("start", "envs", "search", "models", "training")
 """Parts of the house whose rates are measured: those of `leafwise.benchmarks.rates`."""
 COMPARED = ("envs", "search", "models", "training", "warmup")
-"""Parts in which versions are compared: those of `leafwise.benchmarks.measurements`."""
+"""Parts in which versions are compared: those of `leafwise.benchmarks.comparing`."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import tyro
 
 from leafwise.cli import Interrupted, OutputFile, Report, check_writable, command, progress_bar
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play import prints
-from leafwise.envs.core.writing import write_named
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.envs.core.files import write_named
+from leafwise.envs.core.programs import prints_shown
+from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -71,7 +71,7 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
     """Returns an evaluation's figures by the names that `--json` prints."""
     import numpy as np
 
-    from leafwise.training.evaluation.intervals import bounds
+    from leafwise.training.evaluation.statistics import bounds
 
     scores = evaluation.scores
     result: dict[str, Any] = {
@@ -192,7 +192,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
         check_writable(config.file, "--file")
     evaluation: Evaluation | None = None
     bar = progress_bar(f"{game.name}, {config.player}", config.games)
-    with contextlib.suppress(KeyboardInterrupt), bar as progress, prints.shown(config.verbose):
+    with contextlib.suppress(KeyboardInterrupt), bar as progress, prints_shown(config.verbose):
         evaluation = evaluate(
             game,
             config.player,

@@ -46,7 +46,7 @@ def known(env_id: str) -> tuple[Reference, ...]:
 
 def described(game: Game) -> dict[str, Any]:
     """Returns what a game offers, by name."""
-    from leafwise.envs.core.play.named import own_programs  # which imports numba
+    from leafwise.envs.core.play.players import own_programs  # which imports numba
     from leafwise.models.players import best_player
 
     return {
@@ -125,7 +125,7 @@ def importable(names: list[str]) -> list[str]:
 
 def environment_page(game: Game, short: str) -> str:
     """Returns an environment's page."""
-    from leafwise.envs.core.gym.page import page  # brings Gymnasium along, which a list needs not
+    from leafwise.envs.core.gym.env_page import page  # brings Gymnasium along, which a list needs not
 
     return page(game, short)
 

@@ -14,7 +14,7 @@ import tyro
 
 from leafwise.cli import Report, command
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 
 HEADER = (
     "model",
@@ -113,7 +113,7 @@ def listed(path: Path) -> dict[str, Any]:
 
 def wrong(path: Path, problem: Exception) -> str:
     """Returns why a file is no model in one line."""
-    from leafwise.envs.core.lines import short
+    from leafwise.envs.core.errors import short
     from leafwise.models.tensors import load_metadata
 
     try:

@@ -13,9 +13,9 @@ import tyro
 
 from leafwise.cli import OutputFile, command, say
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play import prints
+from leafwise.envs.core.files import text_of
+from leafwise.envs.core.programs import prints_shown
 from leafwise.envs.core.ranges import Range, need_among
-from leafwise.envs.core.textfile import text_of
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
@@ -225,7 +225,7 @@ def ending(game: Game, state: State) -> str:
 
 def play(config: Config, session: Session, hints: Hints) -> None:
     """Runs the game to its end, or until the person quits."""
-    from leafwise.envs.core.play.forfeit import Forfeit
+    from leafwise.envs.core.errors import Forfeit
 
     game = session.state.game
     say(f"{game.title}\n{HELP}")
@@ -310,7 +310,7 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
 def save(config: Config, session: Session) -> None:
     """Writes the game to the file of --save, if there is one."""
     if config.save:
-        from leafwise.envs.core.writing import write_named
+        from leafwise.envs.core.files import write_named
 
         record = session.recorder.record(*(session.forfeit or ()))
         write_named(Path(config.save), str(record).encode())
@@ -339,7 +339,7 @@ def main(config: Config, game: Game) -> None:
         return
     from leafwise.envs.core.contract.stream import new_stream
 
-    with prints.shown(config.verbose):
+    with prints_shown(config.verbose):
         state = game.parse(config.position) if config.position else game.start()
         session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
         hints = make_hints(config, game, session.seats)

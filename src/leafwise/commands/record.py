@@ -95,8 +95,9 @@ def captions(game: Game, states: Sequence[State]) -> list[str]:
 @command(Config)
 def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
-    from leafwise.envs.core.pictures.animation import gif, pictured
-    from leafwise.envs.core.writing import write_named
+    from leafwise.envs.core.files import write_named
+    from leafwise.envs.core.pictures import gif
+    from leafwise.envs.core.play.gamefile import pictured
 
     if not config.out.endswith(".gif"):
         raise UserError(f"expected a file name that ends with .gif for --out, got {config.out!r}")

@@ -103,7 +103,7 @@ def without_hooks(game: Game) -> Game:
 def items(game: Game) -> Iterator[Item]:
     """Yields what is to compile for a game, by name."""
     from leafwise.analysis import solver_of
-    from leafwise.envs.core.contract.parts import OwnSearch
+    from leafwise.envs.core.contract.game import OwnSearch
     from leafwise.search import Search
     from leafwise.search.players import hand_made, player
 

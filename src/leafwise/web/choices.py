@@ -13,15 +13,14 @@ from typing import Any
 import msgspec
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import printable, short
-from leafwise.envs.core.play.named import named_ai, own_programs
+from leafwise.envs.core.errors import UserError, printable, short
+from leafwise.envs.core.play.players import named_ai, own_programs
 from leafwise.envs.core.play.solver import LEVELS, exact_solver
 from leafwise.envs.core.ranges import need_among
-from leafwise.models.shipped import LEARNED, is_for, shipped_model
+from leafwise.models.files import LEARNED, is_for, shipped_model
 from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
-from leafwise.training.runs.config import config_file, read_table
+from leafwise.training.runs.files import config_file, read_table
 from leafwise.web.control import RUNS_VARIABLE
 
 RUN = "run:"

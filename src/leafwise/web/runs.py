@@ -11,15 +11,14 @@ from typing import Any
 
 import msgspec
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import printable
+from leafwise.envs.core.errors import UserError, printable
 from leafwise.envs.core.play.gamefile import GameRecord, play_game
 from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import game_of
 from leafwise.models.players import player
 from leafwise.models.tensors import MODEL, load_metadata
-from leafwise.search.loading import load_code
-from leafwise.training.runs.curves import Curves, last_written, options_of, run_folders
+from leafwise.search.players import load_code
+from leafwise.training.runs.files import Curves, last_written, options_of, run_folders
 from leafwise.web.asks import RunAsk, RunGameAsk, RunsAsk
 from leafwise.web.choices import reason, run_models, runs_folder
 from leafwise.web.control import Control

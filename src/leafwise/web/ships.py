@@ -21,15 +21,13 @@ from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.catalogue import DIRECTIONS, PARTS, size
-from leafwise.envs.starship.draw import change
+from leafwise.envs.starship.draw import CELL, SPACE_COLOUR, STYLES, Box, Rectangle, Scene, change, hull_box, ship_shapes
 from leafwise.envs.starship.generator import Generator
+from leafwise.envs.starship.lookahead import LookAhead
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.presets import PRESETS, STAGES
 from leafwise.envs.starship.quality import TERM_WEIGHTS, TERMS
-from leafwise.envs.starship.scene import CELL, SPACE_COLOUR, STYLES, Box, hull_box, ship_shapes
-from leafwise.envs.starship.shapes import Rectangle, Scene
 from leafwise.envs.starship.ship import Ship
 from leafwise.envs.starship.tables import Tables
 from leafwise.models.players import player

@@ -19,8 +19,7 @@ from leafwise.models.players import player as named_player
 from leafwise.models.units import Units
 from leafwise.review import reviewed_moves
 from leafwise.search import Result, Search, Stopped
-from leafwise.search.loading import load_code
-from leafwise.search.players import search_of
+from leafwise.search.players import load_code, search_of
 from leafwise.search.result import principal_line
 from leafwise.web import choices
 from leafwise.web.asks import AnalyseAsk, GameAsk, MoveAsk, PrepareAsk, ReviewAsk, SolveAsk

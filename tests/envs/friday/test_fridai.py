@@ -12,8 +12,8 @@ import pytest
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.friday import GAME
-from leafwise.envs.friday.baselines import best_first as tree
-from leafwise.envs.friday.baselines.fridai import BestFirst, Cards, Fridai
+from leafwise.envs.friday import baselines as tree
+from leafwise.envs.friday.baselines import BestFirst, Cards, Fridai
 from leafwise.envs.friday.bench import FRIDAI_POSITIONS
 from leafwise.search.players import player
 

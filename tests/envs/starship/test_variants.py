@@ -19,15 +19,15 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.play.gamefile import read_games
 from leafwise.envs.starship import CLASSIC, GAME, SCOUT, Generator, Parameters, dump, from_toml, to_toml
-from leafwise.envs.starship.hand import HandBuilder
+from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.options import Options
-from leafwise.envs.starship.report import reported
+from leafwise.envs.starship.ship import reported
 from leafwise.envs.starship.targets import NAMES, reached_by, read_targets, with_targets
 from leafwise.models.files import game_of
 from leafwise.models.tensors import save_tensors
 from leafwise.training.ppo import ppo
 from leafwise.training.runs.loop import find_variant
-from leafwise.training.runs.options import parse_options
+from leafwise.training.runs.run_options import parse_options
 from leafwise.web import positions
 from leafwise.web.asks import GameAsk
 from leafwise.web.control import Control

@@ -12,9 +12,9 @@ import leafwise
 from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.models.ntuple import NTupleNetwork, Shape
 from leafwise.models.sparse import SparseNetwork
+from leafwise.training import games
 from leafwise.training.dqn import games as dqn
-from leafwise.training.games import kernels as games
-from leafwise.training.games.kernels import new_record, new_table
+from leafwise.training.games import new_record, new_table
 from leafwise.training.ntuple_td import kernels as td
 from leafwise.training.selfplay import games as selfplay
 from leafwise.training.starship import grid_kernels as grid

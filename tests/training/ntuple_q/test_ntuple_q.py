@@ -13,10 +13,9 @@ import leafwise
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
-from leafwise.training.ntuple_q import ntuple_q
-from leafwise.training.ntuple_q.kernels import q_games
-from leafwise.training.ntuple_q.ntuple_q import Config, NTupleQ
+from leafwise.training.ntuple_td import ntuple_q
 from leafwise.training.ntuple_td.kernels import LONGEST, MOVES, kernels, new_trainer
+from leafwise.training.ntuple_td.ntuple_q import Config, NTupleQ, q_games
 from running.training import learn
 
 SMALL: dict[str, Any] = {

@@ -28,7 +28,7 @@ def options_help() -> str:
     search = importlib.util.find_spec("leafwise.search")
     assert search is not None
     assert search.origin is not None
-    texts = texts_of(Path(search.origin).with_name("options.py"), "SearchOptions", without="in_text")
+    texts = texts_of(Path(search.origin).with_name("search_options.py"), "SearchOptions", without="in_text")
     told = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
     return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *told])
 

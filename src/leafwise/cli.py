@@ -24,6 +24,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -217,19 +218,20 @@ def check_options(game: str, options: Iterable[str], config_class: type) -> None
     """Raises ValueError for no game, and for options that are neither its own nor words of its position where there is one."""
     check_name(game)
     known = [*option_defaults(game), *(position_words(game) if hasattr(config_class, "position") else ())]
+    here = option_flags(config_class)
     for name in options:
         if name not in known:
-            here = ", ".join(flag_of(f.name) for f in options_of(config_class))
             others = ", ".join(map(flag_of, known)) or "none"
-            near = perhaps(flag_of(name), map(flag_of, [*(f.name for f in options_of(config_class)), *known]))
-            raise UserError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}{near}")
+            near = perhaps(flag_of(name), [*here, *map(flag_of, known)])
+            raise UserError(
+                f"expected an option among {', '.join(here)} or {game}'s ({others}), got {flag_of(name)}{near}"
+            )
 
 
-def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
-    """Returns the fields of a dataclass that are options in its help, rather than positional arguments."""
-    return [
-        field for field in dataclasses.fields(config_class) if not re.search("Positional|Suppress", str(field.type))
-    ]
+def option_flags(config_class: type) -> list[str]:
+    """Returns the options of a dataclass that are in its help, without positional arguments."""
+    fields = dataclasses.fields(config_class)
+    return [flag_of(field.name) for field in fields if not re.search("Positional|Suppress", str(field.type))]
 
 
 def description(config_class: type, own: Sequence[str]) -> str:
@@ -248,32 +250,23 @@ def description(config_class: type, own: Sequence[str]) -> str:
     return "\n\n".join(lines)
 
 
-def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
-    """Returns the number and text of every line that is not blank; a file is read here, standard input (-) as it comes.
+def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
+    """Returns the number and text of every line that is not blank; a file is read here, standard input ("" and -) as it comes.
 
-    Bytes that are no UTF-8 become characters that no text of ours has, so that only their line is refused.
+    None means one position, the start if none is `given`: so it is at a terminal and where standard input holds nothing. Bytes that
+    are no UTF-8 become characters that no text of ours has, so that only their line is refused.
     """
+    if given or (not file and sys.stdin.isatty()):
+        return None
     lines: Iterable[str] = sys.stdin
     if file not in ("", "-"):
         lines = read_text(file, errors="surrogateescape").splitlines()
     elif isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     texts = ((k, text_of(line).strip()) for k, line in enumerate(lines, start=1))
-    return ((k, text) for k, text in texts if text)
-
-
-def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
-    """Returns the numbered lines of a file or of standard input.
-
-    None means one position, the start if none is `given`: so it is at a terminal and where standard input holds nothing.
-    """
-    if given or (not file and sys.stdin.isatty()):
-        return None
-    lines = numbered_lines(file)
-    first = next(lines, None)
-    if first is None:
-        return lines if file else None
-    return chain([first], lines)
+    found = ((k, text) for k, text in texts if text)
+    first = next(found, None)
+    return chain([first], found) if first else found if file else None
 
 
 def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
@@ -315,18 +308,30 @@ def print_json(value: object) -> None:
     print(json.dumps(json.loads(text, parse_constant=lambda name: None)), flush=True)
 
 
+REPORT = 60.0
+"""Seconds between lines of progress where standard error is no terminal."""
+
+
 @contextlib.contextmanager
-def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
+def progress_bar(what: str, total: int, counted: str = "") -> Iterator[Callable[[int], None]]:
+    """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal.
+
+    Elsewhere it prints a line now and then where it is said what is `counted`: "games".
+    """
     from rich.console import Console
 
     from leafwise.training.runs.loop import run_progress
 
     tell_untold()
     with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task(what, total=total, told="")
+        task, printed = bar.add_task(what, total=total, told=""), time.monotonic()
 
         def update(done: int) -> None:
-            bar.update(task, completed=done, told=f"{done:,} of {total:,}")
+            nonlocal printed
+            told = f"{done:,} of {total:,}"
+            bar.update(task, completed=done, told=told)
+            if counted and not sys.stderr.isatty() and time.monotonic() - printed > REPORT:
+                printed = time.monotonic()
+                print(f"{told} {counted}", file=sys.stderr, flush=True)
 
         yield update

@@ -300,7 +300,7 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     if yardsticks:
         rates = bench_yardsticks(game, yardsticks, seconds)
     else:
-        rates = bench_depths(game, seconds, min(depth, 3))
+        rates = bench_leaves(game, game.score(), seconds, min(depth, 3))
     found = bench_options(game, state, depth, seconds)
     rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
     rates |= bench_threads(game, seconds)
@@ -325,14 +325,17 @@ def bench_simulations(game: Game, leaf: Evaluator, seconds: float = 0.2) -> dict
     return rates
 
 
-def bench_depths(game: Game, seconds: float, deepest: int) -> dict[str, float]:
-    """Returns leaves per second at each position, at depth 1 and deeper."""
+def bench_leaves(game: Game, leaf: Evaluator, seconds: float, deepest: int, at_least: int = 0) -> dict[str, float]:
+    """Returns leaves per second at each position, at depth 1 and deeper; `at_least`: at the first depth that has so many."""
     rates = {}
     for place, state in positions(game).items():
         for depth in range(1, deepest + 1):
-            search = Search(game, game.score(), depth, nodes=0)
+            search = Search(game, leaf, depth, nodes=0)
             leaves = search(state).leaves
-            rates[f"{game.default_score}/{place}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
+            if leaves >= at_least or depth == deepest:
+                rates[f"{leaf.name}/{place}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
+                if at_least:
+                    break
     return rates
 
 
@@ -352,15 +355,8 @@ def bench_models(game: Game, seconds: float = 0.2) -> dict[str, float]:
     evaluator = None if game.given_options else shipped(game)
     if evaluator is None:
         return {}
-    rates, name = {}, f"load:{shipped_name(game)}"
-    for place, state in positions(game).items():
-        for depth in range(1, DEEPEST + 1):
-            search = Search(game, evaluator, depth, nodes=0)
-            leaves = search(state).leaves
-            if leaves >= AT_LEAST:
-                break
-        rates[f"{name}/{place}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
-    return rates | bench_simulations(game, replace(evaluator, name=name), seconds)
+    leaf = replace(evaluator, name=f"load:{shipped_name(game)}")
+    return bench_leaves(game, leaf, seconds, DEEPEST, AT_LEAST) | bench_simulations(game, leaf, seconds)
 
 
 SETS = {
@@ -393,42 +389,32 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
     return rates
 
 
-class Actors:
-    """Actors that play and learn at once over the same tables, a thread each, with a set of tuples."""
+def bench_td(game: Game, name: str, seconds: float) -> dict[str, float]:
+    """Returns moves a second of one actor with a set of tuples, and of two with the largest, where there are cores for them.
 
-    def __init__(self, game: Game, name: str, n: int) -> None:
-        network = NTupleNetwork.create(game, Shape(parse_tuples(SETS[name])))
-        self.T, self.run = game.tables(network.evaluator(name)), kernels(network).td_games
-        self.options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, self.T
-        self.trainers = [new_trainer(game, key) for key in range(1, n + 1)]
-        self.run(self.trainers[0], WARM_UP_MOVES, *self.options)
+    Actors play and learn at once over the same tables, a thread each.
+    """
+    network = NTupleNetwork.create(game, Shape(parse_tuples(SETS[name])))
+    T, run = game.tables(network.evaluator(name)), kernels(network).td_games
+    options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, T
+    trainers = [new_trainer(game, key) for key in (1, 2)]
+    run(trainers[0], WARM_UP_MOVES, *options)
 
-    def seconds_a_move(self, n: int, seconds: float) -> float:
-        """Returns what passed in about `seconds`, over the moves of the first n actors meanwhile."""
-        actors = self.trainers[:n]
-        before, start = self.moves(), perf_counter()
+    def moves(actors: list[Trainer]) -> float:
+        before, start = sum(int(actor.counts[MOVES]) for actor in actors), perf_counter()
 
         def play(actor: Trainer) -> None:
-            self.run(actor, STEP, *self.options)
+            run(actor, STEP, *options)
             while perf_counter() < start + seconds:
-                self.run(actor, STEP, *self.options)
+                run(actor, STEP, *options)
 
-        with ThreadPoolExecutor(n) as pool:
+        with ThreadPoolExecutor(len(actors)) as pool:
             list(pool.map(play, actors))
-        return (perf_counter() - start) / (self.moves() - before)
+        return (sum(int(actor.counts[MOVES]) for actor in actors) - before) / (perf_counter() - start)
 
-    def moves(self) -> int:
-        """Returns the moves of all actors so far."""
-        return sum(int(actor.counts[MOVES]) for actor in self.trainers)
-
-
-def bench_td(game: Game, name: str, seconds: float) -> dict[str, float]:
-    """Returns moves a second of one actor with a set of tuples, and of two with the largest, where there are cores for them."""
-    two = name == LARGEST and (os.cpu_count() or 1) >= 2
-    actors = Actors(game, name, 2 if two else 1)
-    rates = {f"td_moves_{name}": 1 / actors.seconds_a_move(1, seconds)}
-    if two:
-        rates[f"td_moves_{name}_actors=2"] = 1 / actors.seconds_a_move(2, seconds)
+    rates = {f"td_moves_{name}": moves(trainers[:1])}
+    if name == LARGEST and (os.cpu_count() or 1) >= 2:
+        rates[f"td_moves_{name}_actors=2"] = moves(trainers)
     return rates
 
 

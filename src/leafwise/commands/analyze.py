@@ -119,7 +119,7 @@ def made_analyst(game: Game, config: Config) -> Analyst:
 
 def analyze_position(game: Game, config: Config) -> Iterator[Report]:
     """Searches one position and tells what is found."""
-    from leafwise.analysis import position_json, read_position, show
+    from leafwise.analysis import position_json, position_lines, read_position
     from leafwise.envs.core.play.by_name import is_board
 
     state = read_position(game, config.position, config.moves)
@@ -128,17 +128,14 @@ def analyze_position(game: Game, config: Config) -> Iterator[Report]:
         yield "no position given: the start of the game of seed 0\n"
     analyst = made_analyst(game, config)
     result = analyst(state)
-    if config.json:
-        text = config.position if is_board(config.position) and not config.moves else str(state)
-        yield {**position_json(result, analyst), "position": text}, ()
-    else:
-        show(result, analyst)
+    text = config.position if is_board(config.position) and not config.moves else str(state)
+    yield {**position_json(result, analyst), "position": text}, position_lines(result, analyst)
 
 
 def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]:
     """Searches every move of games and tells what each gave away; or looks back on each game, and draws the only one if asked."""
     from leafwise.envs.core.files import write_named
-    from leafwise.review import as_json, lines, picture, review, reviewed_moves, show_game
+    from leafwise.review import as_json, game_lines, lines, picture, review, reviewed_moves
 
     if config.svg and len(records) != 1:
         raise UserError(f"expected a file of one game with --svg, got {len(records)}")
@@ -155,4 +152,4 @@ def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]
         elif config.json:
             yield from (({"game": number, **one.as_json()}, ()) for one in reviewed_moves(record, analyst))
         else:
-            show_game(record, analyst)
+            yield from game_lines(record, analyst)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +16,7 @@ from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
-    from leafwise.training.evaluation.tournament import Played, Tournament
-
-REPORT = 60.0
-"""Seconds between lines of progress where standard error is no terminal."""
+    from leafwise.training.evaluation.tournament import Tournament
 
 
 @dataclass(frozen=True)
@@ -61,19 +56,6 @@ class Config:
     --resume those played now are added."""
     overwrite: bool = False
     """Write the file of --save anew if it is there already."""
-
-
-class Progress:
-    """Tells how far an arena is: a bar on a terminal, else a line now and then."""
-
-    def __init__(self, update: Any) -> None:
-        self.update, self.told = update, time.monotonic()
-
-    def __call__(self, tournament: Tournament, played: Played) -> None:
-        self.update(len(tournament.played))
-        if not sys.stderr.isatty() and time.monotonic() - self.told > REPORT:
-            self.told = time.monotonic()
-            print(f"{len(tournament.played):,} of {tournament.total:,} games", file=sys.stderr, flush=True)
 
 
 def number(value: float | None, form: str) -> str:
@@ -152,7 +134,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     going_on = config.save and config.resume and kept.exists() and not is_stream(kept)
     records = list(filter(None, [read_text(kept)])) if going_on else []
     interrupted = False
-    bar = progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total)
+    bar = progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total, "games")
     with bar as update:
         try:
             run(
@@ -160,7 +142,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
                 makers,
                 config.seconds,
                 config.processes,
-                Progress(update),
+                lambda now, played: update(len(now.played)),
                 records.append if config.save else None,
                 cluster=config.cluster,
             )

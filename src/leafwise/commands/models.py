@@ -98,16 +98,7 @@ def listed(path: Path) -> dict[str, Any]:
         about = described(path)
         _ = *rows(about), *details(about)
         return about
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        StopIteration,
-        RecursionError,
-        struct.error,
-    ) as problem:
+    except Exception as problem:  # whatever such a file brings about
         return {"name": path.stem, "game": "", "file": str(path), "wrong": wrong(path, problem)}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import tyro
 
-from leafwise.cli import Interrupted, Report, asked_lines, command, positions_of, print_json
+from leafwise.cli import REPORT, Interrupted, Report, asked_lines, command, positions_of, print_json
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import Deferred
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0
 """Seconds before progress is shown."""
-REPORT = 60.0
-"""Seconds between lines of progress where standard error is no terminal."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import pytest
 
 import leafwise
 from games import dice
-from leafwise.__main__ import run
 from leafwise.benchmarks import comparing, probe, processes, rates
 from leafwise.benchmarks.comparing import Compared, Probe, Version, compare, id_of, in_turns, judged, names_of
 from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, yardsticks
@@ -46,11 +45,8 @@ def test_a_shipped_network_is_measured_at_every_position(short: None, monkeypatc
     what = ("depth=1", "simulations/s", "leaves/s by simulations")
     assert set(told) == {f"load:threes-small/{place}/{one}" for place in POSITIONS for one in what}
     assert min(told.values()) > 0
-
-
-def test_nothing_is_told_where_nothing_is_shipped() -> None:
-    assert rates.bench_models(dice.GAME, seconds=0.0) == {}
-    assert rates.bench_models(leafwise.game("threes", hint="exact"), seconds=0.0) == {}
+    monkeypatch.undo()
+    assert rates.bench_models(dice.GAME) == rates.bench_models(leafwise.game("threes", hint="exact")) == {}
 
 
 def test_a_room_brings_positions_and_searches_written_by_hand() -> None:
@@ -193,19 +189,13 @@ def test_only_games_with_an_id_are_compared() -> None:
 
 
 @pytest.mark.long
-def test_a_version_is_as_fast_as_itself() -> None:
-    found = dict(compare(THREES, sys.executable, 0.01, rounds=3, part="envs"))
-    assert set(found) == {"step", "batch_64"}
-    assert all(isinstance(one, Compared) and 0.3 < one.ratio < 3 for one in found.values())
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("name", ["threes", "trilobite7x6", "friday"])
 def test_all_that_is_named_can_be_measured(name: str) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
     for part in ("envs", "search", "models", "training"):
         for what, found in compare(game, sys.executable, 0.0, rounds=1, part=part):
             assert isinstance(found, Compared), (what, found)
+            assert found.ratio > 0
 
 
 def test_parts_name_what_is_measured() -> None:
@@ -235,24 +225,6 @@ def test_two_are_measured_in_turns() -> None:
     assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
     assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == found
     assert asked[8:] == ["before", "now"]
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["start", "--compare", "HEAD"], "expected a game with --compare, got start"),
-        (["compile", "--compare", "HEAD"], "expected a game with --compare, got compile"),
-        (
-            ["threes", "start", "--compare", "HEAD"],
-            "expected a part among envs, search, models, training, warmup with --compare, got 'start'",
-        ),
-    ],
-)
-def test_what_does_not_go_together_is_refused(
-    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["bench", *words]) == 2
-    assert capsys.readouterr().err == f"error: {problem}\n"
 
 
 @pytest.mark.long

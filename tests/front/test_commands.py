@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -117,13 +118,39 @@ WRONG = {
     "games --module nothing.py": "expected a Python file, a folder with __init__.py or a module's name, got 'nothing.py'",
     "train threes --total-steps x": "expected INT for --total-steps, got 'x'",
     "warmup foo": "expected a game among threes, got 'foo'",
+    "arena threes random greedy": "expected a game for two players, got 'threes'",
+    "arena trilobite random": "expected at least two players, all different, got random",
+    "arena trilobite random nobody": "expected a player like random",
+    "arena trilobite random greedy --games 3": "expected an even number of games",
+    "arena trilobite random greedy --games x": "expected INT for --games",
+    "arena trilobite random greedy --resume": "expected --resume with the file of --json, got none",
+    "arena trilobite random greedy --seconds 0": "seconds above 0",
+    "arena trilobite random search:nowhere": "expected a leaf among best, lines, learned, ",
+    "solve threes": "expected a game with an exact solver, got 'threes'",
+    "solve trilobite --moves 14": "expected an action among 1, 2, 3, got '4' as move 2 of '14'",
+    "solve trilobite --moves 1111": "expected a legal action (2, 3), got '1' as move 4 of '1111'",
+    "solve trilobite --moves '11223 1'": "'1' is not legal, the game is over as move 6",
+    "solve trilobite --moves 1 --file x": "expected --moves or --file, got both",
+    "solve trilobite --moves '' --table-mb 1": "expected a table of at least 4 MB, got 1",
+    "solve cassis --moves '' --table-mb 1e9": "expected table_mb above 0 and at most 65,536 MB, got 1000000000.0",
+    "solve trilobite --moves '' --table-mb inf": "expected table_mb above 0 and at most 65,536 MB, got inf",
+    "solve trap --moves '' --table-mb nan": "expected table_mb above 0 and at most 65,536 MB, got nan",
+    "solve trap --size 3 --moves 'SE 0,0'": "trap: expected what chance does next, landing (0,0, ",
+    "solve trap --size 3 --moves 'SE 0,0 5,5'": "expected what chance did, landing (0,0, ",
+    "solve trap --size 3 --moves '.1./.../.2. turn=0 throw=0,0'": "expected what chance does next, landing (0,0",
+    "solve trilobite --file 'no such file'": "cannot use 'no such file': No such file or directory",
+    "solve cassis --moves '0-1 1-0'": "expected a legal action (0-2, 0-3, ",
+    "solve cassis --n 9": "expected n of 3 to 8, got 9",
+    "bench start --compare HEAD": "expected a game with --compare, got start",
+    "bench compile --compare HEAD": "expected a game with --compare, got compile",
+    "bench threes start --compare HEAD": "a part among envs, search, models, training, warmup with --compare, got 'start'",
 }
 
 
 @pytest.mark.parametrize("line", WRONG)
 def test_wrong_input_is_one_line_and_status_2(shell: Shell, line: str) -> None:
     expected = WRONG[line].replace("among threes,", f"among {', '.join(leafwise.games())},")
-    assert expected in shell(*line.split()).refusal
+    assert expected in shell(*shlex.split(line)).refusal
 
 
 @pytest.mark.parametrize(

@@ -124,9 +124,9 @@ def analyze_position(game: Game, config: Config) -> Iterator[Report]:
 
     state = read_position(game, config.position, config.moves)
     refuse_chance(state, config)
+    analyst = made_analyst(game, config)
     if not config.position and game.start().is_chance:
         yield "no position given: the start of the game of seed 0\n"
-    analyst = made_analyst(game, config)
     result = analyst(state)
     text = config.position if is_board(config.position) and not config.moves else str(state)
     yield {**position_json(result, analyst), "position": text}, position_lines(result, analyst)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from leafwise.cli import flag_of, parse, say
+from leafwise.cli import command, say
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 
 MAX_WORKERS = 64
 
@@ -33,15 +33,14 @@ class Config:
     """Searches at a time (0: as many as there are cores, at least 4)."""
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config) -> None:
     """Runs the command."""
-    config = parse(Config, arguments, "leafwise web")
     for needed in ("starlette", "uvicorn", "segno"):
         if importlib.util.find_spec(needed) is None:
             raise UserError(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
     from leafwise.web.server import EVERYWHERE, LOOPBACK, serve
 
-    check_fields(config, shown=flag_of)
     if config.phone and config.host != LOOPBACK:
         raise UserError("expected --phone or --host, got both")
     if config.runs != "runs" and not Path(config.runs).is_dir():
@@ -55,4 +54,3 @@ def main(arguments: list[str]) -> int:
         say=say,
         phone=config.phone,
     )
-    return 0

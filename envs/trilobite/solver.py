@@ -1,32 +1,20 @@
-"""Solves Trilobite exactly: win, draw or loss, and how soon, for any position of any board.
+"""The exact solver of Trilobite: win, draw or loss, and how soon, for any position of any board.
 
-Null-window alpha-beta on bitboards (fail-soft, with an explicit stack), asked again and again until both bounds meet.
-What makes it fast: the replies to a move are computed before it is searched, so a move without a saving reply wins
-unvisited; only moves that do not lose at once are searched, those that make most threats first; the table is asked
-about every child before one is searched; and it starts small enough for the processor's cache and grows only under
-pressure, which beats a large table by a factor of two.
-
-Scores: the winner's is (cells + 1 - m) // 2, where m chips lie before the winning one; the loser's its negative; a
-draw is 0. This is the convention of the Connect Four literature.
+The compiled alpha-beta search comes first, then what it is asked of a position, the first plies of Connect Four by heart, and the
+solver as people, tools and learners call it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-import numpy as np
-from numpy.typing import NDArray
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.trilobite.features import reversed_columns
-from leafwise.envs.trilobite.rules import FOUR, ONE, TWO, ZERO, has_line, landing_cells, threats
 import json
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
+
 from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.compile.jit import Direct, jit
 from leafwise.envs.core.contract.bits import count_bits
@@ -38,9 +26,20 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import UNKNOWN, Solution, check_question
 from leafwise.envs.core.ranges import Range, need_in
-from leafwise.envs.trilobite.rules import ONE
+from leafwise.envs.trilobite.features import reversed_columns
+from leafwise.envs.trilobite.rules import FOUR, ONE, TWO, ZERO, has_line, landing_cells, safe_replies, threats
 from leafwise.envs.trilobite.tables import Tables, make_tables
 
+# Solves Trilobite exactly: win, draw or loss, and how soon, for any position of any board.
+#
+# Null-window alpha-beta on bitboards (fail-soft, with an explicit stack), asked again and again until both bounds meet.
+# What makes it fast: the replies to a move are computed before it is searched, so a move without a saving reply wins
+# unvisited; only moves that do not lose at once are searched, those that make most threats first; the table is asked
+# about every child before one is searched; and it starts small enough for the processor's cache and grows only under
+# pressure, which beats a large table by a factor of two.
+#
+# Scores: the winner's is (cells + 1 - m) // 2, where m chips lie before the winning one; the loser's its negative; a
+# draw is 0. This is the convention of the Connect Four literature.
 
 MIN_TABLED = 8
 """Positions with fewer empty cells are searched again rather than stored."""
@@ -454,7 +453,49 @@ def ask(held):
     return outcome(own, filled, M)
 
 
-# The exact solver of Trilobite for people and tools; the search itself is `alphabeta`.
+# Exact scores of the first plies of Connect Four (7x6, k = 4), so that the solver answers there at once.
+#
+# `openings.safetensors` holds every unfinished position of so many plies, up to the mirror image;
+# `python -m leafwise.experiments.trilobite.openings` computes it with the solver itself.
+
+
+FILE = Path(__file__).with_name("openings.safetensors")
+BOARD = {"board": "7x6", "k": 4}
+
+
+class Openings(NamedTuple):
+    """Scores of positions of the first plies, the later plies first."""
+
+    keys: NDArray[np.uint64]
+    """`alphabeta.key_of` of each position [n]."""
+    left: NDArray[np.uint8]
+    """Empty cells [n]."""
+    scores: NDArray[np.int8]
+    """For the player to move [n]."""
+    about: dict[str, Any]
+    """How the table was made."""
+
+
+def read_openings(path: Path = FILE) -> Openings:
+    """Reads a table; raises ValueError if it is not of this board."""
+    with safe_open(path, framework="numpy") as file:
+        about = json.loads(file.metadata()["leafwise"])
+        keys, left, scores = (file.get_tensor(name) for name in ("keys", "left", "scores"))
+    if {name: about.get(name) for name in BOARD} != BOARD:
+        raise UserError(f"openings {str(path)!r}: expected a table of {BOARD}, got {about}")
+    return Openings(keys, left, scores, about)
+
+
+@jit
+def remember_all(keys, left, scores, M):
+    """Stores exact scores in the solver's table, in the order given: of two that share a place the later stays longer."""
+    bits = u64(M.size[BITS])
+    for i in range(keys.shape[0]):
+        score = np.int64(scores[i])
+        remember(keys[i] * SCATTER, bits, score, score, np.int64(left[i]), M)
+
+
+# The solver as people and tools call it.
 
 
 def make_memory(T: Tables, table_mb: float) -> Memory:
@@ -634,45 +675,3 @@ class Labels:
         own = np.ascontiguousarray(rows)
         stoppable(lambda: self._label_rows(own, first, results, nodes, self.memory), self.memory.stop)
         return results
-
-
-# Exact scores of the first plies of Connect Four (7x6, k = 4), so that the solver answers there at once.
-#
-# `openings.safetensors` holds every unfinished position of so many plies, up to the mirror image;
-# `python -m leafwise.experiments.trilobite.openings` computes it with the solver itself.
-
-
-FILE = Path(__file__).with_name("openings.safetensors")
-BOARD = {"board": "7x6", "k": 4}
-
-
-class Openings(NamedTuple):
-    """Scores of positions of the first plies, the later plies first."""
-
-    keys: NDArray[np.uint64]
-    """`alphabeta.key_of` of each position [n]."""
-    left: NDArray[np.uint8]
-    """Empty cells [n]."""
-    scores: NDArray[np.int8]
-    """For the player to move [n]."""
-    about: dict[str, Any]
-    """How the table was made."""
-
-
-def read_openings(path: Path = FILE) -> Openings:
-    """Reads a table; raises ValueError if it is not of this board."""
-    with safe_open(path, framework="numpy") as file:
-        about = json.loads(file.metadata()["leafwise"])
-        keys, left, scores = (file.get_tensor(name) for name in ("keys", "left", "scores"))
-    if {name: about.get(name) for name in BOARD} != BOARD:
-        raise UserError(f"openings {str(path)!r}: expected a table of {BOARD}, got {about}")
-    return Openings(keys, left, scores, about)
-
-
-@jit
-def remember_all(keys, left, scores, M):
-    """Stores exact scores in the solver's table, in the order given: of two that share a place the later stays longer."""
-    bits = u64(M.size[BITS])
-    for i in range(keys.shape[0]):
-        score = np.int64(scores[i])
-        remember(keys[i] * SCATTER, bits, score, score, np.int64(left[i]), M)

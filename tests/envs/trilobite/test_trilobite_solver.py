@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.envs.core.play.solver import UNKNOWN, Solution, exact_labels
-from leafwise.envs.trilobite import alphabeta
+from leafwise.envs.trilobite import solver as alphabeta
 from leafwise.envs.trilobite.solver import Solver
 from twins.trilobite import Twin
 

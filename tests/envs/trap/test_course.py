@@ -22,7 +22,7 @@ from leafwise.envs.trap.baselines.course import players as guests
 from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer, GuestPlayer
 from leafwise.envs.trap.baselines.course.starter.Grid import Grid
 from leafwise.training.evaluation.arena import play_game
-from twins.trap import Cell, Twin
+from twins.trap import Cell, Twin, crowded
 
 BIG = 1000.0
 TWIN = Twin(GAME.options)
@@ -71,14 +71,12 @@ class Walk:
         return value
 
 
-def crowded(rng: Random, traps: int) -> State:
+def position_of(rng: Random, traps: int) -> State:
     """Returns a position with so many traps in which both players can move."""
     while True:
-        cells = rng.sample(TWIN.board, 2 + traps)
-        marks = dict.fromkeys(cells, "#") | {cells[0]: "1", cells[1]: "2"}
-        rows = "/".join("".join(marks.get((y, x), ".") for x in range(7)) for y in range(7))
-        state = GAME.parse(f"{rows} turn={rng.randrange(2)}")
-        if not state.is_terminal and all(free(cell, {*cells} - {cell}) for cell in cells[:2]):
+        state = GAME.parse(f"{crowded(7, traps, rng)} turn={rng.randrange(2)}")
+        p = TWIN.read(str(state))
+        if not state.is_terminal and all(free(cell, {*p.players, *p.traps}) for cell in p.players):
             return state
 
 
@@ -95,7 +93,7 @@ def test_trees_agree_with_a_plain_walk(model: str) -> None:
     rng, walk = Random(1), Walk(model)
     player = CoursePlayer(GAME, "course", RECIPES["is"], depth=3, chance=model)
     for k in range(6):
-        state = crowded(rng, 24 if model == "full" else 18)
+        state = position_of(rng, 24 if model == "full" else 18)
         position = TWIN.read(str(state))
         me, opponent = position.players[position.turn % 2], position.players[1 - position.turn % 2]
         got = player.values(state)

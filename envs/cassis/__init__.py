@@ -3,8 +3,7 @@
 from math import factorial
 
 from leafwise.envs.cassis import baselines, draw, features, rules, scores, tables, text
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import About, Observation, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 

@@ -10,7 +10,7 @@ from leafwise.envs.cassis.tables import Options, action_names, edges, part_class
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.features import SparseFeatures
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 
 FOUR, NIBBLE = u64(4), u64(15)

@@ -1,7 +1,6 @@
 """Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import About, Observation, OwnSearch, Programs, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, OwnSearch, Programs, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trap import draw, features, rules, scores, tables, text

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.tables import Tables
 from leafwise.envs.trap.text import MARKS, cell_name, cells, fields

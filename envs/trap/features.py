@@ -8,7 +8,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.features import SparseFeatures
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.rules import (
     CELL,

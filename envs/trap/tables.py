@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY
+from leafwise.envs.core.fields import RULE_ONLY, SHOWN_ONLY
 from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 
 MIN_SIZE, MAX_SIZE, MOST_TURNS = 3, 9, 60_000

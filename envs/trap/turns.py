@@ -20,8 +20,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile import clock as clocks
-from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.intrinsics import deadline_in, is_late
 from leafwise.envs.core.compile.jit import Direct, bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
@@ -31,7 +30,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import OneOf, Range, ranged
 from leafwise.envs.trap.rules import (
     CANDIDATES,
@@ -787,7 +786,7 @@ class TurnSearch:
         found = None
         for depth in range(1, self.depth + 1):
             if depth == 2 and self.seconds is not None:
-                B.deadline[:] = clocks.after(self.seconds - (now() - begun), self.clock)
+                B.deadline[:] = deadline_in(self.seconds - (now() - begun), self.clock)
             B.S[0] = state.row
             value = float(self._search(B, depth, self._T))
             pair = int(B.frames[0, BEST_PAIR])

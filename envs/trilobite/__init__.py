@@ -1,7 +1,6 @@
 """Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import About, Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trilobite import baselines, draw, features, rules, scores, tables, text

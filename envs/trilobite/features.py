@@ -8,7 +8,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.features import SparseFeatures
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.rules import ONE, THREE, ZERO, landing_cells, mover, threats
 from leafwise.envs.trilobite.tables import Options, line_tables, lines, parity_tables, windows

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
 
-from leafwise.envs.core.compile.held import hold
+from leafwise.envs.core.compile.emitted import hold
 from leafwise.envs.core.compile.jit import Direct, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import values_of
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import UNKNOWN, Solution, check_question
 from leafwise.envs.core.ranges import Range, need_in

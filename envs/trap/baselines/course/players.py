@@ -21,15 +21,13 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play import prints
-from leafwise.envs.core.play.forfeit import Forfeit
-from leafwise.envs.core.play.named import ByName
-from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Refused, TimedOut
+from leafwise.envs.core.errors import Forfeit, UserError
+from leafwise.envs.core.fields import values_of
+from leafwise.envs.core.play.players import ByName
+from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Refused, TimedOut, prints_are_shown
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.rules import ZERO
@@ -209,7 +207,7 @@ class GuestPlayer(ByName):
 
     The clock runs for move and throw together, and is read after each: `seconds` and an `allowance`. Every game gets a new
     PlayerAI; a process that did not answer is ended, and the next game starts another. It works in the program's folder.
-    What it prints is shown where `leafwise.envs.core.play.prints` says so; otherwise the report of a fault has the end of it.
+    What it prints is shown where `leafwise.envs.core.programs` says so; otherwise the report of a fault has the end of it.
     """
 
     is_loaded = True
@@ -224,7 +222,7 @@ class GuestPlayer(ByName):
         self.limit = seconds + need_in(allowance, Range(0, MOST_SECONDS), "allowance")
         self._spent = 0.0
         command = [sys.executable, "-u", str(CHILD), str(self.path)]
-        self._program = Engine(command, self.path.parent, shows=prints.are_shown())
+        self._program = Engine(command, self.path.parent, shows=prints_are_shown())
         self._begin(0)
 
     def _begin(self, player: int) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -114,13 +111,6 @@ def test_8_illegal_moves_and_throws_lose() -> None:
     for wrong in never:
         with pytest.raises(ValueError, match=r"^trap: expected an action among "):
             throwing.play(wrong)
-    env = gym.make("leafwise/Trap-v0", opponent="random")
-    for names in (["N"], ["S", "1,3"], ["0,0"], ["S", "S"]):  # a throw where a move is due, and the reverse
-        env.reset(seed=0)
-        for name in names:
-            _, reward, terminated, _, info = env.step(GAME.action(name))
-        assert (reward, terminated) == (-1.0, True)
-        assert "the game is lost" in info["illegal"]
 
 
 def test_9_the_move_alone_can_win() -> None:
@@ -223,11 +213,6 @@ def test_18_the_handout_s_scores() -> None:
 
 def test_19_accuracy_ends_at_0() -> None:
     assert [accuracy(d) for d in (1, 2, 12, 20, 21, 22, 40)] == [1, 0.95, 0.45, 0.05, 0, 0, 0]
-    twelve = Twin(SimpleNamespace(size=12, self_trap="immediate", max_turns=None))
-    position = twelve.read("/".join(["1" + "." * 11, *["." * 12] * 10, "." * 11 + "2"]) + " turn=0 throw")
-    assert twelve.chances(twelve.play(position, "11,9"))[(11, 9)] == Fraction(1, 20)
-    corner = twelve.chances(twelve.play(position, "11,10"))
-    assert corner == dict.fromkeys(((11, 9), (10, 9), (10, 10), (10, 11)), Fraction(1, 4))
 
 
 def test_20_the_cap_is_a_draw() -> None:

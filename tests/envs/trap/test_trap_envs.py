@@ -35,14 +35,6 @@ def test_a_turn_is_two_steps_and_the_opponent_s_turn_runs_inside_the_throw() -> 
     assert env.unwrapped.state.current_player == 0  # type: ignore[attr-defined]
 
 
-def test_the_cap_terminates_with_0() -> None:
-    env = gym.make("leafwise/Trap-v0", opponent="random", max_turns=2)
-    env.reset(seed=0)
-    env.step(GAME.action("S"))
-    _, reward, terminated, truncated, _ = env.step(GAME.action("1,2"))
-    assert (reward, terminated, truncated) == (0, True, False)
-
-
 def test_the_observation_tells_the_turns_left_if_asked_to() -> None:
     """Two positions that differ in the turn alone are one to the default observation."""
     batches = {flag: GameVectorEnv(2, GAME, size=3, max_turns=9, observe_turn=flag) for flag in (False, True)}

@@ -135,16 +135,6 @@ def test_turns_may_be_asked_for_in_any_order(table_mb: float) -> None:
         assert solver.solve(state).action_values == pytest.approx(Solver(game).solve(state).action_values, abs=1e-11)
 
 
-def test_symmetric_positions_have_equal_values() -> None:
-    rng, solver = Random(5), solver_of("immediate")
-    for _ in range(40):
-        marks = ["1", "2", *rng.choices(".#", k=7)]
-        rng.shuffle(marks)
-        state = THREE["immediate"].parse("/".join("".join(marks[k : k + 3]) for k in (0, 3, 6)))
-        values = [solver.solve(state.transformed(k), "none").value for k in range(8)]
-        assert values == pytest.approx([values[0]] * 8, abs=1e-9)
-
-
 @pytest.mark.long
 def test_the_start_of_4x4() -> None:
     game = GAME.variant(size=4)

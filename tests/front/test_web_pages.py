@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.starship.presets import PRESETS
+from leafwise.envs.starship.settings import PRESETS
 from leafwise.training.runs.logs import Events
 from leafwise.web import choices, positions, runs, ships
 from leafwise.web.asks import GameAsk, Options, RunAsk, RunGameAsk, RunsAsk, ShipAsk, StagesAsk

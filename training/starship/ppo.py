@@ -30,7 +30,7 @@ from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, need_train_extra
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.options import RunOptions
-from leafwise.training.starship.samples import compared, hand_made_bar, play
+from leafwise.training.starship.builders import compared, hand_made_bar, play
 
 KIND = "placing"
 

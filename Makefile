@@ -10,10 +10,17 @@ QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*sc
 
 .PHONY: demo links test test-quick test-long test-numba campaign lint types docs clean
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# What the demo and the trainers need.
+$(VENV)/.trains: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-	  -e ".[train,experiments,multiagent,data,human,cluster,hub,web,docs,dev]"
+	$(INSTALL) -e ".[train]"
+	touch $@
+
+# What tests, linters and documentation need besides.
+$(VENV)/.installed: $(VENV)/.trains
+	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,web,docs,dev]"
 	touch $@
 	$(MAKE) links
 
@@ -26,7 +33,7 @@ links:
 	for link in $(LINKS)/*; do [ -e "$$link" ] || rm -f "$$link"; done
 	for place in src/leafwise/* $(ROOMS); do ln -sfn "$(CURDIR)/$$place" $(LINKS)/; done
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.trains
 	$(BIN)/leafwise demo
 
 # Everything that a change can break, in up to half an hour on two slow cores. In three runs, since a worker keeps what it has compiled in memory.
@@ -40,7 +47,7 @@ test-quick: $(VENV)/.installed
 
 # What takes too long for `make test`, and a share of every campaign: about 20 minutes.
 test-long: $(VENV)/.installed
-	$(PYTEST) -m "long or campaign" --campaign-seconds 180
+	$(PYTEST) -m "long or campaign" --campaign-seconds 60
 	$(MAKE) test-numba NUMBA_TESTS="tests/envs/core/compile/test_mode.py tests/envs/core/compile/test_linking.py"
 
 # The campaigns as a whole; takes hours. Another seed: make campaign SEED=1
@@ -57,7 +64,7 @@ test-numba:
 	  grep -v -e '^numba' -e '^llvmlite' constraints.txt > build/numba-$$version.txt || exit 1; \
 	  $(PYTHON) -m venv build/numba-$$version || exit 1; \
 	  build/numba-$$version/bin/python -m pip install --quiet --disable-pip-version-check -c build/numba-$$version.txt \
-	    numba==$$version -e ".[multiagent,dev]" || exit 1; \
+	    numba==$$version pytest pytest-xdist hypothesis -e ".[multiagent]" || exit 1; \
 	  build/numba-$$version/bin/python -m pytest -n 2 $(NUMBA_TESTS) || exit 1; \
 	done
 

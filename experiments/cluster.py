@@ -24,15 +24,15 @@ from leafwise.envs.core.ranges import Range, need_among
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import load_sparse
 from leafwise.training.evaluation.arena import BATCH, Batches, batches_of
 from leafwise.training.evaluation.match_workers import from_text, matches_for
 from leafwise.training.evaluation.tournament import plan
+from leafwise.training.execution import check_places, executor_for
 from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.execution.generations import Calls
-from leafwise.training.execution.places import check_places, executor_for
+from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import hardware, need_train_extra
-from leafwise.training.runs.seeds import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Games, Recorder
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.registry import game
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,7 +101,7 @@ def compare(config: Config, run: Path) -> list[tuple[Match, Evaluation, Evaluati
 
 def described(evaluation: Evaluation) -> dict[str, Any]:
     """Returns the figures of an evaluation by name."""
-    from leafwise.training.evaluation.intervals import bounds
+    from leafwise.training.evaluation.statistics import bounds
 
     return {
         "player": evaluation.player,
@@ -118,7 +118,7 @@ def tell(console: Console, rows: list[tuple[Match, Evaluation, Evaluation]], pat
     from rich.table import Table
 
     from leafwise.models.files import write_atomically
-    from leafwise.training.evaluation.intervals import interval_text
+    from leafwise.training.evaluation.statistics import interval_text
 
     table = Table("limit", "leaf", "games", "mean score", "95 % interval", "ms per move", title="Threes, same search")
     results = []
@@ -135,7 +135,8 @@ def tell(console: Console, rows: list[tuple[Match, Evaluation, Evaluation]], pat
 
 def record(run: Path) -> Path:
     """Writes the beginning of a game that the network plays, one decision deep; returns the file."""
-    from leafwise.envs.core.pictures.animation import gif, recorded
+    from leafwise.envs.core.pictures import gif
+    from leafwise.envs.core.play.gamefile import pictured, play_game
     from leafwise.models.files import write_atomically
     from leafwise.models.leaves import named_leaf
     from leafwise.search.players import player
@@ -143,7 +144,7 @@ def record(run: Path) -> Path:
     threes = game("threes")
     own = player(f'search:"{run}",depth=1', threes, leaf=named_leaf)
     path = run / "game.gif"
-    write_atomically(path, gif(recorded(threes, [own], FINAL_SEED, PICTURED_MOVES), 240, 100))
+    write_atomically(path, gif(pictured(play_game(threes, [own], FINAL_SEED, PICTURED_MOVES).record()), 240, 100))
     return path
 
 

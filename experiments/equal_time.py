@@ -26,7 +26,7 @@ from leafwise.experiments.study import (
     write_page,
 )
 from leafwise.training.evaluation.arena import batches_of
-from leafwise.training.evaluation.intervals import share_interval
+from leafwise.training.evaluation.statistics import share_interval
 from leafwise.training.starship.builders import records
 
 FIRST_SEED = 2_400_000

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.play.named import own_level
+from leafwise.envs.core.files import read_text
+from leafwise.envs.core.play.players import own_level
 from leafwise.envs.core.play.solver import LEVELS
-from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.experiments.study import Study, command, share, signed, table, write_page
@@ -27,7 +27,7 @@ from leafwise.models.files import write_atomically
 from leafwise.models.players import player
 from leafwise.search import levels
 from leafwise.training.evaluation.arena import play_game
-from leafwise.training.evaluation.intervals import bounds, points_interval
+from leafwise.training.evaluation.statistics import bounds, points_interval
 
 FIRST_SEED = 2_100_000
 LEAST = 10

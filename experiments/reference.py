@@ -27,7 +27,7 @@ from leafwise.envs.reference import Reference
 from leafwise.envs.registry import NAMESPACE, ids_of
 from leafwise.envs.registry import games as names_of_games
 from leafwise.experiments.study import Results, Study, command, known_results
-from leafwise.training.evaluation.intervals import bounds, interval_text, returns_interval
+from leafwise.training.evaluation.statistics import bounds, interval_text, returns_interval
 from leafwise.training.runs.folder import commit
 
 FILE = "reference.json"

@@ -16,8 +16,7 @@ import numpy as np
 from leafwise.envs.core.errors import UserError
 from leafwise.experiments.study import Study, command, leaves
 from leafwise.training.evaluation.agreement import random_positions
-from leafwise.training.evaluation.elo import SequentialTest, elo_difference
-from leafwise.training.evaluation.intervals import points_interval
+from leafwise.training.evaluation.statistics import SequentialTest, elo_difference, points_interval
 from leafwise.training.runs.loop import find_variant
 
 FIRST_SEED = 2_970_000

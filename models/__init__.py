@@ -3,10 +3,8 @@
 from leafwise.models.files import load_evaluator, load_network, save_network
 from leafwise.models.leaves import named_leaf
 from leafwise.models.network import Network, NetworkKind, register_network
-from leafwise.models.ntuple import NTupleNetwork
-from leafwise.models.ntuple_files import load_ntuples
-from leafwise.models.sparse import SparseNetwork
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.ntuple import NTupleNetwork, load_ntuples
+from leafwise.models.sparse import SparseNetwork, load_sparse
 
 __all__ = [
     "NTupleNetwork",

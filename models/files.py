@@ -1,10 +1,17 @@
-"""Model files: one `.safetensors` with JSON metadata that says what the model is and how it was made."""
+"""Model files: where they are, and what is in one: a `.safetensors` with JSON metadata of what the model is and how it was made.
+
+A model is named by its path, by the run folder that holds it, as the one that ships for a game, or on the Hugging Face Hub by
+`hf://OWNER/NAME[@REVISION][/FILE.safetensors]`. Those come by `huggingface_hub` (extra `hub`), which keeps them in its own cache:
+what was fetched once is there without a network. Only `.safetensors` are taken, since to load files of other forms may run code
+kept in them.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,12 +23,15 @@ from leafwise.envs.core.contract.features import check_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
-from leafwise.models.hub import fetched, on_hub
 from leafwise.models.network import Network, network_kind
-from leafwise.models.shipped import shipped_name as shipped_name
-from leafwise.models.tensors import MODEL, WEIGHTS, load_tensors, save_tensors
+from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata, load_tensors, save_tensors
 from leafwise.models.tensors import write_atomically as write_atomically
 
+HUB = "hf://"
+WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+ON_HUB = re.compile(rf"{HUB}(?P<repo>{WORD}/{WORD})(?:@(?P<revision>{WORD}))?(?:/(?P<file>{WORD}(?:/{WORD})*))?")
+LEARNED = "learned"
+"""The leaf that the shipped model is."""
 FORMAT = 1
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
@@ -96,7 +106,7 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
 def model_path(source: str | os.PathLike[str]) -> Path:
     """Returns the file that a shipped model's name (`threes`, `cassis8`), a run folder, a path or `hf://OWNER/NAME` stands for.
 
-    Raises ValueError for a file of the Hub that cannot be had (`leafwise.models.hub`).
+    Raises ValueError for a file of the Hub that cannot be had (`leafwise.models.files`).
     """
     if on_hub(source):
         return fetched(str(source))
@@ -142,3 +152,110 @@ def game_of(source: str | os.PathLike[str]) -> Game:
         told = ", ".join(sorted(metadata)) or "none"
         raise UserError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")
     return find_game(metadata["game"]).variant(**metadata["options"])
+
+
+def on_hub(source: object) -> bool:
+    """Whether a leaf's source is a file of the Hub."""
+    return isinstance(source, str) and source.startswith(HUB)
+
+
+@functools.cache
+def fetched(source: str) -> Path:
+    """Returns the file in the cache that a source of the Hub stands for, fetched where it is not there or has changed.
+
+    The Hub is asked once in a process: a branch that moves meanwhile changes no search. Raises ValueError in one line where there
+    is no such file, no way to it, or no `huggingface_hub`.
+    """
+    words = ON_HUB.fullmatch(source)
+    if words is None:
+        raise UserError(f"expected hf://OWNER/NAME, with @REVISION and /FILE.safetensors at will, got {source!r}")
+    repo, revision, file = words["repo"], words["revision"], words["file"] or MODEL
+    if not file.endswith(".safetensors"):
+        raise UserError(
+            f"{source}: expected a .safetensors file (to load others may run code kept in them), got {file!r}"
+        )
+    try:
+        from huggingface_hub import errors, hf_hub_download
+    except ImportError:
+        raise UserError(f"expected huggingface_hub for {source!r}, pip install 'leafwise[hub]'") from None
+    try:
+        return Path(hf_hub_download(repo, file, revision=revision))
+    except errors.LocalEntryNotFoundError as problem:
+        reason = one_line(problem.__cause__ or problem)
+        raise UserError(
+            f"{source}: expected the Hub to answer, or the file in the cache, got neither (offline?): {reason}"
+        ) from None
+    except errors.EntryNotFoundError:
+        hint = "" if words["file"] else f"; another is named hf://{repo}/FILE.safetensors"
+        raise UserError(f"{source}: expected a file {file!r} in that repository, found none{hint}") from None
+    except errors.RevisionNotFoundError:
+        raise UserError(f"{source}: expected a branch, tag or commit of {repo}, got {revision!r}") from None
+    except errors.GatedRepoError:
+        raise UserError(
+            f"{source}: expected a repository that is open to you, {repo} asks for leave on its page"
+        ) from None
+    except errors.RepositoryNotFoundError:
+        raise UserError(
+            f"{source}: expected a repository of the Hub (`hf auth login` for a private one), got {repo!r}"
+        ) from None
+    except (errors.HfHubHTTPError, OSError, ValueError) as problem:
+        raise UserError(f"{source}: expected a file of the Hub, got none: {one_line(problem)}") from None
+
+
+def one_line(problem: BaseException) -> str:
+    """Returns the first line of what a problem says, or its kind."""
+    return str(problem).strip().partition("\n")[0] or type(problem).__name__
+
+
+def shipped_name(game: Game) -> str:
+    """Returns the name of the model that ships for a game: its Gymnasium id in lower case, else the game's name and options.
+
+    Options that no model is tied to (`Game.rule_options`) count as their defaults; only others than those are named, as in
+    `trap-size5`.
+    """
+    free = {name: game.defaults[name] for name in game.rule_options}
+    for short, options in game.ids.items():
+        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
+            return short.lower()
+    own = {name: value for name, value in game.given_options.items() if name not in game.rule_options}
+    return game.name + re.sub(r"[^A-Za-z0-9.-]", "_", "".join(f"-{name}{value}" for name, value in own.items()))
+
+
+def shipped_model(game: Game) -> Path | None:
+    """Returns the file of the model that ships for a game in this variant; None if there is none."""
+    path = WEIGHTS / f"{shipped_name(game)}.safetensors"
+    if not path.exists():
+        return None
+    return path if is_for(game, load_metadata(path)) else None
+
+
+def is_for(game: Game, told: Mapping[str, Any]) -> bool:
+    """Whether a model file that says so of itself is for a game in this variant."""
+    options = told.get("options")
+    if told.get("game") != game.name or not isinstance(options, dict):
+        return False
+    seen, expected = (
+        {name: value for name, value in given.items() if name not in game.rule_options}
+        for given in (options, game.given_options)
+    )
+    return seen == expected
+
+
+def need_shipped(game: Game) -> str:
+    """Returns the name of the model that ships for a game in this variant; raises ValueError that names those it ships for."""
+    if shipped_model(game) is not None:
+        return shipped_name(game)
+    told = [load_metadata(path) for path in sorted(WEIGHTS.glob(f"{game.name}-*.safetensors"))]
+    by_file = [one["options"] for one in told if one.get("game") == game.name and isinstance(one.get("options"), dict)]
+    variants = [game.variant(**{**game.defaults, **options}) for options in [*game.ids.values(), *by_file]]
+    shipped = dict.fromkeys(repr(variant) for variant in variants if shipped_model(variant) is not None)
+    known = ", ".join(shipped) or "none of this game"
+    raise UserError(
+        f"{game.name}: expected a variant that a model ships for ({known}), got {game!r}; hand-made leaves are "
+        f"{', '.join(game.scores)}"
+    )
+
+
+def best_leaf(game: Game) -> str:
+    """Returns the name of the best leaf there is: `learned` where a model ships for the variant, else the default score."""
+    return game.default_score if shipped_model(game) is None else LEARNED

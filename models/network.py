@@ -26,9 +26,9 @@ Tensors = Mapping[str, NDArray[Any]]
 Told = Mapping[str, Any]
 GROUP = "leafwise.networks"
 BUILT_IN = {
-    "ntuple": "leafwise.models.ntuple_files:PLAIN",
-    "ntuple-packed": "leafwise.models.ntuple_files:PACKED",
-    "sparse": "leafwise.models.sparse_files:KIND",
+    "ntuple": "leafwise.models.ntuple:PLAIN",
+    "ntuple-packed": "leafwise.models.ntuple:PACKED",
+    "sparse": "leafwise.models.sparse:KIND",
     "grid": "leafwise.models.grid:KIND",
 }
 _registered: dict[str, NetworkKind] = {}

@@ -5,32 +5,51 @@ learning of n-tuple networks for the game 2048", CIG 2014.
 
 What is learned is what is still to come: of the potential, the sum over a board's cells of (points of the cell)**power,
 or of moves. The evaluator's value is the potential so far plus the learned value; a finished game has nothing to come.
+
+In files a network is one tensor of float32, or packed: entries of 16 bits, and only those that training has seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
-from leafwise.envs.core.contract.features import SmallTable
+from leafwise.envs.core.contract.features import FeatureTable, SmallTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import need_among
-from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, worth_of
-from leafwise.models.network import NetworkKind, Tensors, network_kind
-from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, NTupleWeights, compiled, features
-from leafwise.models.ntuple_siblings import SCRATCH, near_cells
-from leafwise.models.packed_tables import pack
+from leafwise.envs.core.ranges import Range, need_among, need_in
+from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, spread, worth_of
+from leafwise.models.files import load_network
+from leafwise.models.network import NetworkKind, Tensors, Told, network_kind
+from leafwise.models.ntuple_functions import (
+    FAR,
+    SCRATCH,
+    Layout,
+    NTupleFunctions,
+    NTupleWeights,
+    compiled,
+    features,
+    near_cells,
+)
+from leafwise.models.packed_tables import pack, unpack
 
 LARGEST = 28
 """Most bits of the index into a tuple's table."""
 USUAL_POWER = 0.7
 """Exponent of points in the potential, unless another is named."""
+MOST_ENTRY = 32767
+"""Largest entry of 16 bits."""
+NEEDS: Mapping[str, type | tuple[type, ...]] = {
+    "tuples": list, "power": (int, float), "stage": str, "small": list, "splits": list, "base": (int, float),
+}  # fmt: skip
+"""Entries of a file's metadata, and their types: the fields of a shape."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 """Cells 0 to 35 in the text of a tuple."""
 
@@ -218,3 +237,150 @@ def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:
     except ValueError:
         expected = "tuples as words of cells 0-9, a-z, like '0123 569a', or '0,1,40'"
         raise UserError(f"expected {expected}, got {text!r}") from None
+
+
+def load_ntuples(path: Path, game: Game) -> NTupleNetwork:
+    """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
+    network: NTupleNetwork = load_network(path, game, (PLAIN.name, PACKED.name))
+    return network
+
+
+def shape_of(told: Told) -> Shape:
+    """Returns the shape that a file's metadata tells."""
+    return Shape(**{name: told[name] for name in NEEDS})
+
+
+def create(
+    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
+) -> NTupleNetwork:
+    """Returns a network as `NetworkKind.create` does."""
+    need_in(told["power"], Range(0, 1), "metadata 'power'")
+    shape = shape_of(told).check(game)
+    if tensors is None:
+        return NTupleNetwork.create(game, shape)
+    listed = shape.tables(game) if tables is None else tables
+    missing = [name for name in shape.small or () if name not in listed]
+    if missing:
+        raise UserError(
+            f"expected tensors of the small table {missing[0]!r}, got those of {', '.join(listed) or 'none'}"
+        )
+    held = {name: table.size if name in (shape.small or ()) else 0 for name, table in listed.items()}
+    sizes = [features(game).values ** len(t) for t in shape.tuples] + [*held.values()]
+    if "scales" in tensors:
+        table, scales = unpack(tensors, sizes, shape.copies)
+    elif set(tensors) == {"table"}:
+        table, scales = tensors["table"], None
+    else:
+        raise UserError(f"expected tensors ['table'], got {sorted(tensors)}")
+    return in_order(game, shape, held, sizes, table, scales)
+
+
+def in_order(
+    game: Game, shape: Shape, held: Mapping[str, int], sizes: Sequence[int], table: NDArray[Any], scales: Any
+) -> NTupleNetwork:
+    """Returns a network of tables that stand in a file in another order than in the room, or are empty there.
+
+    `held` are the sizes of the file's small tables, `sizes` those of all its tables in a stage.
+    """
+    n, names = len(shape.tuples), [*held]
+    own = [*range(n), *(n + names.index(name) for name in shape.small or ())]
+    if table.shape == (sum(sizes) * shape.copies,) and own != [k for k, size in enumerate(sizes) if size]:
+        starts, of_stages = np.cumsum([0, *sizes]), table.reshape(shape.copies, -1)
+        table = np.concatenate([of_stages[:, starts[k] : starts[k + 1]] for k in own], axis=1).reshape(-1)
+    return NTupleNetwork.create(game, shape, table, None if scales is None else [float(scales[k]) for k in own])
+
+
+def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
+    """Returns the small tables that the room has now."""
+    return features(game).tables
+
+
+def used_tables(network: NTupleNetwork) -> Mapping[str, FeatureTable]:
+    """Returns the small tables that a network has."""
+    return network.shape.tables(network.game)
+
+
+def cells_version(game: Game, told: Told) -> int:
+    """Returns the version of the room's cells."""
+    return features(game).version
+
+
+def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
+    """Returns a network of float32 with entries of int16, rounded to multiples of `step`, in the unit of the values.
+
+    A table with entries beyond 32,767 steps gets the coarser step that holds them. Raises ValueError for a step of 0.
+    """
+    if not step > 0 or network.packed:
+        raise UserError(f"quantised: expected a network of float32 and a step above 0, got step {step!r}")
+    shape, sizes = network.shape, network.shape.sizes(network.game)
+    starts = np.cumsum([0, *sizes])
+    table = np.zeros(network.weights.table.shape, dtype=np.int16)
+    scales = []
+    for t, start in enumerate(starts[:-1]):
+        parts = [slice(start + k * starts[-1], starts[t + 1] + k * starts[-1]) for k in range(shape.copies)]
+        largest = max(float(np.abs(network.weights.table[p]).max(initial=0.0)) for p in parts)
+        scales.append(float(np.float32(max(step, largest / MOST_ENTRY))))
+        for part in parts:
+            table[part] = np.clip(np.rint(network.weights.table[part] / scales[-1]), -MOST_ENTRY, MOST_ENTRY)
+    return NTupleNetwork.create(network.game, shape, table, scales)
+
+
+def restored(network: NTupleNetwork) -> NTupleNetwork:
+    """Returns a network of int16 with entries of float32, to be trained on; one of float32 as it is."""
+    if not network.packed:
+        return network
+    units = np.repeat(network.weights.scales, network.shape.sizes(network.game))
+    table = network.weights.table * np.tile(units, network.shape.copies)
+    return NTupleNetwork.create(network.game, network.shape, table)
+
+
+def merged(network: NTupleNetwork, *, in_place: bool = False) -> NTupleNetwork:
+    """Returns a network of equal values that adds each tuple whose cells all belong to another one to that one's table.
+
+    It takes fewer look-ups, but its tables are full of entries that training has not seen: to be played with, not trained or
+    packed. Tables stay apart where their units differ or their sums might not fit; a network of float32, whose sums would be
+    rounded otherwise, is returned as it is. `in_place` uses up the network's own table, which may be of hundreds of MB.
+    """
+    tuples, values = network.shape.tuples, features(network.game).values
+    if not network.packed or len(set(tuples)) < len(tuples):
+        return network
+    units = dict(zip(tuples, network.weights.scales, strict=False))
+    if not in_place:
+        weights = network.weights._replace(table=network.weights.table.copy())
+        network = replace(network, weights=weights)
+    stages = [network.tables(k) for k in range(network.shape.copies)]
+    most = {t: max(max(int(tables[t].max()), -int(tables[t].min())) for tables in stages) for t in tuples}
+    kept = list(tuples)
+    for t in sorted(tuples, key=len):
+        fits = [u for u in kept if set(t) < set(u) and units[t] == units[u] and most[t] + most[u] <= MOST_ENTRY]
+        if fits:
+            kept.remove(t)
+            most[fits[0]] += most[t]
+            for tables in stages:
+                wide = tables[fits[0]].reshape((values,) * len(fits[0]))
+                np.add(wide, spread(tables[t], t, fits[0], values), out=wide)
+    names: list[tuple[int, ...] | str] = [*kept, *(network.shape.small or ())]
+    table, end = network.weights.table, 0
+    for tables in stages:  # those that are kept move together
+        for name in names:
+            start, end = end, end + len(tables[name])
+            table[start:end] = tables[name]
+    scales = [float(units[t]) for t in kept] + [float(s) for s in network.weights.scales[len(tuples) :]]
+    return NTupleNetwork.create(network.game, replace(network.shape, tuples=tuple(kept)), table[:end], scales)
+
+
+def kind_of(name: str) -> NetworkKind:
+    """Returns a kind of n-tuple networks under a name."""
+    return NetworkKind(
+        name,
+        create,
+        needs=NEEDS,
+        tables=room_tables,
+        used=used_tables,
+        version=cells_version,
+        to_play=partial(merged, in_place=True),
+    )
+
+
+PLAIN, PACKED = kind_of("ntuple"), kind_of("ntuple-packed")
+"""Tables of float32 as they are trained, and of int16 that hold only what training has seen."""

@@ -1,17 +1,24 @@
-"""Players named by a text, those with models among them: what `leafwise.player` and every command take."""
+"""Players and priors named by a text, those with models among them: what `leafwise.player` and every command take."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Programs
-from leafwise.envs.core.play.named import split
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game, Programs
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.players import split
+from leafwise.models.files import best_leaf, is_there, load_network, model_path
 from leafwise.models.leaves import named_leaf
-from leafwise.models.shipped import best_leaf
-from leafwise.search.mcts import Policy
+from leafwise.search.mcts import PRIORS, Policy
 from leafwise.search.players import Player
 from leafwise.search.players import player as named
+
+TEMPERATURE = 0.2
+"""Divides action values, scaled to 0 to 1 by those of the position, where they become a prior; as `Mcts` does with its own."""
 
 
 def player(text: str, game: Game, seed: int = 0) -> Player:
@@ -51,7 +58,66 @@ def best_player(game: Game) -> str:
 
 
 def policy(game: Game, name: str) -> Policy:
-    """Returns a trained policy or Q-network as a prior; see `leafwise.models.policies.policy`."""
-    from leafwise.models.policies import policy as made  # which knows all networks
+    """Returns what a text names: `sb3:FILE.zip`, by the probabilities or the action values of a model of Stable-Baselines3
+    (loading one runs code kept in it), or a run folder or model file of a network that says something of each action, like those
+    of `dqn` and `alphazero`.
 
-    return made(game, name)
+    Raises ValueError for anything else.
+    """
+    if name.startswith("sb3:"):
+        from leafwise.models.sb3 import PolicyPlayer, files_of, load
+
+        model, normalize = files_of(name)
+        player = PolicyPlayer(game, load(model), name, normalize)
+        scaled = by_values if player.values_actions else by_logits
+        return lambda rows, T: of_all(game, scaled(player.preferences(rows)))
+    if not is_there(name):
+        raise UserError(
+            f"{game.name}: expected a prior among {', '.join(PRIORS)}, sb3:FILE.zip or a model's path, got {name!r}"
+        )
+    from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
+
+    network = load_network(model_path(name), game)
+    if not isinstance(network, SparseNetwork) or network.head not in WITH_ACTIONS:
+        raise UserError(
+            f"{game.name}: expected as prior a network with a value for each action, got {name!r}, which has one value"
+        )
+    T = game.tables(network.evaluator(name))
+    weights = by_logits if network.head == "policy" else by_values
+    return lambda rows, _: of_all(game, weights(network.action_values(rows, T)))
+
+
+def of_all(game: Game, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the weights of a variant's actions [n, A] with those of no variant's action, 0, behind: [n, game.max_actions]."""
+    return np.pad(weights, ((0, 0), (0, game.max_actions - weights.shape[1])))
+
+
+def by_logits(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Returns probabilities [n, A] of their logarithms, with any constant; -inf: illegal.
+
+    Raises ValueError for nan, infinity, or a row without a legal action.
+    """
+    shifted = logits.astype(np.float64)
+    weights: NDArray[np.float64] = np.exp(shifted - _greatest(shifted))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def by_values(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Returns a prior [n, A] from action values: their softmax, scaled to 0 to 1 by the least and the greatest; -inf: illegal.
+
+    Raises ValueError as `by_logits` does.
+    """
+    numbers: NDArray[np.float64] = values.astype(np.float64)
+    legal = numbers != -np.inf
+    least = np.where(legal, numbers, np.inf).min(axis=1, keepdims=True)
+    span = _greatest(numbers) - least
+    scaled = np.where(legal, (numbers - least) / np.where(span > 0, span, 1), -np.inf)
+    return by_logits(scaled / TEMPERATURE)
+
+
+def _greatest(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the greatest number of each row, [n, 1]; raises ValueError where one is not finite."""
+    found: NDArray[np.float64] = numbers.max(axis=1, keepdims=True)
+    for unfit in found[~np.isfinite(found)]:
+        raise UserError(f"expected of a policy a finite number for the best action of each decision, got {unfit:g}")
+    return found

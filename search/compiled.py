@@ -25,7 +25,7 @@ from leafwise.search.siblings import make_last_decisions
 
 
 class CompiledSearch(NamedTuple):
-    """Compiled functions; what is not called is not compiled. S [rows, width] are rows, B is `options.Buffers`."""
+    """Compiled functions; what is not called is not compiled. S [rows, width] are rows, B is `search_options.Buffers`."""
 
     plain: Callable[..., float]
     """`(S, B, i, top, depth, lower, upper, T)` -> the value of row i, whatever the window."""

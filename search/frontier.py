@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec, finished_value, leaf_spec
+from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec, answered, finished_value, leaf_spec
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_in
@@ -50,7 +49,7 @@ class FrontierOptions(NamedTuple):
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
     node_cost: float
-    """As in `search.options.Options`."""
+    """As in `SearchOptions`."""
 
 
 class Tree(NamedTuple):
@@ -70,7 +69,7 @@ class Tree(NamedTuple):
     value: NDArray[np.float64]
     """Player 0's value; of a leaf before the back-up, what is added to its number."""
     counts: NDArray[np.int64]
-    """As in `options.Buffers`, for this tree."""
+    """As in `search_options.Buffers`, for this tree."""
 
 
 @jit(inline=True)

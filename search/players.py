@@ -14,7 +14,9 @@ game; `best:depth=2` is depth-limited search with that leaf;
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, cast
 
@@ -22,23 +24,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import OwnSearch
+from leafwise.envs.core.contract.game import Game, OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.errors import UserError, asked_of_plugin
-from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
-from leafwise.envs.core.play.named import ByName, UnknownPlayer, named_ai, own_programs, split
+from leafwise.envs.core.errors import Forfeit, UserError, asked_of_plugin
+from leafwise.envs.core.play.players import (
+    ByName,
+    UnknownPlayer,
+    compiled_greedy,
+    named_ai,
+    own_programs,
+    rows_needed,
+    split,
+)
 from leafwise.envs.registry import MORE_PLAYERS
-from leafwise.search.engine import Search
+from leafwise.search.engine import Search, Stopped
 from leafwise.search.frontier import bound_values
 from leafwise.search.levels import level_player
 from leafwise.search.mcts import PRIORS, Mcts, MctsResult, Policy
-from leafwise.search.mcts.options import MctsOptions
-from leafwise.search.options import SearchOptions, readable
 from leafwise.search.result import Result
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
+from leafwise.search.search_options import MctsOptions, SearchOptions, readable
 
 LeafSource = Callable[[Game, str], Evaluator]
 PolicySource = Callable[[Game, str], Policy]
@@ -56,6 +63,8 @@ OPTIONS = {name: READERS[kind] for name, kind in readable(SearchOptions).items()
 MCTS_OPTIONS = {name: READERS[kind] for name, kind in readable(MctsOptions).items()}
 """Options of `Mcts` that a player's text may hold."""
 
+LOADING_SECONDS = 1.0
+"""Seconds after which a search that loads its code is stopped."""
 LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": ("normalize",)}
 """Options that belong to the leaf, not to the search, by the front of the leaf's name."""
 
@@ -295,3 +304,24 @@ def leaf_name(words: list[str]) -> str:
 def is_option(word: str) -> bool:
     """Whether a word is `name=value`, rather than the name of a leaf."""
     return re.fullmatch(r"[a-z_0-9]+=.*", word) is not None
+
+
+def load_code(who: Any, state: State) -> None:
+    """Has a player or a search answer once, so that loading its code for positions of this kind (decisions, or chance) is no part
+    of its time.
+
+    A player that says `is_loaded` is asked nothing, and may forfeit. A search is stopped after a second, where a single value
+    takes long.
+    """
+    if getattr(who, "is_loaded", False):
+        return
+    if choose := getattr(who, "choose", None):
+        with suppress(Forfeit):
+            choose(state)
+        return
+    timer = threading.Timer(LOADING_SECONDS, who.stop)
+    timer.daemon = True
+    timer.start()
+    with suppress(Stopped):
+        who(state)
+    timer.cancel()

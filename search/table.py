@@ -15,7 +15,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import mix
 
 if TYPE_CHECKING:
-    from leafwise.search.options import Buffers
+    from leafwise.search.search_options import Buffers
 
 ENTRY_BYTES = 32
 CHECK_WORD, DATA, LOW, HIGH = 0, 1, 2, 3

@@ -19,8 +19,7 @@ Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-
 
 import numpy as np
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import Game, Observation, OwnSearch, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.starship import draw, features, heuristic_builder, info, options, rules, scores, text

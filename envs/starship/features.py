@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes, part_at, write_bits, write_steps
 from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, PARTS, ROOM, SPACE

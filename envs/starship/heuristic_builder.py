@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.rules import row_hash
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import mix, new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, ranged
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes

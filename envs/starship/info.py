@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.parts import StepInfo
+from leafwise.envs.core.contract.game import StepInfo
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS

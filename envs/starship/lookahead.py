@@ -24,7 +24,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, ranged
 from leafwise.envs.starship import rules
 from leafwise.envs.starship import tables as at

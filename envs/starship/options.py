@@ -18,9 +18,9 @@ import numpy as np
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from leafwise.envs.core.contract.options import RULE_ONLY, from_file
-from leafwise.envs.core.contract.parts import About
+from leafwise.envs.core.contract.game import About
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import RULE_ONLY, from_file
 from leafwise.envs.core.ranges import OneOf, settle_fields
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.hull import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths

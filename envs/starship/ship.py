@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import text_of
-from leafwise.envs.core.writing import write_named
+from leafwise.envs.core.files import text_of, write_named
 from leafwise.envs.starship import catalogue, settings
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
@@ -89,7 +88,7 @@ class Ship:
     doors: tuple[Door, ...]
     """In raster order, east before south."""
     stats: dict[str, float]
-    """The quality, its terms and the figures beside it; see `leafwise.envs.starship.report`."""
+    """The quality, its terms and the figures beside it; see `leafwise.envs.starship.ship`."""
 
     @property
     def grid(self) -> int:

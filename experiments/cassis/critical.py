@@ -14,7 +14,7 @@ from typing import Any
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, leaves, results_of, share, signed, table, write_page
 from leafwise.training.evaluation.agreement import Judged, critical_positions
-from leafwise.training.evaluation.intervals import bounds, share_interval
+from leafwise.training.evaluation.statistics import bounds, share_interval
 
 FIRST_SEED = 2_960_000
 PLIES = {7: (6, 16), 8: (12, 22)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,20 +19,18 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.pictures.animation import pictured
-from leafwise.envs.core.play.gamefile import play_game
+from leafwise.envs.core.play.gamefile import pictured, play_game
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES, PIRATES
-from leafwise.envs.friday.draw import phase_of, turn_of
-from leafwise.envs.friday.text import cards_in, number, pirates_of
+from leafwise.envs.friday.text import cards_in, number, value
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.friday.plots import draw
+from leafwise.experiments import study as picture
 from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.arena import batches_of
-from leafwise.training.evaluation.intervals import error_half, share_interval
+from leafwise.training.evaluation.statistics import error_half, share_interval
 
 FIRST_SEED = 2_300_000
 LEAST = 30
@@ -79,7 +78,9 @@ def removals(ask: Asked, rows: Sequence[NDArray[Any]]) -> list[dict[str, Any]]:
     before, found = ask(rows), []
     for now in range(3):
         for kind in range(KINDS):
-            here = [k for k, row in enumerate(rows) if phase_of(row) == now and kind in cards_in(row[at.DISCARD])]
+            here = [
+                k for k, row in enumerate(rows) if number(row, "phase") == now and kind in cards_in(row[at.DISCARD])
+            ]
             if len(here) < LEAST:
                 continue
             less = [rows[k].copy() for k in here]
@@ -99,12 +100,12 @@ def lives(ask: Asked, rows: Sequence[NDArray[Any]], most: int) -> list[dict[str,
     before, found = ask(rows), []
     for now in range(3):
         for life in range(most):
-            here = [k for k, row in enumerate(rows) if phase_of(row) == now and number(row, "life") == life]
+            here = [k for k, row in enumerate(rows) if number(row, "phase") == now and number(row, "life") == life]
             if len(here) < LEAST:
                 continue
             more = [rows[k].copy() for k in here]
             for row in more:
-                row[at.STATUS] += np.uint64(1) << at.LIFE_AT
+                row[at.STATUS] += np.uint64(1) << at.LIFE_AT.shift
             gain = 100 * (ask(more) - before[here])
             found.append({"phase": PHASES[now], "life": life, "positions": len(here), "gain": float(gain.mean())})
     return found
@@ -112,11 +113,9 @@ def lives(ask: Asked, rows: Sequence[NDArray[Any]], most: int) -> list[dict[str,
 
 def with_pirates(row: NDArray[Any], first: int, second: int) -> NDArray[Any]:
     """Returns a row with other pirates, in ascending order."""
-    status = int(row[at.STATUS])
-    for where, pirate in ((at.PIRATE_AT, first), (at.SECOND_PIRATE_AT, second)):
-        status = status & ~(15 << int(where)) | pirate << int(where)
     changed = row.copy()
-    changed[at.STATUS] = np.uint64(status)
+    for where, pirate in ((at.PIRATE_AT, first), (at.SECOND_PIRATE_AT, second)):
+        at.put(changed[None], 0, where, np.uint64(pirate))
     return changed
 
 
@@ -151,12 +150,12 @@ class Told(NamedTuple):
     def choosing(self) -> list[NDArray[Any]]:
         """The rows in which a hazard is chosen."""
         rows = [state.row for state in self.states[:-1]]
-        return [row for row in rows if turn_of(row) == "choose" and phase_of(row) < 3]
+        return [row for row in rows if value(row, "turn") == "choose" and number(row, "phase") < 3]
 
     @property
     def pirates(self) -> list[int]:
         """The numbers of the two pirates."""
-        return pirates_of(self.states[0].row)
+        return value(self.states[0].row, "pirates")
 
 
 def pirate_games(games: Sequence[Told], chances: NDArray[np.float64]) -> list[dict[str, Any]]:
@@ -164,7 +163,7 @@ def pirate_games(games: Sequence[Told], chances: NDArray[np.float64]) -> list[di
     found = []
     for pirate in range(1, 11):
         here = [g for g in games if pirate in g.pirates]
-        reached = [g for g in here if phase_of(g.states[-1].row) == 3]
+        reached = [g for g in here if number(g.states[-1].row, "phase") == 3]
         wins = sum(g.won for g in here)
         low, high = share_interval(wins, max(len(here), 1))
         found.append({
@@ -211,7 +210,7 @@ def game_page(told: Told, seed: int) -> list[str]:
     rows = []
     for k, (state, name) in enumerate(zip(told.states, told.names, strict=False)):
         fight = next((line for line in state.board().splitlines() if line.startswith("fight: total")), "")
-        cells = [f"{k + 1}", PHASES[phase_of(state.row)], f"{number(state.row, 'life')}", f"{told.chances[k]:.1%}"]
+        cells = [f"{k + 1}", value(state.row, "phase"), f"{number(state.row, 'life')}", f"{told.chances[k]:.1%}"]
         rows.append([*cells, fight.removeprefix("fight: "), state.action_words(name)])
     first, second = told.pirates
     return [
@@ -321,6 +320,71 @@ def study(config: Config) -> None:
     found = results_of(config, "insight.json", [config.model]).find("insight", lambda: insight(config))
     draw(found, config.target("insight.png"))
     write_page(config, "insight.md", signed(config, lines(found, config)))
+
+
+COLOURS = {"green": "#3a8f3a", "yellow": "#c9a000", "red": "#c03030"}
+
+
+def draw(found: dict[str, Any], path: Path) -> None:
+    """Writes the picture: four figures, one below the other."""
+    with picture(path, rows=4, size=(8, 21)) as (cards, life, pirates, course):
+        draw_removals(found, cards)
+        draw_lives(found, life)
+        draw_pirates(found, pirates)
+        draw_course(found, course)
+
+
+def draw_removals(found: dict[str, Any], axis: Any) -> None:
+    """Draws what one card less in the discard is worth, for the cards that are worth most."""
+    gains = {(r["card"], r["phase"]): r["gain"] for r in found["removals"]}
+    names = sorted({name for name, _ in gains}, key=lambda n: -max(gains.get((n, p), -99) for p in PHASES[:3]))[:14]
+    for k, now in enumerate(PHASES[:3]):
+        bars = [gains.get((name, now), 0.0) for name in names]
+        axis.barh(np.arange(len(names)) + 0.27 * (k - 1), bars, height=0.25, color=COLOURS[now], label=now)
+    titles = {r["card"]: f"{r['card']} {r['title']} ({r['value']})" for r in found["removals"]}
+    axis.set_yticks(range(len(names)), [titles[name] for name in names])
+    axis.invert_yaxis()
+    axis.set(title="One card less in the discard", xlabel="chance to win grows by (points of percent)")
+    axis.legend()
+
+
+def draw_lives(found: dict[str, Any], axis: Any) -> None:
+    """Draws what one life more is worth."""
+    for now in PHASES[:3]:
+        here = [r for r in found["lives"] if r["phase"] == now]
+        axis.plot([r["life"] for r in here], [r["gain"] for r in here], marker="o", color=COLOURS[now], label=now)
+    axis.set(title="One life more", xlabel="life", ylabel="chance to win grows by (points of percent)")
+    axis.legend()
+
+
+def draw_pirates(found: dict[str, Any], axis: Any) -> None:
+    """Draws the chance at the first decision by pirates."""
+    pairs = 100 * np.array([[np.nan if x is None else x for x in row] for row in found["pairs"]], dtype=float)
+    shown = axis.imshow(pairs, cmap="viridis")
+    numbers = [f"P{k}" for k in range(1, 11)]
+    axis.set_xticks(range(10), numbers)
+    axis.set_yticks(range(10), numbers)
+    for a in range(10):
+        for b in range(10):
+            if a != b:
+                axis.text(b, a, f"{pairs[a, b]:.0f}", ha="center", va="center", color="white")
+    axis.set(title="Chance told at the first decision, by pirates (%)")
+    axis.figure.colorbar(shown, ax=axis)
+
+
+def draw_course(found: dict[str, Any], axis: Any) -> None:
+    """Draws the chance through some games, and its mean through those that were won or lost."""
+    for values in found["examples"]:
+        colour = "#7fbf7f" if values[-1] else "#df9f9f"
+        axis.plot(np.linspace(0, 100, len(values)), 100 * np.array(values), color=colour, linewidth=0.8, zorder=1)
+    for name, colour in (("won", "#207020"), ("lost", "#a02020")):
+        if name in found["course"]:
+            points = 100 * np.array(found["course"][name])
+            axis.plot(
+                np.linspace(0, 100, len(points)), points, color=colour, linewidth=2.5, label=f"games {name}, mean"
+            )
+    axis.set(title="Chance told through games", xlabel="% of the game's decisions", ylabel="chance to win (%)")
+    axis.legend()
 
 
 main = command(Config, study)

@@ -13,13 +13,20 @@ from typing import Any, Literal, NamedTuple
 
 from leafwise.envs.friday.scores import NAMES
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.friday.baselines import play_seeds
-from leafwise.experiments.friday.blocks import COLUMNS, LEVELS, known_blocks, missing_blocks, share_won, wins_of
+from leafwise.experiments.friday.baselines import (
+    COLUMNS,
+    LEVELS,
+    known_blocks,
+    missing_blocks,
+    play_seeds,
+    share_won,
+    wins_of,
+)
 from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.execution.generations import call
-from leafwise.training.games.solo import play_solo
+from leafwise.training.games import play_solo
 
 FIRST_SEED = 2_200_000
 """First seed of the games; no network before was judged by them."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from leafwise.envs.core.ranges import Range
-from leafwise.experiments.search.contests import (
+from leafwise.experiments.search import (
     CONTESTS,
     LEAVES,
     MCTS,
@@ -41,7 +41,7 @@ from leafwise.experiments.study import (
     with_bars,
     write_page,
 )
-from leafwise.training.evaluation.intervals import interval_text
+from leafwise.training.evaluation.statistics import interval_text
 
 FIRST_SEED = 2_400_000
 MARKERS = {SEARCH: "o", MCTS: "s", ROLLOUTS: "^"}

@@ -22,13 +22,14 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.core.ranges import need_among
-from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.search.contests import LEAVES, MCTS, ROLLOUTS, SEARCH, about, text
+from leafwise.experiments.search import LEAVES, MCTS, ROLLOUTS, SEARCH, about, text
 from leafwise.experiments.study import (
+    CHECKOUT,
     Results,
     Study,
     bootstrapped,
@@ -39,14 +40,12 @@ from leafwise.experiments.study import (
     table,
     write_page,
 )
-from leafwise.experiments.study.config import CHECKOUT
 from leafwise.experiments.trilobite.critical import positions as critical
-from leafwise.models.files import write_atomically
+from leafwise.models.files import shipped_model, write_atomically
 from leafwise.models.players import player
-from leafwise.models.shipped import shipped_model
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import random_positions
-from leafwise.training.evaluation.intervals import bounds, interval_text, mean_interval
+from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval
 
 FIRST_SEED = 2_900_000
 EQUAL = 1e-9

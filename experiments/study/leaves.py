@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.experiments.study.page import share
+from leafwise.experiments.study import share
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
-from leafwise.search.loading import load_code
-from leafwise.search.players import SearchPlayer
+from leafwise.search.players import SearchPlayer, load_code
 from leafwise.training.evaluation.agreement import Judged, random_positions
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference, play_game
-from leafwise.training.evaluation.intervals import bounds, interval_text, mean_interval, points_interval
-from leafwise.training.evaluation.result import Pace
+from leafwise.training.evaluation.results import Pace
+from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval, points_interval
 
 
 def model_or_score(game: Game, model: str) -> Evaluator:

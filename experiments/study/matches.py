@@ -14,15 +14,11 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study.config import PlacedStudy
-from leafwise.experiments.study.page import share, table, write_page
-from leafwise.experiments.study.results import Results, digest_of, known_results
-from leafwise.models.shipped import LEARNED, need_shipped
+from leafwise.experiments.study import PlacedStudy, Results, digest_of, known_results, share, table, write_page
+from leafwise.models.files import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
-from leafwise.training.evaluation.elo import Unit, rate
-from leafwise.training.evaluation.game_store import missing_seeds
-from leafwise.training.evaluation.intervals import bounds, mean_interval, points_interval
-from leafwise.training.evaluation.result import Evaluation
+from leafwise.training.evaluation.results import Evaluation, missing_seeds
+from leafwise.training.evaluation.statistics import Unit, bounds, mean_interval, points_interval, rate
 
 ELSEWHERE = "give another --data and --out"
 Found = Mapping[str, Any]

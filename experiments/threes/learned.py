@@ -30,10 +30,9 @@ from leafwise.experiments.study import (
 from leafwise.experiments.study.matches import Found, Match, MatchStudy
 from leafwise.experiments.threes.baselines import figures
 from leafwise.models.files import model_path
-from leafwise.models.ntuple_files import load_ntuples
-from leafwise.models.packing import merged
+from leafwise.models.ntuple import load_ntuples, merged
 from leafwise.training.evaluation.arena import FINAL_SEED
-from leafwise.training.evaluation.result import Evaluation
+from leafwise.training.evaluation.results import Evaluation
 from leafwise.training.ntuple_td.games import play_games
 
 THREES = game("threes")

@@ -40,7 +40,7 @@ from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, rea
 from leafwise.models.files import load_evaluator
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, Keeping, critical_positions, value_keeping
 from leafwise.training.evaluation.arena import FINAL_SEED
-from leafwise.training.execution.places import executor_for
+from leafwise.training.execution import executor_for
 
 SEEN = 4
 """Moves that the players see ahead from whose games critical positions come."""

@@ -20,6 +20,6 @@ therefore in units of how far simulations lie from the mean of what they tried.
 """
 
 from leafwise.search.mcts.engine import Mcts as Mcts
-from leafwise.search.mcts.options import PRIORS as PRIORS
-from leafwise.search.mcts.options import Policy as Policy
-from leafwise.search.mcts.result import MctsResult as MctsResult
+from leafwise.search.result import MctsResult as MctsResult
+from leafwise.search.search_options import PRIORS as PRIORS
+from leafwise.search.search_options import Policy as Policy

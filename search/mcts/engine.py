@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile import clock as clocks
-from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, finished_value, leaf_spec, value_bounds
+from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS
+from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, answered, finished_value, leaf_spec, value_bounds
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -23,15 +22,12 @@ from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.choice import choice, values_of_edges
-from leafwise.search.mcts.gumbel import halve
-from leafwise.search.mcts.options import MOST_SIMULATIONS, MctsOptions, Policy
 from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
-from leafwise.search.mcts.result import MctsResult
+from leafwise.search.mcts.root import choice, halve, values_of_edges
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
-from leafwise.search.options import SearchOptions, make_buffers
-from leafwise.search.result import principal_line
+from leafwise.search.result import MctsResult, principal_line
+from leafwise.search.search_options import MOST_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
 
 MOST_NODES = 1 << 20
 EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
@@ -123,7 +119,7 @@ class Mcts(BaseSearch):
         self._values = values_of(evaluator, game.room) if batched else None
         self._line_of = Line(self)
         self._last: Callable[[], MctsResult | None] = _nothing
-        self._reads_clock = clocks.READABLE and not batched and not evaluator.python_only
+        self._reads_clock = HAS_CLOCKS and not batched and not evaluator.python_only
 
     def __copy__(self) -> Mcts:
         copied: Mcts = super().__copy__()

@@ -19,8 +19,7 @@ from leafwise.registration import register_when_there
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from leafwise.envs.core.check.checking import check_game
-    from leafwise.envs.core.check.source import ContractError
+    from leafwise.envs.core.check.checking import ContractError, check_game
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
@@ -37,10 +36,10 @@ if TYPE_CHECKING:
     from leafwise.search.players import Player
     from leafwise.training.dataset import Dataset, collect_dataset, read_dataset, write_dataset
     from leafwise.training.evaluation.arena import arena, evaluate
-    from leafwise.training.evaluation.result import Evaluation
+    from leafwise.training.evaluation.results import Evaluation
     from leafwise.training.evaluation.tournament import Tournament
-    from leafwise.training.execution.places import executor_for
-    from leafwise.training.networks.sb3 import Sb3VecEnv
+    from leafwise.training.execution import executor_for
+    from leafwise.training.sb3 import Sb3VecEnv
 
 __version__ = "0.1.0"
 
@@ -92,9 +91,9 @@ __all__ = [
 """The public names, with those of `leafwise.authoring`. Whatever else is in the package may move from one version to the next."""
 
 _HOMES = {
-    "ContractError": "envs.core.check.source",
+    "ContractError": "envs.core.check.checking",
     "Dataset": "training.dataset",
-    "Evaluation": "training.evaluation.result",
+    "Evaluation": "training.evaluation.results",
     "Evaluator": "envs.core.contract.evaluator",
     "Following": "envs.core.play.companion",
     "Game": "envs.core.contract.game",
@@ -116,7 +115,7 @@ _HOMES = {
     "check_game": "envs.core.check.checking",
     "collect_dataset": "training.dataset",
     "evaluate": "training.evaluation.arena",
-    "executor_for": "training.execution.places",
+    "executor_for": "training.execution",
     "leaf": "models.leaves",
     "load_game": "envs.core.play.gamefile",
     "read_dataset": "training.dataset",
@@ -192,7 +191,7 @@ def sb3_vec_env(game: str | Game, num_envs: int, **options: Any) -> Sb3VecEnv:
     ImportError where Stable-Baselines3 (extra `train`) is not installed.
     """
     try:
-        from leafwise.training.networks.sb3 import Sb3VecEnv
+        from leafwise.training.sb3 import Sb3VecEnv
     except ModuleNotFoundError as missing:
         raise ImportError(f"leafwise.sb3_vec_env needs {missing.name}: pip install 'leafwise[train]'") from None
     from leafwise.envs.core.gym.vector import GameVectorEnv

@@ -22,7 +22,7 @@ from leafwise.envs.starship import ship as files
 from leafwise.models.files import model_path
 from leafwise.models.tensors import load_tensors, save_tensors
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.runs.options import described, read_options, to_toml
+from leafwise.training.runs.run_options import described, read_options, to_toml
 from running.campaign import Campaign, quick
 
 

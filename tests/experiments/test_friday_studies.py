@@ -13,12 +13,11 @@ import pytest
 
 from leafwise.envs.friday import GAME
 from leafwise.experiments.friday import baselines, learned, strength
-from leafwise.experiments.friday.baselines import Entry, Outcome
-from leafwise.experiments.friday.blocks import LEVELS
+from leafwise.experiments.friday.baselines import LEVELS, Entry, Outcome
 from leafwise.experiments.friday.strength import Point
 from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.calibration import calibration
-from leafwise.training.evaluation.intervals import mean_interval, share_interval
+from leafwise.training.evaluation.statistics import mean_interval, share_interval
 
 SMALL = (Point(1, 1, 5), Point(10, 2, 4, judged=True), Point(10, 2, 3, "mcts"), Point(1000, 4, 2))
 

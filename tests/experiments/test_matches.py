@@ -19,7 +19,7 @@ from leafwise.experiments.study import PlacedStudy, Results
 from leafwise.experiments.study import matches as runner
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_figures, points_table
 from leafwise.training.evaluation.arena import evaluate
-from leafwise.training.evaluation.result import Evaluation, Fault
+from leafwise.training.evaluation.results import Evaluation, Fault
 from running.waiting import until
 
 TRAP = leafwise.game("trap", size=3)

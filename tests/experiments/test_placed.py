@@ -17,7 +17,7 @@ from leafwise.experiments.friday.baselines import Entry, play_block
 from leafwise.experiments.study import PlacedStudy
 from leafwise.experiments.study.leaves import Match, openings, play_match
 from leafwise.training.evaluation.agreement import Keeping, critical_positions
-from leafwise.training.execution.places import executor_for
+from leafwise.training.execution import executor_for
 from leafwise.training.starship.builders import records
 
 TRILOBITE = leafwise.game("trilobite")

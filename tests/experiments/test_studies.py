@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from leafwise.experiments.study.config import EXPERIMENTS
-from leafwise.training.evaluation.game_store import GameStore
+from leafwise.experiments.study import EXPERIMENTS
+from leafwise.training.evaluation.results import GameStore
 
 SMALL = {
     "cassis.critical": "critical --seven cassis7 --eight= --judged 5 --depths 1",

@@ -12,7 +12,7 @@ from leafwise.experiments.cassis import critical
 from leafwise.experiments.versus import main
 from leafwise.models import SparseNetwork, save_network
 from leafwise.training.evaluation.agreement import Judged
-from leafwise.training.evaluation.intervals import share_interval
+from leafwise.training.evaluation.statistics import share_interval
 
 GAME = leafwise.game("trilobite")
 

@@ -13,8 +13,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.threes import GAME as THREES
 from leafwise.models import NTupleNetwork, load_ntuples, save_network
-from leafwise.models.ntuple import Shape, parse_tuples
-from leafwise.models.packing import merged, quantised
+from leafwise.models.ntuple import Shape, merged, parse_tuples, quantised
 
 TUPLES = parse_tuples("01234 eg5 fgh jo 4")
 SAID = {"steps": 3, "command": "none", "commit": "none"}

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from leafwise.models import hub
+from leafwise.models import files
 from leafwise.models.files import model_path
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
 from leafwise.models.units import UNITS, shipped_units
@@ -202,4 +202,4 @@ def test_what_names_no_model_is_refused_before_anybody_is_asked(source: str, mes
 def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ValueError, match=r"^expected huggingface_hub for 'hf://a/b', pip install 'leafwise\[hub\]'$"):
-        hub.fetched("hf://a/b")
+        files.fetched("hf://a/b")

@@ -137,9 +137,7 @@ def test_names_of_kinds_are_ones_own() -> None:
 
 
 def test_kinds_of_installed_packages_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        network, "_installed", lambda: {"own": "leafwise.models.sparse_files:KIND", "gone": "no.such:KIND"}
-    )
+    monkeypatch.setattr(network, "_installed", lambda: {"own": "leafwise.models.sparse:KIND", "gone": "no.such:KIND"})
     assert network_kind("own").name == "sparse"
     assert network.network_kinds()[-3:] == ("own", "gone", "linear")
     with pytest.raises(ValueError, match=r"expected a kind of network 'gone' in 'no.such:KIND', got No module"):

@@ -11,8 +11,7 @@ from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, load_ntuples, save_network
 from leafwise.models.files import load_evaluator, load_tensors, save_tensors
-from leafwise.models.ntuple import Shape, parse_tuples
-from leafwise.models.packing import merged, quantised
+from leafwise.models.ntuple import Shape, merged, parse_tuples, quantised
 from leafwise.search import Search
 
 TUPLES = parse_tuples("0123 569a 01245")

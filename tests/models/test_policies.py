@@ -7,7 +7,7 @@ import pytest
 
 import leafwise
 from leafwise.models.files import save_network
-from leafwise.models.policies import by_logits, by_values, policy
+from leafwise.models.players import by_logits, by_values, policy
 from leafwise.models.sparse import SparseNetwork
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import MctsPlayer

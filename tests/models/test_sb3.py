@@ -19,12 +19,12 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMoni
 
 import leafwise
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.observer import Observer
+from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models import sb3
 from leafwise.search import Search
-from leafwise.training.networks.sb3 import Sb3VecEnv
 from leafwise.training.ppo.network import ScaledRewards
+from leafwise.training.sb3 import Sb3VecEnv
 
 TRILOBITE = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [8]}, "seed": 0, "device": "cpu"}

@@ -71,7 +71,7 @@ def searched_rows(game: Game, n: int) -> np.ndarray[Any, Any]:
 )
 def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, head: str, sees: str) -> None:
     torch = pytest.importorskip("torch")
-    from leafwise.training.networks.sparse import SparseModule
+    from leafwise.training.networks import SparseModule
 
     path = tmp_path / "model.safetensors"
     save_network(path, random_network(game, head=head, sees=sees), SAID)
@@ -117,7 +117,7 @@ def test_three_chances_of_extreme_outputs_are_a_value(outputs: list[float]) -> N
 
 def test_what_is_trained_is_exported() -> None:
     torch = pytest.importorskip("torch")
-    from leafwise.training.networks.sparse import fresh_module
+    from leafwise.training.networks import fresh_module
 
     game = CASSIS[0]
     module = fresh_module(game, (8, 4), seed=3)
@@ -137,7 +137,7 @@ def test_what_is_trained_is_exported() -> None:
 
 def test_a_wider_network_begins_by_saying_nearly_the_same() -> None:
     pytest.importorskip("torch")
-    from leafwise.training.networks.sparse import widened
+    from leafwise.training.networks import widened
 
     game = TRILOBITE[0]
     network, rows = random_network(game, (8, 4)), np.array([s.row for s in random_states(game, 60)])
@@ -166,7 +166,7 @@ def test_a_wider_network_begins_by_saying_nearly_the_same() -> None:
 )
 def test_networks_that_cannot_be_widened(hidden: tuple[int, ...], head: str, before: str, message: str) -> None:
     pytest.importorskip("torch")
-    from leafwise.training.networks.sparse import widened
+    from leafwise.training.networks import widened
 
     with pytest.raises(ValueError, match=f"^{message}$"):
         widened(random_network(TRILOBITE[0], (8, 4), before), hidden, 1, head=head)
@@ -174,7 +174,7 @@ def test_networks_that_cannot_be_widened(hidden: tuple[int, ...], head: str, bef
 
 def test_what_a_network_with_three_chances_learns_of_values() -> None:
     torch = pytest.importorskip("torch")
-    from leafwise.training.networks.sparse import outcome_chances, wdl_values
+    from leafwise.training.networks import outcome_chances, wdl_values
 
     targets = torch.tensor([1.0, 0.25, 0.0, -1.0])
     expected = torch.tensor([[1.0, 0, 0], [0.25, 0.75, 0], [0, 1, 0], [0, 0, 1]])

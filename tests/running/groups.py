@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,29 +13,22 @@ import pytest
 ROOMS = ("threes", "trilobite", "starship", "trap", "friday", "cassis", "solitaire", "dice")
 """The rooms and the test games, the longest to test first; what belongs to none comes after them."""
 NAMED = re.compile(rf"(?<![a-z])({'|'.join(ROOMS)})")
-COMPILED = {
-    "threes": "models/test_files models/test_ntuple models/test_packing search/test_approximate search/test_bench "
-    "search/test_interrupt search/test_threads front/test_play evaluation/test_arena methods/test_td runs/test_folder "
-    "experiments/test_learned",
-    "trilobite": "dataset/test_dataset gym/test_opponents "
-    "models/test_sparse front/test_solve front/test_arena_command evaluation/test_tournament "
-    "methods/test_dqn_ppo methods/test_selfplay methods/test_alphazero methods/test_actors methods/test_killed_actors "
-    "execution/test_cluster runs/test_events experiments/test_learned_leaves campaigns/test_kills",
-    "starship": "front/test_ship",
-    "trap": "search/test_clock",
-    "friday": "search/test_costless methods/test_solo",
-}
-"""The room whose game is compiled most in files that no room's name is in."""
-HOMES = {path: room for room, paths in COMPILED.items() for path in paths.split()}
+OFTEN = 3
+"""Times that a file names the room that it belongs to, at least."""
+
+
+@cache
+def room_named_in(file: str) -> str:
+    """Returns the room that a file of tests names most, and with that compiles; the file itself where there is none."""
+    text = (Path(__file__).parents[2] / file).read_text(encoding="utf-8").lower()
+    (room, times), *_ = [*Counter(NAMED.findall(text)).most_common(1), ("", 0)]
+    return room if times >= OFTEN else file
 
 
 def room_of(nodeid: str) -> str:
     """Returns the room of a test, given as FILE::NAME[PARAMETERS]; of one that belongs to none, the file."""
-    file = nodeid.partition("::")[0]
-    if home := HOMES.get("/".join(file.removesuffix(".py").split("/")[-2:])):
-        return home
     named = NAMED.search(nodeid.lower())
-    return named[0] if named else file
+    return named[0] if named else room_named_in(nodeid.partition("::")[0])
 
 
 def sort(items: list[pytest.Item]) -> None:

@@ -7,8 +7,8 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
+from leafwise.models.files import best_leaf
 from leafwise.models.leaves import named_leaf
-from leafwise.models.shipped import best_leaf
 from leafwise.search.levels import Weakened, level_lines, measured
 from leafwise.search.players import MctsPlayer, SearchPlayer, player
 

@@ -12,7 +12,7 @@ import leafwise
 from games import dice
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.search.mcts import Mcts
-from leafwise.search.mcts.noise import add_noise, gamma, take_back
+from leafwise.search.mcts.root import add_noise, gamma, take_back
 
 POSITIONS = Path(__file__).parents[2] / "experiments" / "search" / "positions"
 DICE = dice.GAME.variant(length=3, turns=3)

@@ -16,9 +16,8 @@ from leafwise.envs.core.fields import texts_of, types_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, limits_of
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
-from leafwise.search.mcts.options import MctsOptions
-from leafwise.search.options import SearchOptions
 from leafwise.search.players import MCTS_OPTIONS, OPTIONS
+from leafwise.search.search_options import MctsOptions, SearchOptions
 
 KINDS: Any = pytest.mark.parametrize(("kind", "options"), [(Search, SearchOptions), (Mcts, MctsOptions)])
 PAGE = Path(__file__).parents[2] / "docs/search.md"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,12 +33,11 @@ def leaves(g: Game) -> Iterator[Evaluator]:
         yield NTupleNetwork.create(g, Shape(((0, 1, 2, 3),))).evaluator("tuples")
     if "grid" in g.features:
         yield GridNetwork.create(g, (4, 4, 4)).evaluator("grid")
-    for head in HEADS:
-        for sees in seen_by(g):
-            try:
-                yield SparseNetwork.create(g, (8, 4), head=head, sees=sees).evaluator(f"{head} of {sees}")
-            except ValueError:  # a game without such features, or where nobody wins
-                continue
+    # Every head, and one of them with all that it may see: the functions of both are compiled apart and joined.
+    first, *more = seen_by(g)
+    for head, sees in [*((head, first) for head in HEADS), *((HEADS[0], sees) for sees in more)]:
+        with contextlib.suppress(ValueError):  # a game without such features, or where nobody wins
+            yield SparseNetwork.create(g, (8, 4), head=head, sees=sees).evaluator(f"{head} of {sees}")
 
 
 def ask(name: str, *, fast: bool) -> dict[str, Any]:

@@ -31,15 +31,14 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
-from leafwise.models.sparse import BOUND
-from leafwise.models.sparse_files import load_sparse
-from leafwise.training.alphazero.games import GAMES, PLIES, WON_BY_FIRST, Games, How, Pairs, Recorder
+from leafwise.models.sparse import BOUND, load_sparse
+from leafwise.training.alphazero.games import Games, How, Pairs, Recorder
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.runs.folder import Checkpoint, origin
-from leafwise.training.runs.gating import IterationLearner, IterationOptions, named, prefixed
+from leafwise.training.games import logged_games
+from leafwise.training.runs.folder import origin
+from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import run_learner
-from leafwise.training.runs.replay import Replay
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module
@@ -118,7 +117,7 @@ class AlphaZero(IterationLearner):
 
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
-        from leafwise.training.networks.sparse import fresh_module
+        from leafwise.training.networks import fresh_module
 
         config = self.config
         if not config.init_from:
@@ -134,22 +133,6 @@ class AlphaZero(IterationLearner):
         if "sparse" not in self.game.features:
             return OBSERVATION
         return BOTH if self.game.features["sparse"].invariant else FEATURES
-
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes the state of a checkpoint."""
-        super().restore(tensors, metadata)
-        self.done = metadata["done"]
-        self.replay.restore(tensors, metadata["recorded"])
-        self.newest = self.newest.with_tensors(named(tensors, "newest"))
-        self.module = self.newest.kind.torch_module(self.newest)
-        self.generations.restore(tensors, metadata["ahead"], self.newest)
-
-    def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
-        of_every_run, more = super().state(), self.generations.state()
-        own = {"recorded": self.replay.recorded, "done": self.done, "ahead": more[1]}
-        tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors() | more[0]
-        return tensors | of_every_run[0], own | of_every_run[1]
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
@@ -172,18 +155,15 @@ class AlphaZero(IterationLearner):
         for recorded in found:
             self.replay.put(rows=recorded.rows, targets=recorded.targets, policies=recorded.policies)
             total, counts = total + len(recorded.rows), counts + recorded.counts
-        games = max(int(counts[GAMES]), 1)
-        return {
-            "rollout/ep_len_mean": counts[PLIES] / games,
-            "rollout/first_wins": counts[WON_BY_FIRST] / games,
+        staleness = {
             "rollout/staleness": generation.number - generation.learned,
             "rollout/repeated": self.executor.repeated,
-            "time/fps": total / (time.perf_counter() - start),
         }
+        return logged_games(counts, total, time.perf_counter() - start) | staleness
 
     def learn(self) -> dict[str, float]:
         """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks.sparse import fit, policy_loss, values_for_two
+        from leafwise.training.networks import fit, policy_loss, values_for_two
 
         config, n = self.config, self.config.batch_size
         rate = self.rate()

@@ -31,7 +31,7 @@ from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.dqn.games import GROUP, Decisions, How, Player, Playing, Steps
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games.kernels import GAMES, PLIES
+from leafwise.training.games import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner

@@ -22,7 +22,7 @@ from leafwise.models.network import Learned
 from leafwise.models.sparse import WITH_ACTIONS
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.execution.executor import Shared
-from leafwise.training.games.kernels import (
+from leafwise.training.games import (
     AFTER,
     FREE,
     GAMES,
@@ -275,7 +275,7 @@ class Player:
 
     def warm(self) -> None:
         """Loads the code."""
-        from leafwise.training.networks.sparse import one_thread
+        from leafwise.training.networks import one_thread
 
         one_thread()
         rows, streams = self.begun(np.zeros((1, 2), dtype=np.uint64))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.games import Decisions, How, Player
-from leafwise.training.networks.sparse import (
+from leafwise.training.networks import (
     chance_losses,
     fresh_module,
     load_optimizer,
@@ -22,8 +22,7 @@ from leafwise.training.networks.sparse import (
     parameters,
     value_of,
 )
-from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.replay import Replay
+from leafwise.training.runs.gating import Replay, named, prefixed
 
 LEAST = 0.01
 """Added to the size of an error, so that what was learned well is seen again."""

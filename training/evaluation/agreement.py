@@ -22,8 +22,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import Solver, exact_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.training.execution.executor import Executor, Here
-from leafwise.training.games.kernels import kernels, new_table
-from leafwise.training.runs.seeds import SELECTION_SEED
+from leafwise.training.games import kernels, new_table
+from leafwise.training.runs import SELECTION_SEED
 
 TABLE_MB = 256.0
 """Most memory that a solver's table takes while it judges."""

@@ -18,23 +18,20 @@ from leafwise.envs.core.contract.features import cell_values
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.errors import Forfeit, UserError
 from leafwise.envs.core.play.gamefile import Recorder
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.models.players import player
-from leafwise.search.loading import load_code
-from leafwise.search.options import MOST_SECONDS
-from leafwise.search.players import Player, draws
-from leafwise.training.evaluation.elo import elo_difference
-from leafwise.training.evaluation.game_store import GameStore
+from leafwise.search.players import Player, draws, load_code
+from leafwise.search.search_options import MOST_SECONDS
 from leafwise.training.evaluation.match_workers import Maker, from_text, matches_for, unseen
 from leafwise.training.evaluation.openings import PLAYER, derived, plies_of
 from leafwise.training.evaluation.openings import openings as found_openings
-from leafwise.training.evaluation.result import NO_PACE, Evaluation, Fault, Figures, Pace
+from leafwise.training.evaluation.results import NO_PACE, Evaluation, Fault, Figures, GameStore, Pace
+from leafwise.training.evaluation.statistics import elo_difference
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
-from leafwise.training.execution.places import check_places, executor_for
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.training.execution import check_places, executor_for
+from leafwise.training.runs import FINAL_SEED
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "check", "elo_difference", "evaluate"]
 

@@ -1,11 +1,15 @@
-"""Games between networks as pieces of work: matches of the sequential test, games for one, games against reference players."""
+"""Games between networks as pieces of work: matches of the sequential test, games for one, games against reference players.
+
+Reference players are those, by name, that every network of a run meets, so that its Elo means the same from start to end.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, combinations, islice
 from typing import Any
 
 import numpy as np
@@ -16,12 +20,13 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.search.engine import Search
-from leafwise.search.players import Player, SearchPlayer
-from leafwise.training.evaluation.arena import Start, play_game
+from leafwise.search.players import Player, SearchPlayer, draws
+from leafwise.training.evaluation.arena import Start, play_game, starts_of
+from leafwise.training.evaluation.openings import plies_of
+from leafwise.training.evaluation.statistics import Unit, rate
 from leafwise.training.execution.executor import Executor, Shared
-from leafwise.training.games.kernels import kernels, new_table
-from leafwise.training.games.solo import Played, play_solo, seeds_from
-from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
+from leafwise.training.games import Played, kernels, new_table, play_solo, seeds_from
+from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Pairs:
         table = new_table(game, self.depth, 0, evaluator, rare=self.rare)
         play_matches, plain = kernels(game, evaluator).play_matches, round(self.from_start * len(keys))
         for some, plies in ((slice(plain), 0), (slice(plain, None), self.plies)):
-            play = partial(play_matches, table, keys[some], results[some], self.depth, plies, new, old)
+            play = partial(play_matches, table, keys[some], results[some], self.depth, plies, None, new, old)
             stoppable(play, new.stop, old.stop)
         return results
 
@@ -117,20 +122,71 @@ class NamedPlayer:
 
 @dataclass(frozen=True)
 class Meetings:
-    """Games of two players, each opening from both seats."""
+    """Games of a player alone, or of two, each opening from both seats."""
 
     game: Game
-    own: NetworkPlayer | NamedPlayer
-    other: NamedPlayer
+    players: Sequence[NetworkPlayer | NamedPlayer]
     starts: Sequence[Start]
 
-    def __call__(self) -> list[float]:
-        """Returns the points of the first player from each opening, 0 to 2."""
-        newest = self.own(0) if isinstance(self.own, NetworkPlayer) else None
+    def __call__(self) -> NDArray[np.float64]:
+        """Returns the first player's returns from each opening, [openings, seats]."""
+        known = [make(0) if isinstance(make, NetworkPlayer) else None for make in self.players]
         found = []
         for seed, start in self.starts:
-            own, other = newest or self.own(seed), self.other(seed + 1)
-            seats = (own, other), (other, own)
-            scores = [play_game(self.game, both, seed, k, opening=start).score for k, both in enumerate(seats)]
-            found.append(1 + float(np.sign(scores).mean()))
-        return found
+            seats = [who or make(seed + k) for k, (who, make) in enumerate(zip(known, self.players, strict=True))]
+            tables = enumerate((seats, seats[::-1])[: len(seats)])
+            found.append([play_game(self.game, table, seed, k, opening=start).score for k, table in tables])
+        return np.array(found)
+
+
+SAMPLES = 200
+BLOCK = 5
+"""Pairs of games in a piece of work."""
+
+
+class ReferencePlayers:
+    """Players by name; their own games are played once, the first has Elo 0."""
+
+    def __init__(self, game: Game, names: Sequence[str], pairs: int, line: Executor[Any, Any]) -> None:
+        """Any two of them are to play `pairs` pairs of games, on `line`; raises ValueError for names of no players."""
+        self.game, self.names, self.pairs, self.line = game, tuple(names), pairs, line
+        self.draws = [draws(player(name, game)) for name in names]
+        self.units: list[Unit] | None = None
+
+    def games(self, meetings: Sequence[tuple[int, int, NetworkPlayer | NamedPlayer]], number: int) -> list[list[Unit]]:
+        """Plays the games of player a, made by the last of each meeting, against reference player b, first and second.
+
+        Seeds and openings are those of evaluation `number`; no two games between players that draw nothing are the same.
+        """
+        pieces = []
+        first, plies = SELECTION_SEED + number * self.pairs % SELECTION_SEEDS, plies_of(self.game, None)
+        for a, b, own in meetings:
+            other = NamedPlayer(self.game, self.names[b])
+            drawing = self.draws[b] or (isinstance(own, NamedPlayer) and self.draws[a])
+            starts = starts_of(self.game, 2 * self.pairs, first, plies, drawing)[0]
+            for k in range(0, len(starts), BLOCK):
+                pieces.append(((a, b), Meetings(self.game, (own, other), starts[k : k + BLOCK])))
+        units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
+        found = self.line.in_order(enumerate(piece for _, piece in pieces))
+        for (pair, _), returns in zip(pieces, found, strict=True):
+            units[pair] += [Unit(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
+        return list(units.values())
+
+    def rating_of(self, newest: Learned, depth: int, options: dict[str, Any], number: int) -> dict[str, float]:
+        """Returns what is logged: Elo over the first of a search with a network, half its 95 % interval, points against each."""
+        n = len(self.names)
+        if self.units is None:
+            own = [(a, b, NamedPlayer(self.game, self.names[a])) for a, b in combinations(range(n), 2)]
+            self.units = [unit for units in self.games(own, 0) for unit in units]
+        logged, found = {}, list(self.units)
+        challenger = NetworkPlayer(self.line.share(newest), depth, options)
+        for b, units in enumerate(self.games([(n, b, challenger) for b in range(n)], number)):
+            found += units
+            logged[f"eval/points_{tag(self.names[b])}"] = float(np.mean([u.points for u in units]) / 2)
+        elo, error = rate(n + 1, found, samples=SAMPLES).difference(n, 0)
+        return {"eval/ladder_elo": elo, "eval/ladder_elo_error": error, **logged}
+
+
+def tag(name: str) -> str:
+    """Returns a player's name without the signs that TensorBoard changes."""
+    return re.sub("[^a-z0-9.+]+", "_", name.lower())

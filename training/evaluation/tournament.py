@@ -14,12 +14,10 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.training.evaluation.elo import Ratings, Unit, rate
-from leafwise.training.evaluation.game_store import GameStore
-from leafwise.training.evaluation.intervals import bounds, results_interval
 from leafwise.training.evaluation.match_workers import Job, Maker, Outcome
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, openings, plies_of
-from leafwise.training.evaluation.result import FaultKind
+from leafwise.training.evaluation.results import FaultKind, GameStore
+from leafwise.training.evaluation.statistics import Ratings, Unit, bounds, rate, results_interval
 
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 """Faults by which a player loses."""

@@ -1,1 +1,54 @@
-"""Where work is done: in this process, in processes of this machine, on a cluster; who hands it over does not know which."""
+"""Where work is done: in this process, in processes of this machine, on a cluster, as the options of a command say.
+
+Who hands it over does not know which.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable
+
+from leafwise.envs.core.errors import UserError
+from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Here, P, R
+
+MOST_PROCESSES = 1024
+"""What may be asked for at most."""
+ADDRESS = re.compile(r"[\w.-]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
+
+
+def check_places(processes: int, cluster: str) -> None:
+    """Raises ValueError for a number of processes, or a cluster, that there cannot be."""
+    if not 1 <= processes <= MOST_PROCESSES:
+        raise UserError(f"expected 1 to {MOST_PROCESSES:,} processes, got {processes!r}")
+    if not cluster:
+        return
+    if cluster not in (AUTO, LOCAL) and not ADDRESS.fullmatch(cluster):
+        raise UserError(f"expected a cluster {AUTO}, {LOCAL} or HOST:PORT, got {cluster!r}")
+    if cluster != LOCAL and processes > 1:
+        raise UserError(f"expected processes of this machine or a cluster that runs, got {processes} and {cluster!r}")
+    if importlib.util.find_spec("ray") is None:
+        raise UserError("expected the cluster extra, pip install 'leafwise[cluster]'; ray not found")
+
+
+def executor_for(work: Callable[[P], R], processes: int = 1, cluster: str = "", pieces: int = 0) -> Executor[P, R]:
+    """Returns what does some work: a function of a module, a `partial` of one, or an object that pickles and can be called.
+
+    An object may have a method `warm`, which brings what it has to compile. `cluster` is "auto" for the Ray cluster that
+    this machine belongs to, "local" for one of `processes` cores of this machine (1: all of them) that ends with this process, or
+    HOST:PORT; "" is none. Where it is said that there are few `pieces`, no more processes are started.
+
+    Raises ValueError as `check_places` does, and Unfit for a cluster that cannot do it.
+    """
+    check_places(processes, cluster)
+    if cluster:
+        from leafwise.training.execution.cluster import Cluster, connect
+
+        connect(cluster, processes)
+        return Cluster(work)
+    processes = min(processes, pieces or processes)
+    if processes == 1:
+        return Here(work)
+    from leafwise.training.execution.processes import Processes
+
+    return Processes(work, processes)

@@ -1,23 +1,30 @@
 """Machines of a Ray cluster. Pieces are Ray tasks; one that is lost with its process or its machine is submitted again.
 
-Ray is imported here alone, and this module only where a cluster was asked for.
+Wherever a piece is worked on the same must run: versions, the sources of the package and of games from outside. Ray is imported
+here alone, and this module only where a cluster was asked for.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib
 import io
 import itertools
+import json
 import logging
 import operator
 import os
 import pickle
+import platform
 import socket
 import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Generic, TypeVar
 
@@ -32,10 +39,76 @@ from ray.exceptions import (
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import INHERITED
-from leafwise.training.execution import worker
 from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Lost, P, R, Shared, Unfit
-from leafwise.training.execution.identity import check_identity, identity, take_games
+from leafwise.training.execution.processes import known, warm
+
+PACKAGE = Path(__file__).resolve().parents[2]
+"""The folder that holds envs, search, models, ... (a checkout, or the installed leafwise package)."""
+FOLDERS = ("envs", "search", "models", "training", "experiments")
+
+
+def sources(*places: Path) -> str:
+    """Returns a hash of the Python sources in folders, or of files."""
+    digest = hashlib.sha256()
+    for place in places:
+        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+        for file in files:
+            digest.update(file.relative_to(place.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+@functools.cache
+def _own() -> dict[str, str]:
+    packages = {name: version(name) for name in ("leafwise", "numpy", "numba")}
+    return {"Python": platform.python_version(), **packages, "sources": sources(*(PACKAGE / name for name in FOLDERS))}
+
+
+def identity() -> dict[str, str]:
+    """Returns what runs here, by name: versions, and hashes of sources."""
+    from leafwise.envs.registry import listed
+
+    added = json.loads(os.environ.get(INHERITED, "{}"))
+    games = {name: told["module"] for name, told in added.items()}
+    games |= {name: told.module for name, told in listed().items() if told.plugin}
+    return _own() | {f"game {name}": _source_of(module) for name, module in games.items()}
+
+
+def _source_of(module: str) -> str:
+    """Returns a hash of a game's sources, without importing it."""
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    if spec is None or spec.origin is None:
+        return "nowhere"
+    file = Path(spec.origin)
+    return sources(file.parent if file.name == "__init__.py" else file)
+
+
+def take_games(added: str, where: str) -> None:
+    """Makes games that the driver's command line added known here, as it found them; they lie in the same place on each machine.
+
+    Raises Unfit where one does not.
+    """
+    from leafwise.envs.plugins import module_name
+    from leafwise.envs.registry import listed
+
+    if os.environ.get(INHERITED, "{}") != added:
+        os.environ[INHERITED] = added
+        listed.cache_clear()
+    for told in json.loads(added).values():
+        try:
+            module_name(told["source"])
+        except UserError as problem:
+            raise Unfit(f"{problem}, on {where}") from None
+
+
+def check_identity(expected: Mapping[str, str], where: str) -> None:
+    """Raises Unfit, in one line, where something else runs here than on the driver; `where` says what machine this is."""
+    own = identity()
+    for name, wanted in expected.items():
+        if own.get(name) != wanted:
+            raise Unfit(f"expected {name} {wanted} on {where} as on the driver, got {own.get(name, 'none')}")
+
 
 T = TypeVar("T")
 GONE = (WorkerCrashedError, NodeDiedError, ObjectLostError, OutOfMemoryError)
@@ -126,10 +199,10 @@ class Put(Generic[T]):
 
     def work(self) -> T:
         """Returns the thing, which is work: the first time it also loads its code."""
-        return self._known(worker.warm)
+        return self._known(warm)
 
     def _known(self, begin: Callable[[Any], None]) -> T:
-        thing: T = worker.known(self.ident, lambda: ray.get(self.place), begin)
+        thing: T = known(self.ident, lambda: ray.get(self.place), begin)
         return thing
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.models.network import Learned
+from leafwise.training.execution import check_places
 from leafwise.training.execution.executor import Executor, Shared
-from leafwise.training.execution.places import check_places
 
 Call = Callable[[], Any]
 """A piece of a learner's work: an object that pickles and is called where it is worked on."""

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from leafwise.envs.core import interrupts
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.ntuple import NTupleNetwork
-from leafwise.training.evaluation.intervals import bounds, mean_interval
-from leafwise.training.execution.places import executor_for
+from leafwise.training.evaluation.statistics import bounds, mean_interval
+from leafwise.training.execution import executor_for
 from leafwise.training.ntuple_td.kernels import MOVES, kernels, new_trainer
 
 BATCH = 5
@@ -71,7 +71,7 @@ def play_games(
     """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
 
     Decisions less probable than `cutoff` are leaves of the search (0: exact). `threads` share the network's tables; a `cluster`, as
-    `leafwise.training.execution.places.executor_for` has it, has them once in each process.
+    `leafwise.training.execution.executor_for` has it, has them once in each process.
     """
     if cluster:
         with executor_for(partial(_played, network, depth, cutoff), threads, cluster) as executor:

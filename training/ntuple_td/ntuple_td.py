@@ -36,18 +36,16 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path, save_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
-from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, parse_tuples, restored
 from leafwise.models.ntuple_functions import features
-from leafwise.models.packing import restored
-from leafwise.training.evaluation.intervals import bounds, logged_bounds
-from leafwise.training.games.kernels import HERE
+from leafwise.training.evaluation.statistics import bounds, logged_bounds
+from leafwise.training.games import HERE
 from leafwise.training.ntuple_td.games import looked_up, play_games
 from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
+from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, hardware, origin
 from leafwise.training.runs.loop import Learner, run_learner
-from leafwise.training.runs.options import RunOptions
-from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
+from leafwise.training.runs.run_options import RunOptions
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""
@@ -173,6 +171,8 @@ class NTupleTd(Learner):
 
     method, unit = "ntuple-td", "moves"
     breaks_whole = True
+    exploring = False
+    """Whether a share of the actions is random, and the best action's value is learned (`leafwise.training.ntuple_td.ntuple_q`)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -189,7 +189,8 @@ class NTupleTd(Learner):
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
         marks = values_of(config, "carousel", features(self.game).names)
         self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence, marks=marks) for key in keys]
-        self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
+        how = {"searched": config.target_depth > 0, "coherent": config.coherence, "exploring": self.exploring}
+        self.kernels = kernels(self.network, depth, **how)
         self.T = self.game.tables(self.network.evaluator("td"))
         self.entries, self.best, self.score = 0, -np.inf, {}
         self.begun: list[list[int]] = []

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.networks.sb3 import Sb3VecEnv, hyperparameters
-from leafwise.training.networks.sparse import begin, summed
+from leafwise.training.networks import begin, summed
+from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
 
 
 class SeenVecEnv(Sb3VecEnv):

@@ -82,8 +82,8 @@ class MaskedPpo(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.ppo.network import blank_network, exported, make_model
+        from leafwise.training.sb3 import PpoRun
 
         if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
             wanted = "expected --sees features+observation: symmetric positions share these features"

@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_tensors
-from leafwise.models.ntuple import NTupleNetwork
-from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.ntuple import NTupleNetwork, load_ntuples, merged, quantised
 from leafwise.models.ntuple_functions import features
-from leafwise.models.packing import merged, quantised
-from leafwise.training.evaluation.intervals import interval_text
+from leafwise.training.evaluation.statistics import interval_text
 from leafwise.training.ntuple_td.games import play_games
 from leafwise.training.ntuple_td.kernels import kernels, new_trainer
-from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
+from leafwise.training.runs import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
 OPTIONS = ("games", "step", "loss_games", "first_seed")

@@ -31,9 +31,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import source_of
 from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
 from leafwise.models.tensors import MODEL
-from leafwise.training.runs.config import CONFIG, config_file, resumed_file
-from leafwise.training.runs.lock import FolderLock
-from leafwise.training.runs.options import NOT_OPTIONS, described, read_options, to_toml
+from leafwise.training.runs.files import CONFIG, FolderLock, config_file, resumed_file
+from leafwise.training.runs.run_options import NOT_OPTIONS, described, read_options, to_toml
 
 Tensors = Mapping[str, NDArray[Any]]
 

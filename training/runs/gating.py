@@ -1,4 +1,4 @@
-"""Learners whose best network is known by matches, decided by a sequential test."""
+"""Learners whose best network is known by matches, decided by a sequential test; the replay that they learn from."""
 
 from __future__ import annotations
 
@@ -18,17 +18,65 @@ from leafwise.models.files import save_network
 from leafwise.models.network import Learned
 from leafwise.training.evaluation.agreement import Judged, judge_of
 from leafwise.training.evaluation.calibration import calibration
-from leafwise.training.evaluation.elo import SequentialTest, elo_difference
-from leafwise.training.evaluation.intervals import bounds, logged_bounds, points_interval, returns_interval
 from leafwise.training.evaluation.matches import Pairs, play_alone
+from leafwise.training.evaluation.statistics import (
+    SequentialTest,
+    bounds,
+    elo_difference,
+    logged_bounds,
+    points_interval,
+    returns_interval,
+)
+from leafwise.training.execution import executor_for
 from leafwise.training.execution.executor import Executor, Here, Line, Shared
-from leafwise.training.execution.generations import Call, Calls, call
-from leafwise.training.execution.places import executor_for
+from leafwise.training.execution.generations import Call, Calls, Generations, call
+from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner
-from leafwise.training.runs.options import RunOptions
-from leafwise.training.runs.replay import Replay
-from leafwise.training.runs.seeds import SELECTION_SEED
+from leafwise.training.runs.run_options import RunOptions
+
+
+class Replay:
+    """Arrays of the same length by name, in the order of a ring: what is recorded takes the place of the oldest."""
+
+    def __init__(self, size: int, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """The arrays have room for `size` entries each, [size, ...]."""
+        self.size, self.arrays = size, dict(arrays)
+        self.recorded = 0
+        """Entries so far, those that have lost their place too."""
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.arrays[name]
+
+    @property
+    def filled(self) -> int:
+        """Entries that there are."""
+        return min(self.recorded, self.size)
+
+    @property
+    def next(self) -> int:
+        """Place of the next entry."""
+        return self.recorded % self.size
+
+    def put(self, **found: NDArray[Any]) -> NDArray[np.int64]:
+        """Takes entries, an array [n, ...] for each name; returns their places, [n]."""
+        n = len(next(iter(found.values())))
+        places: NDArray[np.int64] = (self.recorded + np.arange(n)) % self.size
+        for name, array in self.arrays.items():
+            array[places] = found[name]
+        self.recorded += n
+        return places
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Returns what a checkpoint holds, besides `recorded`."""
+        return {name: array[: self.filled] for name, array in self.arrays.items()}
+
+    def restore(self, tensors: Mapping[str, NDArray[Any]], recorded: int) -> None:
+        """Takes the state of a checkpoint after so many entries."""
+        self.recorded = recorded
+        for name, array in self.arrays.items():
+            array[: self.filled] = tensors[name]
+
 
 LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
@@ -220,7 +268,7 @@ class GatedLearner(Learner):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.networks.sparse import one_thread
+        from leafwise.training.networks import one_thread
 
         one_thread()
         self.executor: Executor[Call, Any] = Here(call)
@@ -298,6 +346,29 @@ class IterationLearner(GatedLearner):
 
     done = 0
     replay: Replay
+    module: Any
+    """The newest network as torch learns it."""
+    generations: Generations
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
+        self.done = metadata["done"]
+        self.replay.restore(tensors, metadata["recorded"])
+        self.newest = self.newest.with_tensors(named(tensors, "newest"))
+        self.module = self.newest.kind.torch_module(self.newest)
+        if self.config.piece:
+            self.generations.restore(tensors, metadata["ahead"], self.newest)
+
+    def state(self) -> Checkpoint:
+        """Returns what a checkpoint holds."""
+        tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors()
+        told: dict[str, Any] = {"recorded": self.replay.recorded, "done": self.done}
+        if self.config.piece:
+            ahead, told["ahead"] = self.generations.state()
+            tensors |= ahead
+        more, of_every_run = super().state()
+        return tensors | more, told | of_every_run
 
     @abstractmethod
     def play(self) -> dict[str, float]:

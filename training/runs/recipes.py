@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 import msgspec
 
 from leafwise.envs.core.commandline import flag_of
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import perhaps
+from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.config import read_table
-from leafwise.training.runs.options import code_in, file_of, take_option
+from leafwise.training.runs.files import read_table
+from leafwise.training.runs.run_options import code_in, file_of, take_option
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -67,12 +66,12 @@ def has_outcomes(game: Game) -> bool:
 
 METHODS = (
     Method("ntuple-td", "leafwise.training.ntuple_td.ntuple_td", has_cells),
-    Method("value-td", "leafwise.training.value_td.value_td", has_outcomes),
+    Method("value-td", "leafwise.training.selfplay.value_td", has_outcomes),
     Method("selfplay", "leafwise.training.selfplay.selfplay", has_outcomes),
     Method("alphazero", "leafwise.training.alphazero.alphazero", lambda game: game.players == 2),
     Method("dqn", "leafwise.training.dqn.dqn", lambda game: True),
     Method("ppo", "leafwise.training.ppo.ppo", lambda game: True),
-    Method("ntuple-q", "leafwise.training.ntuple_q.ntuple_q", has_cells),
+    Method("ntuple-q", "leafwise.training.ntuple_td.ntuple_q", has_cells),
 )
 """Methods for all games; the first that fits a game is the one to begin with, where its recipe names no other."""
 RENAMED = {"td": ("ntuple-td", "value-td"), "values": ("ship-values",)}

@@ -24,7 +24,7 @@ from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
 from leafwise.models.network import Learned
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.execution.executor import Shared
-from leafwise.training.games.kernels import (
+from leafwise.training.games import (
     AFTERSTATE,
     CHOSEN,
     EXACT,
@@ -228,7 +228,7 @@ class Recorded(NamedTuple):
     targets: NDArray[np.float64]
     """[n]"""
     counts: NDArray[np.int64]
-    """As in `leafwise.training.games.kernels.Table`, of the games that these are of."""
+    """As in `leafwise.training.games.Table`, of the games that these are of."""
 
 
 class Recorder:

@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.starship.draw import gallery
 from leafwise.envs.starship.heuristic_builder import (
     HandBuilder,
@@ -39,7 +39,7 @@ from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer
-from leafwise.training.evaluation.intervals import logged_bounds, mean_interval
+from leafwise.training.evaluation.statistics import logged_bounds, mean_interval
 
 PICTURED = 8
 """Ships in the picture of an evaluation."""

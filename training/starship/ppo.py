@@ -29,7 +29,7 @@ from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, need_train_extra
 from leafwise.training.runs.loop import Learner, run_learner
-from leafwise.training.runs.options import RunOptions
+from leafwise.training.runs.run_options import RunOptions
 from leafwise.training.starship.builders import compared, hand_made_bar, play
 
 KIND = "placing"
@@ -78,8 +78,8 @@ class Placing(Learner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.networks.sb3 import PpoRun
-        from leafwise.training.networks.sparse import one_thread
+        from leafwise.training.networks import one_thread
+        from leafwise.training.sb3 import PpoRun
         from leafwise.training.starship.ppo_network import make_model
 
         one_thread()

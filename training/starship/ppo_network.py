@@ -13,8 +13,8 @@ from stable_baselines3.common.vec_env import VecMonitor
 from torch import Tensor, nn
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.training.networks.sb3 import Sb3VecEnv, hyperparameters
 from leafwise.training.ppo.network import ScaledRewards, Told
+from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
 from leafwise.training.starship.grid import device_to_learn
 
 ROTATIONS, SPREAD = 4, 2

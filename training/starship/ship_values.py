@@ -42,7 +42,7 @@ from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner, find_variant, run_learner
-from leafwise.training.runs.options import RunOptions
+from leafwise.training.runs.run_options import RunOptions
 from leafwise.training.starship.builders import Built, ShipSampler, compared, hand_made_bar, joined
 
 WARM_UP = 0.02
@@ -168,7 +168,7 @@ class Builds(Learner):
         super().__init__(config)  # raises ValueError without torch
         import torch
 
-        from leafwise.training.networks.sparse import one_thread
+        from leafwise.training.networks import one_thread
         from leafwise.training.starship.grid import GridModule, device_to_learn
 
         variants = (config.variant, *config.mix)
@@ -198,7 +198,7 @@ class Builds(Learner):
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        from leafwise.training.networks.sparse import load_optimizer, load_parameters
+        from leafwise.training.networks import load_optimizer, load_parameters
         from leafwise.training.runs.gating import named
 
         super().restore(tensors, metadata)
@@ -210,7 +210,7 @@ class Builds(Learner):
 
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        from leafwise.training.networks.sparse import optimizer_tensors, parameters
+        from leafwise.training.networks import optimizer_tensors, parameters
         from leafwise.training.runs.gating import prefixed
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import game
 from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.quality import TERMS
@@ -25,7 +25,7 @@ from leafwise.envs.starship.ship import Ship, ship_at
 from leafwise.envs.starship.statistics import entropy, pairwise_distances, set_score
 from leafwise.experiments.study import PlacedStudy, command, logged, picture, table, write_json, write_page
 from leafwise.models.files import write_atomically
-from leafwise.training.evaluation.intervals import bounds, mean_interval
+from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.starship import builders
 
 SAVED_EVERY = 10

@@ -24,10 +24,11 @@ import numpy as np
 
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.search.contests import MCTS, mcts_defaults
+from leafwise.experiments.search import MCTS, mcts_defaults
 from leafwise.experiments.study import (
+    Program,
     Results,
     Study,
     command,
@@ -38,7 +39,6 @@ from leafwise.experiments.study import (
     table,
     write_page,
 )
-from leafwise.experiments.study.program import Program
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
     FILE,
@@ -49,7 +49,7 @@ from leafwise.experiments.trilobite.critical.positions import (
     read,
 )
 from leafwise.models.players import player
-from leafwise.training.evaluation.intervals import bounds, points_interval, share_interval
+from leafwise.training.evaluation.statistics import bounds, points_interval, share_interval
 
 POINTS = {"W": 1.0, "D": 0.5, "L": 0.0}
 LEARNED = "learned"

@@ -20,10 +20,9 @@ import tyro
 
 from leafwise.cli import flag_of, say
 from leafwise.envs.core.commandline import WRONG_INPUT, one_line
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import perhaps
+from leafwise.envs.core.errors import UserError, perhaps
+from leafwise.envs.core.files import read_small_text
 from leafwise.envs.core.ranges import Range, check_fields
-from leafwise.envs.core.textfile import read_small_text
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,
@@ -221,7 +220,7 @@ def checked(options: Check) -> int:
 def stats(options: Stats) -> int:
     """Measures the ships of many seeds."""
     from leafwise.envs.starship.statistics import survey
-    from leafwise.training.execution.places import executor_for
+    from leafwise.training.execution import executor_for
 
     def each(work: Callable[[Sequence[int]], Any], pieces: Sequence[Sequence[int]]) -> Iterator[Any]:
         with executor_for(work, options.processes, options.cluster, len(pieces)) as executor:

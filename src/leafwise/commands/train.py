@@ -12,8 +12,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.registry import check_name, game, games, option_types
-from leafwise.training.runs.options import parse_options, take_option
 from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
+from leafwise.training.runs.run_options import parse_options, take_option
 
 USAGE = """usage: leafwise train GAME [--method METHOD] [--no-recipe] [OPTIONS]
 

@@ -10,7 +10,7 @@ from front.browser.conftest import Open
 from playwright.sync_api import expect
 
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.runs.logs import Events
+from leafwise.training.runs.loop import Events
 
 pytestmark = pytest.mark.long
 

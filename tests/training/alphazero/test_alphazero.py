@@ -12,8 +12,7 @@ import pytest
 
 import leafwise
 from leafwise.models.seen import BOTH
-from leafwise.models.sparse import SparseNetwork
-from leafwise.models.sparse_files import load_sparse
+from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.alphazero import alphazero
 from leafwise.training.alphazero.games import GAMES, PLIES, How, Recorder, kernels, new_table
 

@@ -13,7 +13,7 @@ import leafwise
 from leafwise.models.files import load_tensors
 from leafwise.training.dqn import dqn
 from leafwise.training.dqn.games import How, Player
-from leafwise.training.networks.sparse import fresh_module
+from leafwise.training.networks import fresh_module
 from running.training import learn
 
 GAME = leafwise.game("trilobite")

@@ -10,13 +10,13 @@ import pytest
 
 import leafwise
 from leafwise.models import load_sparse
-from leafwise.models.policies import by_logits
+from leafwise.models.players import by_logits
 from leafwise.models.seen import features_of
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.dqn import dqn
 from leafwise.training.dqn.games import kernels
 from leafwise.training.evaluation.agreement import critical_positions
-from leafwise.training.games.kernels import new_table
+from leafwise.training.games import new_table
 from leafwise.training.ppo import ppo
 from running.training import learn
 
@@ -87,7 +87,7 @@ def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
     assert np.abs(compiled - evaluator.batch(table, T)).max() < 1e-5
     import torch
 
-    from leafwise.training.networks.sparse import SparseModule
+    from leafwise.training.networks import SparseModule
 
     features, legal, _ = network.describe(table, T)
     with torch.no_grad():

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from leafwise.training.evaluation.elo import SHARES, Unit, elo_difference, fit, rate
+from leafwise.training.evaluation.statistics import SHARES, Unit, elo_difference, fit, rate
 
 
 def test_elo_of_shares() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leafwise.training.evaluation.game_store import SAVE_SECONDS, GameStore
+from leafwise.training.evaluation.results import SAVE_SECONDS, GameStore
 
 
 def store(file: Path, **about: object) -> GameStore[str, int]:
@@ -37,7 +37,7 @@ def test_games_about_something_else_are_refused_or_begun_anew(tmp_path: Path) ->
 
 def test_games_are_written_at_intervals_and_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("leafwise.training.evaluation.game_store.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("leafwise.training.evaluation.results.time.monotonic", lambda: now[0])
     kept = store(tmp_path / "games.json")
     kept.add("x", 1)
     assert not kept.file.exists()  # type: ignore[union-attr]

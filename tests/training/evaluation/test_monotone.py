@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from leafwise.training.evaluation.monotone import groups, monotone, tenths
+from leafwise.training.evaluation.calibration import groups, monotone, tenths
 
 
 def test_few_points_are_fitted_best() -> None:

@@ -15,9 +15,8 @@ import pytest
 
 import leafwise
 from leafwise.training.evaluation.arena import arena, evaluate
-from leafwise.training.execution import cluster
+from leafwise.training.execution import cluster, executor_for
 from leafwise.training.execution.executor import Unfit
-from leafwise.training.execution.places import executor_for
 from running.killing import Killer
 from running.pieces import Piece, leave, refuse, square
 from running.waiting import until

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from leafwise.training.execution import processes
+from leafwise.training.execution import check_places, executor_for, processes
+from leafwise.training.execution.cluster import check_identity, identity
 from leafwise.training.execution.executor import AHEAD, Bundles, Executor, Here, Line, Lost
-from leafwise.training.execution.identity import check_identity, identity
-from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.execution.processes import Processes
 from running.killing import Killer, alive
 from running.pieces import Compiled, Piece, leave, refuse, square
@@ -199,8 +198,7 @@ import leafwise
 from leafwise.training.evaluation.arena import arena, evaluate
 import leafwise.training.dataset, leafwise.training.publish, leafwise.training.selfplay.selfplay, leafwise.training.dqn.dqn
 import leafwise.commands.eval, leafwise.commands.arena, leafwise.experiments.friday.baselines
-from leafwise.training.execution.places import executor_for
-from leafwise.training.execution import identity
+from leafwise.training.execution import executor_for
 from running.pieces import Piece, square
 if __name__ == "__main__":
     for processes in (1, 2):

@@ -6,7 +6,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.compile.jit import DISABLED
-from leafwise.training.games.kernels import make_open_game, make_settle
+from leafwise.training.games import make_open_game, make_settle
 
 
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")

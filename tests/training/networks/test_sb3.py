@@ -20,7 +20,7 @@ import leafwise
 from games import dice
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.training.networks.sb3 import Sb3VecEnv
+from leafwise.training.sb3 import Sb3VecEnv
 
 SMALL: dict[str, Any] = {
     "n_steps": 32, "batch_size": 32, "n_epochs": 1, "policy_kwargs": {"net_arch": [8]}, "seed": 0, "device": "cpu",

@@ -19,7 +19,7 @@ from leafwise.training import publish
 from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.games import looked_up, play_games
-from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
+from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from running.training import learn, train_command
 from running.waiting import until
 

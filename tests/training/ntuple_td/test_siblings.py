@@ -11,7 +11,7 @@ from leafwise.envs.threes import GAME
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.ntuple_functions import compiled
 from leafwise.training.ntuple_td.kernels import FAR, make_best_sibling
-from leafwise.training.games.kernels import HERE
+from leafwise.training.games import HERE
 from leafwise.training.ntuple_td.kernels import new_trainer
 
 shape = Shape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245")).check(GAME)

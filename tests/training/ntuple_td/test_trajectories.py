@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 import leafwise
-from leafwise.models.ntuple_files import load_ntuples
-from leafwise.training.games.kernels import HERE
+from leafwise.models.ntuple import load_ntuples
+from leafwise.training.games import HERE
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import FRESH_GAMES, GAMES, RESTARTED
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from leafwise.training.runs import curves
-from leafwise.training.runs.curves import Curves, options_of, run_folders, thinned
-from leafwise.training.runs.logs import Events
+from leafwise.training.runs import files as curves
+from leafwise.training.runs.files import Curves, options_of, run_folders, thinned
+from leafwise.training.runs.loop import Events
 
 
 def new_run(root: Path, name: str) -> Path:

@@ -13,10 +13,9 @@ from leafwise.training.dqn import dqn
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ppo import ppo
 from leafwise.training.runs.loop import Learner, run_learner
-from leafwise.training.selfplay import selfplay
+from leafwise.training.selfplay import selfplay, value_td
 from leafwise.training.starship import ppo as ship_ppo
 from leafwise.training.starship import ship_values
-from leafwise.training.value_td import value_td
 
 TWO: dict[str, Any] = {"game": "trilobite", "match_pairs": 100, "judged": 0}
 BATCHES: dict[str, Any] = {**TWO, "hidden": (8, 8), "batch_size": 64}

@@ -18,9 +18,9 @@ from rich.console import Console
 
 from leafwise.models.tensors import load_tensors, save_tensors
 from leafwise.training.ntuple_td import ntuple_td as td
+from leafwise.training.runs.files import LOCK
 from leafwise.training.runs.folder import BEFORE, RunFolder, load_checkpoint
-from leafwise.training.runs.lock import LOCK
-from leafwise.training.runs.logs import Events, run_progress
+from leafwise.training.runs.loop import Events, run_progress
 from leafwise.training.selfplay import selfplay
 from running.training import learn, train_command, train_words
 from running.waiting import until

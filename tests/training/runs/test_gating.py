@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 import leafwise
 from leafwise.models import load_sparse
 from leafwise.models.files import model_path
-from leafwise.training.evaluation.elo import elo_difference, expected_share
-from leafwise.training.networks.sparse import fresh_module
+from leafwise.training.evaluation.statistics import elo_difference, expected_share
+from leafwise.training.networks import fresh_module
 from leafwise.training.runs.gating import Gate
 
 

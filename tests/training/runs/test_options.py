@@ -18,8 +18,8 @@ from leafwise.models.files import load_tensors
 from leafwise.training.dqn import dqn
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.runs import recipes
-from leafwise.training.runs.options import described, parse_options, read_options, to_toml
 from leafwise.training.runs.recipes import method_of, methods, recipe, with_recipe
+from leafwise.training.runs.run_options import described, parse_options, read_options, to_toml
 from leafwise.training.selfplay import selfplay
 from running.training import learn
 

@@ -15,14 +15,14 @@ from leafwise.envs.core.play.solver import UNKNOWN
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
+from leafwise.training import games
 from leafwise.training.evaluation import matches
 from leafwise.training.evaluation.agreement import critical_positions
-from leafwise.training.evaluation.elo import SequentialTest, expected_share
+from leafwise.training.evaluation.statistics import SequentialTest, expected_share
 from leafwise.training.execution.executor import Own
-from leafwise.training.games import kernels as games
-from leafwise.training.games.kernels import EXPLORED, guide_of, make_write_targets, new_record, new_table
-from leafwise.training.networks.sparse import SparseModule, fit
-from leafwise.training.runs.seeds import SELECTION_SEED
+from leafwise.training.games import EXPLORED, guide_of, make_write_targets, new_record, new_table
+from leafwise.training.networks import SparseModule, fit
+from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Recorder, kernels
 from running.training import learn

@@ -17,13 +17,11 @@ from leafwise.training import publish
 from leafwise.training.dqn import dqn
 from leafwise.training.dqn.games import kernels as q_kernels
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
-from leafwise.training.games.kernels import AFTERSTATE, CHOSEN, new_record, new_table
-from leafwise.training.games.solo import play_solo
+from leafwise.training.games import AFTERSTATE, CHOSEN, new_record, new_table, play_solo
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
-from leafwise.training.selfplay import selfplay
+from leafwise.training.selfplay import selfplay, value_td
 from leafwise.training.selfplay.games import kernels
-from leafwise.training.value_td import value_td
 from running.training import learn
 
 GAME = leafwise.game("friday")
@@ -79,7 +77,7 @@ def test_a_run_logs_every_level_and_a_cut_one_ends_as_it(run, tmp_path) -> None:
 def test_one_network_says_chances_at_all_levels_in_three_forms(run) -> None:
     import torch
 
-    from leafwise.training.networks.sparse import SparseModule
+    from leafwise.training.networks import SparseModule
 
     evaluator, seen = leafwise.load(run), []
     assert (evaluator.low, evaluator.high, evaluator.to_go) == (0.0, 1.0, False)

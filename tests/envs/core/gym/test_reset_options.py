@@ -17,7 +17,7 @@ import leafwise
 from games import dice
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.training.networks.sb3 import Sb3VecEnv
+from leafwise.training.sb3 import Sb3VecEnv
 
 MASK = np.array([True, False])
 UNKNOWN: list[tuple[Any, str]] = [

@@ -1,0 +1,128 @@
+"""The root of a Monte Carlo tree search: noise on its prior, sequential halving among its actions, and which it chooses.
+
+Dirichlet noise makes games of learning try actions that a network thinks little of, as in Silver et al., "A general reinforcement
+learning algorithm that masters chess, shogi, and Go through self-play" (Science, 2018). Gamma variables are drawn as in Marsaglia
+and Tsang, "A simple method for generating gamma variables" (2000). Sequential halving with Gumbel noise is that of Danihelka et
+al., "Policy improvement by planning with Gumbel" (ICLR 2022).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import uniform
+from leafwise.search.mcts.proofs import bounds_of_edges
+from leafwise.search.mcts.tree import Tree, scaled
+
+LEAST = 1e-300
+
+
+@jit
+def normal(R):
+    """Returns a standard normal number drawn from stream R (Box and Muller, 1958)."""
+    radius = np.sqrt(-2.0 * np.log(1.0 - uniform(R)))
+    return radius * np.cos(2.0 * np.pi * uniform(R))
+
+
+@jit
+def gamma(R, shape):
+    """Returns a gamma variable of a shape above 0 and scale 1, drawn from stream R."""
+    boost = (1.0 - uniform(R)) ** (1.0 / shape) if shape < 1.0 else 1.0
+    d = (shape + 1.0 if shape < 1.0 else shape) - 1.0 / 3.0
+    while True:
+        x = normal(R)
+        v = (1.0 + x / np.sqrt(9.0 * d)) ** 3
+        if v > 0.0 and np.log(1.0 - uniform(R)) < 0.5 * x * x + d - d * v + d * np.log(v):
+            return max(boost * d * v, LEAST)
+
+
+@jit
+def add_noise(tree, node, share, concentration, kept):
+    """Mixes a share of Dirichlet noise, whose parameters are equal and add up to `concentration`, into a node's prior; what that
+    was goes to `kept` [at least the node's edges]."""
+    first, n = tree.first[node], tree.end[node] - tree.first[node]
+    total = 0.0
+    for k in range(n):
+        kept[k] = tree.prior[first + k]
+        tree.prior[first + k] = gamma(tree.stream, concentration / n)
+        total += tree.prior[first + k]
+    for k in range(n):
+        tree.prior[first + k] = (1.0 - share) * kept[k] + share * tree.prior[first + k] / total
+
+
+@jit
+def take_back(tree, node, kept):
+    """Gives a node the prior back that it had before the noise."""
+    for k in range(tree.end[node] - tree.first[node]):
+        tree.prior[tree.first[node] + k] = kept[k]
+
+
+VISITS, SCALE = 50.0, 1.0
+"""The paper's c_visit and c_scale."""
+
+
+def halve(tree: Tree, root: int, considered: int, simulations: int, run: Callable[[int, int, int], None]) -> int:
+    """Shares simulations out among the root actions with the best noisy priors, half of which stay after each round.
+
+    `run(root, edge, n)` makes n simulations that begin with an edge. Returns the edge that is left, by noise, prior and value.
+    """
+    edges = np.arange(int(tree.first[root]), int(tree.end[root]))
+    noise = np.array([-math.log(-math.log(max(float(uniform(tree.stream)), 1e-300))) for _ in edges])
+    noisy = noise + np.log(np.maximum(tree.prior[edges], 1e-12))
+    player = int(tree.player[root])
+    left = list(np.argsort(-noisy, kind="stable")[:considered])
+    rounds = max(1, math.ceil(math.log2(len(left))))
+    budget = simulations
+
+    def score(k: int) -> float:
+        e = int(edges[k])
+        q = 0.5
+        if tree.n[e]:
+            q = float(scaled(tree, tree.w[e] / tree.n[e], player))
+        return float(noisy[k] + (VISITS + tree.n[edges].max()) * SCALE * q)
+
+    for step in range(rounds):
+        each = max(1, budget // ((rounds - step) * len(left)))
+        for k in left:
+            n = min(each, budget)
+            if n:
+                run(root, int(edges[k]), n)
+            budget -= n
+        left = sorted(left, key=score, reverse=True)[: max(1, len(left) // 2)]
+    while budget > 0 and len(left) == 1:
+        run(root, int(edges[left[0]]), budget)
+        budget = 0
+    return int(edges[left[0]])
+
+
+def values_of_edges(tree: Tree, node: int) -> NDArray[np.float64]:
+    """Returns what each edge of a node is worth to who acts: the mean of its simulations, within its bounds."""
+    edges = slice(int(tree.first[node]), int(tree.end[node]))
+    n, known = tree.n[edges], tree.known[edges]
+    mean = tree.total[node] / tree.visits[node] if tree.visits[node] else 0.0
+    sign = -1.0 if tree.player[node] == 1 else 1.0
+    values = sign * np.where(n > 0, tree.w[edges] / np.maximum(n, 1), np.where(np.isnan(known), mean, known))
+    return np.clip(values, *bounds_of_edges(tree, node)) + 0.0  # no -0.0
+
+
+def choice(tree: Tree, node: int) -> int:
+    """Returns the place among a node's edges of the one to play: that with most simulations, the best of equals.
+
+    What can be no better than what is certain is left out, and what is certain goes before what seems worth less.
+    """
+    n, values = tree.n[int(tree.first[node]) : int(tree.end[node])], values_of_edges(tree, node)
+    least, most = bounds_of_edges(tree, node)
+    certain, hoped = least.max(), most > least.max()
+    best = 0
+    for among in (hoped, least == certain):
+        oftenest = np.flatnonzero(among & (n == n[among].max(initial=-1)))
+        if len(oftenest):
+            best = int(oftenest[values[oftenest].argmax()])
+            if values[best] > certain or least[best] == certain:
+                break
+    return best

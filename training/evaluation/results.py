@@ -1,0 +1,229 @@
+"""What games came to: scores, how sure the mean is, how long moves took, who gave games away; and games kept in a file.
+
+Evaluations, round robins and studies that stop go on from there.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import is_stream, read_text, write_named
+from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval
+
+FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
+
+
+class Pace(NamedTuple):
+    """How long a player took for its turns: the decisions that it made in a row."""
+
+    turns: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+    """Seconds of the longest turn."""
+
+    def after(self, seconds: float, turn: float, begins: bool) -> Pace:
+        """Returns it with a decision more, of a turn that is now `turn` seconds long; `begins`: it was the first of it."""
+        return Pace(self.turns + begins, self.seconds + seconds, max(self.longest, turn))
+
+    @staticmethod
+    def of_all(paces: Iterable[Pace]) -> Pace:
+        """Returns that of several games."""
+        turns, seconds, longest = zip(*paces, strict=True)
+        return Pace(sum(turns), sum(seconds), max(longest))
+
+
+NO_PACE = Pace()
+
+
+class Figures(NamedTuple):
+    """One game of the player in question."""
+
+    score: float
+    """Its return."""
+    best_cell: int
+    moves: int
+    seconds: float
+    """Of the player, to choose."""
+    record: str = ""
+    """The game as text, where it is kept."""
+    pace: Pace = NO_PACE
+    """Of the player."""
+    opponent_pace: Pace = NO_PACE
+    loser: int = -1
+    """Who gave the game away: 0 the player, 1 the opponent, -1 nobody."""
+    fault: str = ""
+    """How, in lines, the first of which says why."""
+
+    @staticmethod
+    def of_json(told: Sequence[Any]) -> Figures:
+        """Returns the figures that a file holds."""
+        found = Figures(*told)
+        return found._replace(pace=Pace(*found.pace), opponent_pace=Pace(*found.opponent_pace))
+
+    @staticmethod
+    def by_seed(told: Mapping[str, Any]) -> dict[int, list[Figures]]:
+        """Returns the batches of games that a file holds, by the seed that each begins with."""
+        return {int(seed): [Figures.of_json(one) for one in batch] for seed, batch in told.items()}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How a player lost a game other than on the board."""
+
+    player: str
+    seed: int
+    """Of the game's chance."""
+    seat: int
+    """Where it sat: 0 first, 1 second."""
+    kind: FaultKind
+    what: str
+    """Why, in one line."""
+    report: str = ""
+    """More lines for who wrote the player: a traceback, the position."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Games of one player, alone or against an opponent, in the order of their seeds."""
+
+    player: str
+    first_seed: int
+    scores: NDArray[np.float64]
+    """Returns of the player, [games]; against an opponent each seed is played from both seats, first seat first."""
+    best_cells: NDArray[np.int64]
+    """Highest rank on the final board of each game, [games]; 0 in games without ranks."""
+    moves: int
+    seconds_per_move: float
+    """Time to choose, averaged over all moves of the player."""
+    opponent: str | None = None
+    records: tuple[str, ...] = ()
+    """Every game as text (`leafwise.envs.core.play.gamefile`), where it was to be kept."""
+    pace: Pace = NO_PACE
+    """Time of the player's turns."""
+    opponent_pace: Pace = NO_PACE
+    faults: tuple[Fault, ...] = ()
+    """The games that a player gave away, in the order of their seeds."""
+    return_range: tuple[float, float] = (-np.inf, np.inf)
+    """Of the game: it says what kind of interval the mean has."""
+    asked: int = 0
+    """Games that were asked for, where there are fewer different ones than that."""
+    plies: int = 0
+    """Random decisions that the games against an opponent begin with."""
+    openings: int = 0
+    """Different positions that they begin with."""
+
+    @property
+    def mean(self) -> float:
+        """Mean return."""
+        return float(self.scores.mean())
+
+    @property
+    def by_seed(self) -> NDArray[np.float64]:
+        """Mean return per seed, [seeds]: the unit that is drawn independently."""
+        return self.scores if self.opponent is None else self.scores.reshape(-1, 2).mean(axis=1)
+
+    def interval(self) -> Interval:
+        """Returns the 95 % interval of the mean over seeds, by `leafwise.training.evaluation.statistics.returns_interval`.
+
+        Both bounds are nan where all scores are alike, but for games that are won, drawn or lost.
+        """
+        return returns_interval(self.by_seed, self.return_range)
+
+    def elo(self) -> tuple[float, float]:
+        """Returns the Elo difference to the opponent and half its 95 % interval, by the module `elo`."""
+        units = [Unit(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
+        return rate(2, units).difference(0, 1)
+
+
+SAVE_SECONDS = 2.0
+"""Between two times that games are written as they are played."""
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class GameStore(dict[K, V]):
+    """Games, or what came of them, by what tells them apart: a seed, the players and the round, a name.
+
+    The file is a JSON object: `about`, what the games are of, beside the games `under` a name ("": the games alone). `encode` and
+    `decode` say how the games are written. A file about something else is refused, or with `anew` left alone until the first
+    games are written over it.
+    """
+
+    def __init__(
+        self,
+        file: Path | None = None,
+        about: Mapping[str, Any] | None = None,
+        *,
+        under: str = "",
+        what: str = "kept results",
+        encode: Callable[[Mapping[K, V]], Any] = dict,
+        decode: Callable[[Any], Mapping[K, V]] = dict,
+        indent: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.file, self.about, self.under, self.what = file, dict(about or {}), under, what
+        self._encode, self._decode, self._indent = encode, decode, indent
+        self._saved = time.monotonic()
+
+    def begin(self, who: str, resume: bool) -> None:
+        """Takes over the games of the file, if there is one; raises ValueError for one that is not to be gone on with."""
+        if self.file is None or not self.file.exists() or is_stream(self.file):
+            return
+        if not resume:
+            raise UserError(f"{who}: expected a new file, or to resume, got {str(self.file)!r}, which is there")
+        self.read(self.file)
+
+    def read(self, path: Path, *, anew: bool = False) -> None:
+        """Takes over the games of a file; raises ValueError for a file of something else, or with `anew` takes none."""
+        try:
+            old = json.loads(read_text(path))
+            wrong = [(name, value, old.get(name)) for name, value in self.about.items() if old.get(name) != value]
+            games = {} if wrong and anew else self._decode(old[self.under] if self.under else old)
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise UserError(f"expected {self.what}, got {str(path)!r}: {problem!s:.120}") from None
+        for name, value, got in wrong[: not anew]:
+            raise UserError(f"{str(path)!r}: expected {name} {value!r}, got {got!r:.120}")
+        self.update(games)
+
+    def add(self, key: K, games: V, beside: Mapping[str, Any] | None = None) -> None:
+        """Keeps games; the file has them a moment later, a device or a pipe at the end."""
+        self[key] = games
+        if self.file and time.monotonic() - self._saved > SAVE_SECONDS and not is_stream(self.file):
+            self.save(beside)
+
+    def keep(self, key: K, games: V, line: str = "") -> None:
+        """Keeps what came of games, writes it at once, and prints a line about it."""
+        self[key] = games
+        self.save()
+        print(line or f"{key} {games}", flush=True)
+
+    def find(self, key: K, work: Callable[[], V]) -> V:
+        """Returns what is known of a name, worked out and kept now if nothing is."""
+        if key not in self:
+            self.keep(key, work())
+        return self[key]
+
+    def save(self, beside: Mapping[str, Any] | None = None) -> None:
+        """Writes the file whole, if there is one, with what else is to stand in it."""
+        if self.file is not None:
+            games = self._encode(self)
+            everything = {**self.about, **(beside or {}), self.under: games} if self.under else games
+            write_named(self.file, (json.dumps(everything, indent=self._indent) + "\n").encode())
+        self._saved = time.monotonic()
+
+
+def missing_seeds(done: int, games: int, most: int, first: int) -> Iterator[range]:
+    """Yields the seeds of games that are still to be played, at most so many at a time."""
+    while done < games:
+        block = range(first + done, first + min(done + most, games))
+        yield block
+        done += len(block)

@@ -1,0 +1,253 @@
+"""95 % intervals of means, Elo ratings, and a test which of two players is better after as few games as need be.
+
+Intervals: one function for each kind of sample, and what each takes for granted. `mean_interval` is for scores, `share_interval`
+for single games that are won or not, `points_interval` for games with draws and for pairs of games, `ratio_interval` for cases that
+come in groups. All assume that the units of a sample are drawn independently of each other: a unit is a game, or the pair of games
+that share an opening.
+
+Elo ratings of two or more players, from games that were played in pairs. A pair of games, one from each seat of an opening, has
+five possible results: 0, 1/4, 1/2, 3/4 or all of its points. How probable each is between two players gets a Dirichlet
+distribution: what was seen, and a prior worth one pair, spread evenly. Its mean is what the ratings are fitted to (Bradley and
+Terry's model, a draw being half a win, by Newton's method); the errors are the spread of the fits to shares drawn from it. So games
+of one pair need not be independent, and a player who won everything has a finite rating whose error says how little is known.
+
+Sources: Student, "The probable error of a mean", Biometrika 6, 1908; Wilson, "Probable inference, the law of succession, and
+statistical inference", JASA 22, 1927; Cochran, "Sampling techniques", 1977, chapter 6 for ratios; Bradley and Terry, "Rank analysis
+of incomplete block designs", Biometrika 39, 1952; the five results are the pentanomial model of chess engine testing; Wald,
+"Sequential tests of statistical hypotheses", 1945; Van den Bergh, "A practical introduction to the GSPRT", 2015, for the normal
+approximation for pairs of games.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+
+CONFIDENCE = 0.95
+NO_INTERVAL: Interval = (math.nan, math.nan)
+"""What stands for the interval of values that say nothing of their spread: a single one, or values that are all alike."""
+
+
+def mean_interval(values: Floats) -> Interval:
+    """Returns the 95 % t interval of the mean of values [n]; `NO_INTERVAL` of a single value or of values that are all alike.
+
+    It takes the mean to be normally distributed. Of few values from a skewed distribution it covers less than it says.
+    """
+    n = len(values)
+    if n < 2 or (values == values[0]).all():
+        return NO_INTERVAL
+    mean, half = float(values.mean()), error_half(float(values.std(ddof=1)) / math.sqrt(n), n)
+    return mean - half, mean + half
+
+
+def error_half(error: float, n: int) -> float:
+    """Returns half the width of the t interval of the mean of n values, at least 2, from the mean's standard error."""
+    from scipy.special import stdtrit  # which takes a while to import
+
+    return error * float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
+
+
+def share_interval(wins: float, games: int) -> Interval:
+    """Returns Wilson's 95 % interval of a share of independent cases, each of which counts or does not; it holds the share."""
+    if games < 1:
+        return 0.0, 1.0
+    from scipy.special import ndtri  # which takes a while to import
+
+    z = float(ndtri((1 + CONFIDENCE) / 2))
+    centre = (wins + z * z / 2) / (games + z * z)
+    half = z / (games + z * z) * math.sqrt(wins * (games - wins) / games + z * z / 4)
+    return (max(0.0, centre - half) if wins > 0 else 0.0), (min(1.0, centre + half) if wins < games else 1.0)
+
+
+def points_interval(shares: Floats) -> Interval:
+    """Returns the 95 % interval of the mean of shares of the points, 0 to 1, [n]: of games with draws, or of pairs of games.
+
+    It is the t interval over the units, within 0 to 1, and holds Wilson's of as many units: few units that are alike, or
+    nearly so, do not say that all others are.
+    """
+    n = len(shares)
+    low, high = share_interval(float(shares.sum()), n)
+    t_low, t_high = mean_interval(shares)
+    return max(0.0, float(np.fmin(low, t_low))), min(1.0, float(np.fmax(high, t_high)))
+
+
+def results_interval(results: Floats) -> Interval:
+    """Returns `points_interval` of results from -1 (lost) to 1 (won), [n], as results from -1 to 1."""
+    low, high = points_interval((1 + results) / 2)
+    return 2 * low - 1, 2 * high - 1
+
+
+def returns_interval(returns: Floats, span: tuple[float, float]) -> Interval:
+    """Returns the 95 % interval of the mean return of a game whose returns lie within `span`.
+
+    `results_interval` where games are won, drawn or lost (-1 to 1), `share_interval` where each is won (1) or not (0 of 0 to 1),
+    `mean_interval` of all other scores, within `span`.
+    """
+    if span == (-1.0, 1.0):
+        return results_interval(returns)
+    if span == (0.0, 1.0) and np.isin(returns, (0.0, 1.0)).all():
+        return share_interval(int(returns.sum()), len(returns))
+    low, high = np.clip(mean_interval(returns), *span)
+    return float(low), float(high)
+
+
+def ratio_interval(sums: Floats, counts: Floats) -> Interval:
+    """Returns the 95 % interval of sums.sum() / counts.sum() over groups of cases, [groups]: the cases of a group may depend.
+
+    It is the t interval of the ratio's linear approximation, which takes many groups; groups without cases do not count.
+    """
+    sums, counts = sums[counts > 0], counts[counts > 0]
+    if not len(sums):
+        return NO_INTERVAL
+    ratio = float(sums.sum() / counts.sum())
+    low, high = mean_interval((sums - ratio * counts) / counts.mean())
+    return ratio + low, ratio + high
+
+
+def bounds(interval: Interval, scale: float = 1.0) -> dict[str, float | None]:
+    """Returns an interval, times a positive `scale`, by the names that files have: None where there is none."""
+    low, high = (None if math.isnan(bound) else scale * bound for bound in interval)
+    return {"ci_low": low, "ci_high": high}
+
+
+def logged_bounds(interval: Interval) -> dict[str, float]:
+    """Returns what a run logs of the interval of its score: nothing where there is none."""
+    return {f"eval/score_{name}": bound for name, bound in bounds(interval).items() if bound is not None}
+
+
+def interval_text(low: float | None, high: float | None, form: str) -> str:
+    """Returns an interval as text, its bounds formatted as `form` says; a dash where there is none."""
+    if low is None or high is None or math.isnan(low):
+        return "-"
+    return f"{low:{form}} to {high:{form}}"
+
+
+LEAST_PAIRS = 50
+"""Pairs before which no decision is made: the approximation needs a spread that is known."""
+
+
+def expected_share(elo: float) -> float:
+    """Returns the share of the points, 0 to 1, that an Elo difference stands for."""
+    return 1 / (1 + 10.0 ** min(-elo / 400, 300.0))
+
+
+@dataclass(frozen=True)
+class SequentialTest:
+    """Tests "worse than `elo0`" against "better than `elo1`"; either error has probability `error`."""
+
+    elo0: float = 0.0
+    elo1: float = 10.0
+    error: float = 0.05
+
+    def log_likelihood_ratio(self, pairs: NDArray[np.float64]) -> float:
+        """Returns the logarithm of how much likelier `elo1` makes the results; shares of the points in pairs of games, 0 to 1."""
+        if len(pairs) < LEAST_PAIRS:
+            return 0.0
+        variance = max(float(pairs.var()), 1 / len(pairs))  # all pairs alike is luck too
+        low, high = expected_share(self.elo0), expected_share(self.elo1)
+        return len(pairs) * (high - low) * (2 * float(pairs.mean()) - low - high) / (2 * variance)
+
+    def decision(self, pairs: NDArray[np.float64]) -> bool | None:
+        """Returns True for better, False for not better, None as long as it is open."""
+        ratio, bound = self.log_likelihood_ratio(pairs), math.log((1 - self.error) / self.error)
+        return None if abs(ratio) < bound else ratio > 0
+
+
+SHARES = np.linspace(0, 1, 5)
+"""What a player can get of the points of a pair of games."""
+PRIOR = 0.2
+"""Pairs of games with each of those results, added to what two players who met have played."""
+SURE = 1e-6
+"""Shares that are drawn keep so far from 0 and 1: 2,400 Elo."""
+SCALE = 400 / math.log(10)
+"""Elo points of one unit of the logistic law."""
+SAMPLES = 1000
+STEPS = 60
+
+
+class Unit(NamedTuple):
+    """Games that one draw of luck had in common: the two of an opening, one from each seat."""
+
+    first: int
+    second: int
+    points: float
+    """Of `first`: 1 for a win, 1/2 for a draw."""
+    games: int
+
+
+class Ratings(NamedTuple):
+    """Elo of n players, their mean 0, and what else it may be."""
+
+    elo: NDArray[np.float64]
+    """[n]"""
+    samples: NDArray[np.float64]
+    """[samples, n]"""
+
+    def interval(self, player: int) -> tuple[float, float]:
+        """Returns the 95 % interval of a player's rating."""
+        return _interval(self.samples[:, player])
+
+    def difference(self, player: int, other: int) -> tuple[float, float]:
+        """Returns the Elo difference of two players and half its 95 % interval."""
+        low, high = _interval(self.samples[:, player] - self.samples[:, other])
+        return float(self.elo[player] - self.elo[other]), (high - low) / 2
+
+
+def _interval(samples: NDArray[np.float64]) -> tuple[float, float]:
+    return float(np.quantile(samples, 0.025)), float(np.quantile(samples, 0.975))
+
+
+def elo_difference(share: float) -> float:
+    """Returns the Elo difference that goes with a share of the points, 0 to 1."""
+    if not 0 < share < 1:
+        return math.inf if share >= 1 else -math.inf
+    return 400 * math.log10(share / (1 - share))
+
+
+def fit(points: NDArray[np.float64], games: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns Elo ratings [..., n] of mean 0 from points[..., i, j] of i against j in games[..., i, j].
+
+    No player may have all or none of the points against all the others.
+    """
+    ratings = np.zeros(points.shape[:-1])
+    identity = np.eye(points.shape[-1])
+    for _ in range(STEPS):
+        expected = 1 / (1 + np.exp(ratings[..., None, :] - ratings[..., :, None]))
+        slope = (points - games * expected).sum(axis=-1)
+        weight = games * expected * (1 - expected)
+        curvature = identity * weight.sum(axis=-1)[..., None] - weight
+        # the mean of players who met is free: a tiny pull to 0 settles it
+        step = np.linalg.solve(curvature + 1e-9 * identity, slope[..., None])[..., 0]
+        ratings += np.clip(step, -1, 1)
+        if np.abs(step).max(initial=0.0) < 1e-9:
+            break
+    return SCALE * (ratings - ratings.mean(axis=-1, keepdims=True))
+
+
+def rate(players: int, units: Sequence[Unit], seed: int = 0, samples: int = SAMPLES) -> Ratings:
+    """Returns the ratings of players 0 to `players` - 1; `seed` and `samples` are those of the errors."""
+    rng = np.random.default_rng(seed)
+    points, games = np.zeros((2, 1 + samples, players, players))  # the mean comes first
+    seen: dict[tuple[int, int], NDArray[np.float64]] = {}
+    for unit in units:
+        i, j, got = unit.first, unit.second, unit.points
+        if i > j:
+            i, j, got = j, i, unit.games - got
+        results = seen.setdefault((i, j), np.full(len(SHARES), PRIOR))
+        results[round(4 * got / unit.games)] += unit.games / 2
+    for (i, j), results in sorted(seen.items()):
+        drawn = rng.gamma(results, size=(samples, len(SHARES)))
+        share = np.append(results @ SHARES / results.sum(), drawn @ SHARES / drawn.sum(axis=1)).clip(SURE, 1 - SURE)
+        games[:, i, j] = games[:, j, i] = 2 * results.sum()
+        points[:, i, j] = share * games[:, i, j]
+        points[:, j, i] = (1 - share) * games[:, i, j]
+    fitted = fit(points, games)
+    return Ratings(fitted[0], fitted[1:])

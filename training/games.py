@@ -1,0 +1,562 @@
+"""Compiled games that methods, matches and figures share: steps, searches, openings, records, matches, games of one player.
+
+A position is played at row HERE of a `Table`; the search uses the rows after it. `T` are the game's tables, with the leaf's
+weights.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
+from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.interrupts import stoppable
+from leafwise.models.files import model_path
+from leafwise.models.sparse import load_sparse
+from leafwise.search.compiled import CompiledSearch, compiled_search
+from leafwise.search.search_options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
+
+HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
+"""Rows: the position played, the one after an action, the first that a search may use."""
+
+
+@jit(inline=True)
+def put_row(S, i, rows, j):
+    """Copies row i of `S` [n, width] to row j of `rows` [m, width]."""
+    for w in range(rows.shape[1]):
+        rows[j, w] = S[i, w]
+
+
+def make_settle(game: Game) -> Compiled:
+    """Returns `settle(S, R, T)`: draws every chance stage up to the next decision or end of row HERE from stream `R`."""
+    current_player, sample_outcome = game.rules.current_player, game.rules.sample_outcome
+
+    @bind(game.room, inline=True)
+    def settle(S, R, T):
+        while current_player(S, HERE, T) == CHANCE:
+            sample_outcome(S, HERE, R, T)
+
+    return settle
+
+
+def make_settle_to_stage(game: Game, valued: int) -> Compiled:
+    """Returns `settle_to_stage(S, R, T)`: draws chance as `settle` does, but only up to the stage that is valued."""
+    rules = game.rules
+    current_player, stage, sample_outcome = rules.current_player, rules.stage, rules.sample_outcome
+
+    @bind(game.room, inline=True)
+    def settle_to_stage(S, R, T):
+        while current_player(S, HERE, T) == CHANCE and stage(S, HERE, T) != valued:
+            sample_outcome(S, HERE, R, T)
+
+    return settle_to_stage
+
+
+GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
+"""Counters: games, decisions played after the opening, games won by player 0."""
+TIE = 1e-9
+"""A search of another action has its window begin so far below the best value, so that values alike are seen to be."""
+TABLE_MB = 2.0
+ROOM = 2000
+"""Positions beyond those asked for, since games are recorded whole."""
+
+
+def logged_games(counts: NDArray[np.int64], positions: int, seconds: float) -> dict[str, float]:
+    """Returns what a run logs of games by their counters, of positions that took so many seconds."""
+    games = max(int(counts[GAMES]), 1)
+    shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
+    return shares | {"time/fps": positions / seconds}
+
+
+class Table(NamedTuple):
+    """What one player of games needs: rows, search scratch, a random stream."""
+
+    S: NDArray[Any]
+    """Rows: HERE, AFTER, and those of its searches."""
+    buffers: Buffers
+    other_buffers: Buffers
+    """Scratch of a second leaf's searches: what is remembered of one says nothing of another."""
+    A: NDArray[np.int64]
+    """Legal actions, [max_actions]."""
+    R: NDArray[np.uint64]
+    """Random stream, [2]."""
+    chosen: NDArray[np.int64]
+    """[1]: the action that `best_action` found."""
+    counts: NDArray[np.int64]
+    """[3], as GAMES and the names beside it say."""
+
+
+def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, **limits: Any) -> Table:
+    """Returns a table for searches up to `depth`, its stream keyed by `seed`.
+
+    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `limits` are options of `Search`: rare, nodes.
+    """
+    expensive = evaluator is not None and evaluator.speed.cache_values
+    remember = game.players == 2 or game.search.decisions_per_depth > 1
+    if depth <= TABLE_FROM and game.search.decisions_per_depth == 1:
+        expensive = expensive and game.max_outcomes > 0  # without chance few leaves are met twice,
+        remember = remember and expensive  # and the table would stay empty
+    given = SearchOptions(depth=depth, table_mb=TABLE_MB if remember else 0.0, **limits)
+    options = given.compiled(game, *(value_bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
+    # `share_out` multiplies it by the actions of the decision that is searched
+    cutoff, node_cost = given.share(1, given.nodes or 0)
+    options = options._replace(cutoff=cutoff, node_cost=node_cost)
+    entries = given.entries(game)
+    (rows, buffers), (_, other_buffers) = (
+        make_buffers(game, depth + 1, entries, False, options, expensive) for _ in range(2)
+    )
+    return Table(
+        S=rows,
+        buffers=buffers,
+        other_buffers=other_buffers,
+        A=np.zeros(game.max_actions, dtype=np.int64),
+        R=new_stream(seed),
+        chosen=np.zeros(1, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
+    )
+
+
+def guide_of(game: Game, name: str) -> Evaluator | None:
+    """Returns the leaf of a guide: a hand-made score, or a sparse network by a shipped model's name, a run folder or a file.
+
+    Raises ValueError for a name of neither.
+    """
+    if not name:
+        return None
+    if name in game.scores or not model_path(name).exists():
+        return game.score(name)
+    return load_sparse(model_path(name), game).evaluator("guide")
+
+
+@jit(inline=True)
+def share_out(B, actions):
+    """Returns the buffers of searches below so many root actions, which share the limit of work."""
+    node_cost = B.options.node_cost * actions
+    options = Options(node_cost * ROUNDED, node_cost, *B.options[2:])  # the cutoff and the node cost come first
+    return Buffers(*B[:-1], options)  # type: ignore[call-arg]  # and the options last
+
+
+def forget(table: Table) -> None:
+    """Clears what searches remember of leaves; to be called when a leaf has other weights."""
+    for buffers in (table.buffers, table.other_buffers):
+        buffers.table[:] = 0
+        buffers.leaves[:] = 0
+        buffers.killers[:] = -1
+
+
+def search_of(game: Game, found: CompiledSearch) -> tuple[Compiled, Compiled]:
+    """Returns the search of compiled games, `search(S, buffers, i, top, depth, lower, upper, T)`, with pruning in a game for two.
+
+    And its `last_step`, which without the depth says at once what most rows with no decision to go are worth: calling a search
+    takes as long as valuing a leaf.
+    """
+    if game.players == 2:
+        return found.pruning, found.last_step
+    return found.plain, bind(game.room, inline=True)(never_at_once)
+
+
+def never_at_once(S, B, row, top, lower, upper, T):
+    """Says that a row with no decision to go is to be searched."""
+    return False, 0.0
+
+
+def make_best_action(game: Game, found: CompiledSearch) -> Compiled:
+    """Returns `best_action(table, buffers, depth, T)`.
+
+    It searches row HERE, writes the best action, ties broken at random, to `table.chosen`, and returns its value for
+    player 0.
+    """
+    search, last_step = search_of(game, found)
+    current_player, apply_action, action_cost = (
+        game.rules.current_player,
+        game.rules.apply_action,
+        game.rules.action_cost,
+    )
+    considered = game.rules.candidates or game.rules.legal_actions
+
+    @bind(game.room)
+    def best_action(table, buffers, depth, T):
+        S, A = table.S, table.A
+        player = current_player(S, HERE, T)
+        n = considered(S, HERE, A, T)
+        shared = share_out(buffers, n)
+        best, ties = 0.0, 0
+        for k in range(n):
+            a = A[k]
+            apply_action(S, HERE, a, AFTER, T)
+            left = depth - action_cost(S, HERE, a, T)
+            lower, upper = -np.inf, np.inf
+            if ties > 0 and player == 1:
+                upper = TIE - best
+            elif ties > 0:
+                lower = best - TIE
+            known, value = False, 0.0
+            if left == 0:
+                known, value = last_step(S, shared, AFTER, FREE, lower, upper, T)
+            if not known:
+                value = search(S, shared, AFTER, FREE, left, lower, upper, T)
+            value = for_player_zero(value, player)
+            if ties == 0 or value > best:
+                best, ties = value, 1
+                table.chosen[0] = a
+            elif value == best:
+                ties += 1
+                if below(table.R, ties) == np.uint64(0):
+                    table.chosen[0] = a
+        return for_player_zero(best, player)
+
+    return best_action
+
+
+def make_random_action(game: Game) -> Compiled:
+    """Returns `random_action(table, T)`: a legal action of row HERE."""
+    legal_actions = game.rules.legal_actions
+
+    @bind(game.room, inline=True)
+    def random_action(table, T):
+        return table.A[below(table.R, legal_actions(table.S, HERE, table.A, T))]
+
+    return random_action
+
+
+def make_open_game(game: Game) -> Compiled:
+    """Returns `open_game(table, plies, T)`.
+
+    It starts a game at row HERE, with up to `plies` random actions after which it is not over, unless it is stopped.
+    """
+    initial_state, apply_action, current_player = (
+        game.rules.initial_state,
+        game.rules.apply_action,
+        game.rules.current_player,
+    )
+    settle, random_action = make_settle(game), make_random_action(game)
+
+    @bind(game.room, inline=True)
+    def open_game(table, plies, T):
+        S, R = table.S, table.R
+        over = True
+        while over:
+            initial_state(S, HERE, T)
+            settle(S, R, T)
+            left = np.int64(below(R, plies + 1))
+            over = current_player(S, HERE, T) == TERMINAL
+            while left > 0 and not over:
+                left -= 1
+                apply_action(S, HERE, random_action(table, T), HERE, T)
+                settle(S, R, T)
+                over = current_player(S, HERE, T) == TERMINAL
+            if T.stop[0]:
+                return
+
+    return open_game
+
+
+CHOSEN, EXPLORED, AFTERSTATE, EXACT = 0, 1, 2, 3
+"""Kinds of positions: the search's action was played, another one was, chance was to act; the value is the true one."""
+
+
+class Record(NamedTuple):
+    """Positions learned from, in the order in which they were played."""
+
+    rows: NDArray[Any]
+    """[n, width]"""
+    targets: NDArray[np.float64]
+    """What the position is worth to the player who acts, [n]."""
+    values: NDArray[np.float64]
+    """Scratch: root value for player 0, [n]."""
+    kinds: NDArray[np.int8]
+    """Scratch: CHOSEN, EXPLORED, AFTERSTATE or EXACT, [n]."""
+    first: NDArray[np.int64]
+    """Scratch: which position is the first of the same game, [n]."""
+    outcomes: NDArray[np.float64]
+    """Scratch: how the game ended for player 0, [n]."""
+
+
+def new_record(game: Game, n: int) -> Record:
+    """Returns room for n positions."""
+    return Record(
+        game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int8), np.zeros(n, dtype=np.int64), np.zeros(n)
+    )
+
+
+def make_write_targets(game: Game) -> Compiled:
+    """Returns `write_targets(record, first, end, outcome, trace_decay, T)`.
+
+    It writes the lambda-returns of one game's positions, `first` to `end` - 1, each for the player who acts there.
+    """
+    current_player = game.rules.current_player
+
+    @bind(game.room, inline=True)
+    def write_targets(record, first, end, outcome, trace_decay, T):
+        target = outcome
+        for back in range(end - first):
+            t = end - 1 - back
+            if record.kinds[t] == EXPLORED or record.kinds[t] == EXACT:
+                target = record.values[t]
+            elif record.kinds[t] != AFTERSTATE:
+                target = (1.0 - trace_decay) * record.values[t] + trace_decay * target
+            record.targets[t] = for_player_zero(target, current_player(record.rows, np.uint64(t), T))
+
+    return write_targets
+
+
+class Kernels(NamedTuple):
+    """The compiled entry points; what is not called is not compiled."""
+
+    play_matches: Compiled
+    """(table, keys, results, depth, plies, None, T, other)"""
+    play_alone: Compiled
+    """(table, keys, depth, plies, values, players, returns, ends, T), with what the leaf says of decisions"""
+    play_searched: Compiled
+    """The same, with what the search says."""
+    choose_actions: Compiled
+    """(table, rows, depth, actions, T)"""
+
+
+def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
+    return _compiled(game.with_defaults, compiled_search(game, evaluator))
+
+
+@functools.cache
+def _compiled(game: Game, found: CompiledSearch) -> Kernels:
+    best_action = make_best_action(game, found)
+    return Kernels(
+        play_matches=make_play_matches(game, nothing_to_begin, make_search_act(game, best_action)),
+        play_alone=make_play_games(game, best_action, found.leaf_value, False),
+        play_searched=make_play_games(game, best_action, found.leaf_value, True),
+        choose_actions=make_choose_actions(game, best_action),
+    )
+
+
+def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
+    """Returns `play_matches(table, keys, results, effort, plies, options, T, other)`.
+
+    It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
+    player of `T`, first seat first. `begin(table)` begins a game, `act(table, own, effort, options, T)` returns the action of the
+    player of `T` (`own`), or of the other, at row HERE.
+    """
+    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
+    open_game, settle = make_open_game(game), make_settle(game)
+
+    @bind(game.room)
+    def play_matches(table, keys, results, effort, plies, options, T, other):
+        S, R = table.S, table.R
+        for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
+            for seat in range(2):
+                R[0], R[1] = keys[g], np.uint64(0)
+                begin(table)
+                open_game(table, plies, T)
+                player = current_player(S, HERE, T)
+                while player != TERMINAL:
+                    if player == seat:
+                        a = act(table, True, effort, options, T)
+                    else:
+                        a = act(table, False, effort, options, other)
+                    apply_action(S, HERE, a, HERE, T)
+                    settle(S, R, T)
+                    player = current_player(S, HERE, T)
+                results[g, seat] = for_player_zero(returns(S, HERE, T), seat)
+
+    return play_matches
+
+
+def make_search_act(game: Game, best_action: Compiled) -> Compiled:
+    """Returns `act` of `make_play_matches` by a search to a depth, which has no other options."""
+
+    @bind(game.room, inline=True)
+    def act(table, own, depth, options, T):
+        best_action(table, table.buffers if own else table.other_buffers, depth, T)
+        return table.chosen[0]
+
+    return act
+
+
+@jit(inline=True)
+def nothing_to_begin(table):
+    """Does nothing before a game."""
+
+
+def make_play_games(game: Game, best_action: Compiled, leaf_value: Compiled, by_search: bool) -> Compiled:
+    """Returns `play_games(table, keys, depth, plies, values, players, returns, ends, T)`.
+
+    It plays a game per key of `keys` [games]. As long as there is room, `values` and `players` [n] get what the leaf says of each
+    decision, or with `by_search` what the search says it is worth to the player to move, and who that is, one game after another;
+    `returns` [games] player 0's return, `ends` [games] where a game's decisions end.
+    """
+    current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
+    open_game, settle = make_open_game(game), make_settle(game)
+
+    @bind(game.room)
+    def play_games(table, keys, depth, plies, values, players, returns, ends, T):
+        S, R = table.S, table.R
+        n = 0
+        for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
+            R[0], R[1] = keys[g], np.uint64(0)
+            open_game(table, plies, T)
+            player = current_player(S, HERE, T)
+            while player != TERMINAL:
+                worth = for_player_zero(best_action(table, table.buffers, depth, T), player)
+                if n < values.shape[0]:
+                    values[n] = worth if by_search else leaf_value(S, HERE, T)
+                    players[n] = player
+                n += 1
+                apply_action(S, HERE, table.chosen[0], HERE, T)
+                settle(S, R, T)
+                player = current_player(S, HERE, T)
+            returns[g] = result(S, HERE, T)
+            ends[g] = n
+
+    return play_games
+
+
+def make_choose_actions(game: Game, best_action: Compiled) -> Compiled:
+    """Returns `choose_actions(table, rows, depth, actions, T)`.
+
+    It writes the action that a search chooses in each row, all of them decisions, to `actions` [n].
+    """
+
+    @bind(game.room)
+    def choose_actions(table, rows, depth, actions, T):
+        for i in range(rows.shape[0]):
+            put_row(rows, i, table.S, HERE)
+            best_action(table, table.buffers, depth, T)
+            actions[i] = table.chosen[0]
+
+    return choose_actions
+
+
+def make_transform_rows(game: Game) -> Compiled:
+    """Returns `transform_rows(rows, symmetries, actions, T)`, with `rows` [2 n, width], `symmetries` and `actions` [n].
+
+    It writes each row of the first half under its symmetry to the second half, and its action over itself.
+    """
+    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
+
+    @bind(game.room)
+    def transform_rows(rows, symmetries, actions, T):
+        n = symmetries.shape[0]
+        for i in range(n):
+            transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
+            actions[i] = transform_action(actions[i], symmetries[i], T)
+
+    return transform_rows
+
+
+LONGEST = 30_000
+"""Decisions of a game for which there is room, on average over those that are played at once."""
+BATCH = 50
+"""Games played before the clock is read, and as one piece of work."""
+
+
+class Batch(NamedTuple):
+    """Games that were played at once."""
+
+    values: NDArray[np.float64]
+    """What was said of each decision, [n], as `make_play_games` tells."""
+    players: NDArray[np.int64]
+    returns: NDArray[np.float64]
+    ends: NDArray[np.int64]
+
+
+def play_batches(
+    game: Game,
+    evaluator: Evaluator,
+    seeds: range,
+    batch: int,
+    *,
+    depth: int,
+    plies: int = 0,
+    nodes: int = 0,
+    by_search: bool = False,
+) -> Iterator[Batch]:
+    """Yields games of a search with itself, at most `batch` at once, each from its seed, with up to `plies` random moves first.
+
+    `nodes` bounds the decisions that a search looks at, as in `Search` (0: no limit). Raises ValueError for games with more
+    decisions than there is room for.
+    """
+    table, T, known = (
+        new_table(game, depth, 0, evaluator, nodes=nodes),
+        game.tables(evaluator),
+        kernels(game, evaluator),
+    )
+    run = known.play_searched if by_search else known.play_alone
+    values, players = np.zeros(batch * LONGEST), np.zeros(batch * LONGEST, dtype=np.int64)
+    forget(table)
+    for first in seeds[::batch]:
+        keys = np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
+        returns, ends = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
+        stoppable(partial(run, table, keys, depth, plies, values, players, returns, ends, T), T.stop)
+        if (n := int(ends[-1])) > len(values):
+            raise UserError(f"{game.name}: expected games of at most {LONGEST:,} decisions, got {n:,} in {len(keys)}")
+        yield Batch(values[:n].copy(), players[:n].copy(), returns, ends)
+
+
+def seeds_from(first: int, games: int) -> list[range]:
+    """Returns the seeds of games as pieces of work."""
+    return [range(first + k, first + min(k + BATCH, games)) for k in range(0, games, BATCH)]
+
+
+@dataclass(frozen=True)
+class Played:
+    """Games in the order of their seeds."""
+
+    scores: NDArray[np.float64]
+    """[games]: returns."""
+    values: NDArray[np.float64]
+    """[decisions]: what the leaf said of each, one game after another."""
+    ends: NDArray[np.int64]
+    """[games]: where a game's decisions end."""
+    seconds: float
+    """Processor time."""
+
+    def outcomes(self) -> NDArray[np.float64]:
+        """Returns the return of the game of every decision, [decisions]."""
+        return np.repeat(self.scores, np.diff(self.ends, prepend=0))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Played]) -> Played:
+        """Returns the games of parts, one after another."""
+        before = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
+        return cls(
+            np.concatenate([part.scores for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
+            sum(part.seconds for part in parts),
+        )
+
+
+def play_solo(
+    game: Game,
+    evaluator: Evaluator,
+    first_seed: int,
+    games: int,
+    *,
+    depth: int = 1,
+    nodes: int = 0,
+    seconds: float = 0.0,
+) -> Played:
+    """Plays games of one player with seeds from `first_seed` on, for about so many `seconds` at most (0: all of them)."""
+    start, parts = time.process_time(), []
+    for one in play_batches(game, evaluator, range(first_seed, first_seed + games), BATCH, depth=depth, nodes=nodes):
+        spent = time.process_time() - start
+        parts.append(Played(one.returns, one.values, one.ends, 0.0))
+        if seconds and spent >= seconds:
+            break
+    return replace(Played.joined(parts), seconds=spent)

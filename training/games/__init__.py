@@ -1,1 +1,0 @@
-"""Compiled games that methods, matches and figures share."""

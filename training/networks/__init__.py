@@ -1,1 +1,0 @@
-"""Networks as torch modules, and their adapters for Stable-Baselines3."""

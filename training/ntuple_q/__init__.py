@@ -1,1 +1,0 @@
-"""Q-learning on n-tuple tables: the method is `ntuple_q`."""

@@ -1,0 +1,184 @@
+"""The files of a run folder as they are read without its learner: lock, options, curves, also while the run goes on."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import socket
+import sys
+import tomllib
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.files import open_itself, read_text
+
+LOCK = "run.lock"
+"""The file in a run folder that is locked; it stays, and says which process held it last."""
+FAR = 1 << 20
+"""Where Windows locks a byte of it: nobody else can read what is locked there."""
+HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+"""What the system says of a lock that another holds."""
+
+
+class FolderLock:
+    """The lock of a run folder, held until `release`, or until the process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        """Takes the lock of a folder, which is made if need be; raises ValueError that names the process that holds it.
+
+        OSError for one that cannot be had, as where the lock's file is a link.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / LOCK
+        handle = open_itself(path)
+        self.release = weakref.finalize(self, os.close, handle)
+        """Lets another have the folder."""
+        try:
+            lock_file(handle)
+        except OSError as problem:
+            self.release()
+            if problem.errno not in HELD:
+                raise OSError(problem.errno, problem.strerror, str(path)) from None
+            holder = read_text(path, errors="replace").strip() or "another process"
+            raise UserError(f"expected a run that is not going on, {str(folder)!r} is written by {holder}") from None
+        os.ftruncate(handle, 0)
+        os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock_file(handle: int) -> None:
+        """Locks an open file, or raises OSError at once."""
+        os.lseek(handle, FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(handle, 0, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def lock_file(handle: int) -> None:
+        """Locks an open file, or raises OSError at once."""
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+CONFIG = "config.toml"
+"""The options of a run in its folder."""
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """Returns what a TOML file says; raises ValueError that names a file that is broken."""
+    try:
+        return tomllib.loads(read_text(path))
+    except OSError as problem:
+        raise UserError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
+    except RecursionError:
+        raise UserError(f"expected options in TOML, got {str(path)!r}: nested too deep") from None
+    except ValueError as problem:
+        raise UserError(f"expected options in TOML, got {str(path)!r}: {short(problem)}") from None
+
+
+def config_file(folder: Path) -> Path | None:
+    """Returns the file with the options of the run in a folder, None where there is no run."""
+    return folder / CONFIG if (folder / CONFIG).exists() else None
+
+
+def resumed_file(folder: Path) -> Path:
+    """Returns the file with the options of the run to resume in a folder; raises ValueError where there is no run."""
+    if (file := config_file(folder)) is None:
+        raise UserError(f"expected a run to resume in {str(folder)!r}, found no {CONFIG}")
+    return file
+
+
+POINTS = 500
+"""Points of a curve, at most."""
+KEPT = 4000
+"""Points of a curve that are kept in memory; TensorBoard draws which ones where there are more."""
+LARGEST = 1 << 28
+"""Bytes of all events of a run that are read at most; a run of days writes a few MB."""
+
+Curve = list[tuple[int, float]]
+
+
+def run_folders(root: Path) -> dict[str, Path]:
+    """Returns the run folders in `root` by name; one that is a link, or has a link in it, is left out."""
+    if not root.is_dir():
+        return {}
+    return {path.name: path for path in sorted(root.iterdir()) if _is_run(path)}
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a path is a run folder without links, one that can be read."""
+    try:
+        links = path.is_symlink() or (path.is_dir() and any(one.is_symlink() for one in path.iterdir()))
+        return not links and config_file(path) is not None
+    except OSError:
+        return False
+
+
+def options_of(folder: Path) -> dict[str, Any]:
+    """Returns a run's options; raises ValueError for a folder without a run, or a file that is none of options."""
+    file = config_file(folder)
+    if file is None:
+        raise UserError(f"expected a run folder, got {str(folder)!r}")
+    return read_table(file)
+
+
+def last_written(folder: Path) -> float:
+    """Returns when anything in a run folder was written last, in seconds since 1970; 0 for an empty one."""
+    times = []
+    for path in folder.iterdir():
+        try:
+            times.append(path.stat().st_mtime)
+        except FileNotFoundError:  # renamed since
+            continue
+    return max(times, default=0.0)
+
+
+def thinned(points: Curve, most: int = POINTS) -> Curve:
+    """Returns at most so many points of a curve, the first and the last among them."""
+    if len(points) <= most:
+        return points
+    return [points[k] for k in np.linspace(0, len(points) - 1, most).round().astype(int)]
+
+
+class Curves:
+    """What a run logs, read again and again while it goes on; steps that a later start took back do not count."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises ValueError where TensorBoard is not installed, or there is more to read than a run writes."""
+        if importlib.util.find_spec("tensorboard") is None:
+            raise UserError("expected the train extra, pip install 'leafwise[train]', which reads what runs log; "
+                             "tensorboard not found")  # fmt: skip
+        size = sum(path.stat().st_size for path in folder.glob("events.out.tfevents.*"))
+        if size > LARGEST:
+            raise UserError(f"expected at most {LARGEST >> 20} MB of events, got {size >> 20} MB in {str(folder)!r}")
+        from tensorboard.backend.event_processing.event_accumulator import (
+            COMPRESSED_HISTOGRAMS,
+            HISTOGRAMS,
+            IMAGES,
+            SCALARS,
+            EventAccumulator,
+        )
+
+        few = {IMAGES: 1, HISTOGRAMS: 1, COMPRESSED_HISTOGRAMS: 1}
+        self.folder, self._events = folder, EventAccumulator(str(folder), {SCALARS: KEPT, **few})
+
+    def read(self) -> dict[str, Curve]:
+        """Returns (step, number) by tag, steps ascending, of what was written up to now; infinity and nan are left out."""
+        try:
+            self._events.Reload()
+        except Exception as problem:  # whatever a damaged file makes the parser say
+            raise UserError(f"expected TensorBoard's events in {str(self.folder)!r}: {short(problem)}") from None
+        found = {}
+        for tag in sorted(self._events.Tags()["scalars"]):
+            points = [(int(one.step), float(one.value)) for one in self._events.Scalars(tag)]
+            found[tag] = thinned([point for point in points if np.isfinite(point[1])])
+        return found

@@ -1,0 +1,173 @@
+"""A learner's options, on the command line and in files."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import msgspec
+import tyro
+
+from leafwise.envs.core.commandline import flag_of, parse
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.fields import options_from_text, types_of, with_files_read
+from leafwise.envs.core.ranges import Range
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
+from leafwise.training.runs import SELECTION_SEED
+from leafwise.training.runs.files import CONFIG, read_table, resumed_file
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+
+NOT_OPTIONS = ("run", "resume", "processes", "cluster")
+"""What says where a run is, and where it is worked on, not what it does."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of every run."""
+
+    game: Annotated[str, tyro.conf.Suppress]
+    """Game to learn; the command has it as its first word."""
+    variant: str = ""
+    """Options of the game, like board=7x6,k=4."""
+    run: str = ""
+    """Run folder (default: runs/GAME-METHOD-SEED)."""
+    seed: Annotated[int, Range(0, SELECTION_SEED - 1)] = 1
+    """Key of the run's random streams, below 900,000."""
+    checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 30.0
+    """Seconds between two checkpoints, at least."""
+    resume: bool = False
+    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
+
+
+def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]:
+    """Returns the value of an option, None where it is not given, and the command line without it.
+
+    Raises ValueError for an option without a value.
+    """
+    for k, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == flag:
+            if not equals and k + 1 == len(words):
+                raise UserError(f"expected a value after {flag}, got nothing")
+            end = k + 1 if equals else k + 2
+            return value if equals else words[k + 1], [*words[:k], *words[end:]]
+    return None, list(words)
+
+
+def variant_options(game: Game, variant: str) -> dict[str, Any]:
+    """Returns the options written as `board=7x6,k=4`; raises ValueError for what the game does not have."""
+    texts: dict[str, str] = {}
+    for word in filter(None, re.split(r",(?=\w+=|$)", variant)):  # other commas are part of a value
+        option, equals, text = word.partition("=")
+        if not equals or option not in game.defaults:
+            known = ", ".join(f"{name}={value}" for name, value in game.defaults.items()) or "none"
+            raise UserError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
+        texts[option] = text
+    return options_from_text(types_of(game.options), texts, lambda name: f"{name} in --variant")
+
+
+def variant_with_files_read(game: Game, variant: str) -> str:
+    """Returns a command line's `--variant`, whose options may name files, as a run keeps it: by what the files say.
+
+    Raises ValueError for what the game does not have, and for files that cannot be read.
+    """
+    given = variant_options(game, variant)
+    found = with_files_read(game.name, game.options, given)
+    if found == given:
+        return variant
+    return ",".join(f"{name}={option_text(value)}" for name, value in game.variant(**found).given_options.items())
+
+
+def option_text(value: Any) -> str:
+    """Returns the value of a game's option as it is written on a command line."""
+    return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
+
+
+def described(config: Any) -> dict[str, Any]:
+    """Returns what a file says of options: lists for tuples, nothing of what is left open (None)."""
+    kept = {name: value for name, value in dataclasses.asdict(config).items() if name not in NOT_OPTIONS}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in kept.items() if v is not None}
+
+
+def to_toml(options: Mapping[str, Any]) -> str:
+    """Returns flat options, as `described` returns them, as TOML."""
+    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items())
+
+
+def read_options(path: Path, config_class: type) -> dict[str, Any]:
+    """Returns the options in a file; raises ValueError that names the file if it does not fit."""
+    types, found = get_type_hints(config_class), {}
+    for name, value in read_table(path).items():
+        if name not in types or name in NOT_OPTIONS:
+            raise UserError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(name))}")
+        try:
+            found[name] = msgspec.convert(value, types[name])
+        except msgspec.ValidationError as problem:
+            reason = short(str(problem).replace("`", ""))
+            raise UserError(f"{str(path)!r}, {name}: {reason[:1].lower()}{reason[1:]}") from None
+    return found
+
+
+def file_of(words: Sequence[str]) -> Path | None:
+    """Returns the file that a command line takes options from: that of `--config`, or with `--resume` of the run's folder.
+
+    Raises ValueError where there is no run to resume.
+    """
+    given, folder = (take_option(words, flag)[0] for flag in ("--config", "--run"))
+    if given is not None:
+        return Path(given)
+    return resumed_file(Path(folder)) if folder and "--resume" in words else None
+
+
+def code_in(value: Any, game: str) -> list[str]:
+    """Returns an option's words if it names a player or leaf that runs code (`leafwise.models.players.runs_code`), else none."""
+    from leafwise.models.players import runs_code
+
+    words = [word for word in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(word, str)]
+    return words if any(runs_code(word, find_game(game)) for word in words) else []
+
+
+def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
+    """Raises ValueError for an option that names what runs code and is from a file, which may be anybody's.
+
+    `words` is the command line, whose options are the user's own.
+    """
+    given = {word.partition("=")[0].replace("_", "-") for word in words}
+    for name, value in described(config).items():
+        if flag_of(name) not in given and (code := code_in(value, config.game)):
+            raise UserError(
+                f"expected {flag_of(name)} on the command line, since it names what runs code, got it from {str(path)!r} "
+                f"alone; if you trust it, add {shlex.join([flag_of(name), *code])}"
+            )
+
+
+def parse_options(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, Path | None]:
+    """Returns a method's options, and the file that some are from.
+
+    What the command line gives wins over the file. Raises ValueError for a file that does not fit, or that names what runs code,
+    and ends as `parse` does for wrong words.
+    """
+    path, words = file_of(words), take_option(words, "--config")[1]
+    kept = read_options(path, config_class) if path is not None else {}
+    game, words = take_option(words, "--game")
+    game = kept.get("game", "") if game is None else game
+    if not game:
+        raise UserError("expected --game, got nothing")
+    variant, words = take_option(words, "--variant")
+    if variant is not None:
+        words = [*words, "--variant", variant_with_files_read(find_game(game), variant) if game in games() else variant]
+    text = f"{inspect.getdoc(config_class)}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
+    config = parse(config_class, words, prog, text, config_class(**{**kept, "game": game}))
+    if path is not None:
+        refuse_code(config, path, words)
+    return config, path

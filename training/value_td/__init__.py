@@ -1,1 +1,0 @@
-"""Temporal differences on a network's own values: the method is `value_td`."""

@@ -21,6 +21,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import play_out
 from leafwise.envs.starship.draw import gallery
+from leafwise.envs.starship.features import Observation
 from leafwise.envs.starship.heuristic_builder import (
     HandBuilder,
     finish_by_hand,
@@ -35,11 +36,13 @@ from leafwise.envs.starship.rules import OVER, take_place
 from leafwise.envs.starship.ship import measured, parts_of_row, ship_at
 from leafwise.envs.starship.statistics import core_layout
 from leafwise.envs.starship.tables import TURN
+from leafwise.models.files import load_tensors, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer
 from leafwise.training.evaluation.statistics import logged_bounds, mean_interval
+from leafwise.training.runs.folder import need_train_extra
 
 PICTURED = 8
 """Ships in the picture of an evaluation."""
@@ -160,6 +163,8 @@ NOISE = 0.005
 LEARNED = "refine:500:build:learned,depth=1,heat=0.002"
 AT_RANDOM = 64
 """Most ships with places drawn at random that are tried where a search, however noisy, builds no valid one."""
+POLICY = "placing"
+"""Kind of the files of policies that masked PPO learned."""
 ROUNDS = 8
 """Times that a ship is begun anew by hand and changed, at most, where it is not valid yet."""
 
@@ -193,8 +198,6 @@ def builder(text: str, game: Game) -> Build:
     if text == "random":
         return lambda seed: play(game, RandomPlayer(seed), seed)
     if policy := re.fullmatch(r"policy:(.+)", text):
-        from leafwise.training.starship.ppo import policy_builder
-
         learned = policy_builder(game, policy[1])
         return lambda seed: play(game, learned, seed)
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
@@ -252,6 +255,43 @@ class Planned:
             plans.start(new_stream(seed))
             plans.by_hand(chances)
         return State.unchecked(self.game, plans.row)
+
+
+class PolicyBuilder:
+    """Places each request where the policy's number is greatest."""
+
+    name = "policy"
+
+    def __init__(self, game: Game, tensors: dict[str, NDArray[np.float32]], channels: int) -> None:
+        import torch
+
+        from leafwise.training.starship.ppo_network import make_policy
+
+        space: Any = game.observation_space()
+        self.game, self.policy = game, make_policy(space, channels)
+        self.policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+        self._T = game.tables()
+        self._seen = Observation(*(np.zeros((1, *space[name].shape), np.float32) for name in Observation._fields))
+
+    def choose(self, state: State) -> int:
+        """Returns the id of the place to take."""
+        import torch
+
+        self.game.rules.observe(state.row[None].copy(), FIRST, self._seen, 0, self._T)
+        with torch.no_grad():
+            seen = self.policy["features_extractor"]({k: torch.from_numpy(x) for k, x in self._seen._asdict().items()})
+            logits = self.policy["action_net"](seen)[0].numpy()
+        legal = np.array(state.legal_actions)
+        return int(legal[logits[legal].argmax()])
+
+
+def policy_builder(game: Game, path: str) -> PolicyBuilder:
+    """Returns the builder of a run folder or model file; raises ValueError for one that does not fit."""
+    need_train_extra()
+    tensors, told = load_tensors(model_path(path))
+    if told.get("kind") != POLICY or told.get("game") != game.name or told.get("options") != game.given_options:
+        raise UserError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
+    return PolicyBuilder(game, tensors, told["channels"])
 
 
 class Tries:

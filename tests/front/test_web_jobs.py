@@ -19,7 +19,7 @@ from leafwise.envs.core.compile import linking
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.starship.presets import PRESETS
+from leafwise.envs.starship.settings import PRESETS
 from leafwise.models import ntuple_functions
 from leafwise.models.files import shipped_model
 from leafwise.training.runs.loop import Events

@@ -25,7 +25,7 @@ from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Recorder, kernels
-from running.training import learn
+from running.training import cut_and_compare
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -70,17 +70,9 @@ def test_the_run_folder(run) -> None:
 
 def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
     config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
-    learner = selfplay.SelfPlay(config)
-    for _ in range(3):
-        learner.step()
-    learner.save()
-    learner.step()  # what was done since the last checkpoint is lost
-    learner.folder.lock.release()
-    selfplay.train(replace(config, resume=True))
+    cut_and_compare(selfplay.SelfPlay, selfplay.train, config, run, steps=3)
     one, other = (load_sparse(path / "model.safetensors", GAME).tensors for path in (run, tmp_path / "cut"))
     assert all(np.array_equal(one[name], other[name]) for name in one)
-    states = [leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (run, tmp_path / "cut")]
-    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
 
 
 def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp_path) -> None:
@@ -279,38 +271,6 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
     assert test.decision(np.ones(10)) is None
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
-        (["--td-lambda", "2"], "expected --td-lambda of 0 to 1, got 2.0"),
-        (["--game", "threes"], "expected a method among ntuple-td, dqn, ppo, ntuple-q, got 'selfplay'"),
-        (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
-        (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
-        (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
-        (["--hidden", "6"], "multiples of 4"),
-        (["--sees", "all"], "expected sees among features, parity, observation, features+observation, got 'all'"),
-        (["--even", "2"], "expected --even of 0 to 1, got 2.0"),
-        (
-            ["--game", "cassis", "--exact-nodes", "9"],
-            "expected a game whose solver can be given a limit of nodes, got 'cassis'",
-        ),
-    ],
-)
-def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message) -> None:
-    monkeypatch.chdir(tmp_path)
-    status: Any
-    try:
-        status = learn("selfplay", words if "--game" in words else ["--game", "trilobite", *words])
-    except SystemExit as exit:
-        status = exit.code
-    said = capsys.readouterr().err
-    assert status == 2
-    assert message in said
-    assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
     with pytest.raises(ValueError, match="expected a game for two players, or one that is won or lost, got 'threes'"):
         selfplay.SelfPlay(selfplay.Config(game="threes"))
@@ -338,7 +298,7 @@ def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
 def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def play_matches(table, keys, results, depth, plies, new, old):
+    def play_matches(table, keys, results, depth, plies, options, new, old):
         asked.append((keys.tolist(), plies))
         results[:] = plies
 

@@ -43,7 +43,8 @@ def cut_and_compare(
     learner = kind(config)
     logged = [learner.step() for _ in range(steps)][-1]
     learner.save()
-    learner.step()  # what was done since the last checkpoint is lost
+    if learner.done < learner.goal:
+        learner.step()  # what was done since the last checkpoint is lost
     learner.folder.lock.release()
     cut = train(replace(config, resume=True))
     one, other = (load_tensors(path / "state.safetensors")[0] for path in (whole, cut))

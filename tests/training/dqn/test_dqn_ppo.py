@@ -18,6 +18,7 @@ from leafwise.training.dqn.games import kernels
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.games import new_table
 from leafwise.training.ppo import ppo
+from leafwise.training.runs.files import Curves
 from running.training import cut_and_compare
 
 GAME = leafwise.game("trilobite")
@@ -61,13 +62,10 @@ def test_q_learning_learns_to_keep_the_value(q_run) -> None:
 
 
 def test_ppo_learns_to_win(ppo_run) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(ppo_run))
-    events.Reload()
-    rewards = [event.value for event in events.Scalars("rollout/ep_rew_mean")]
+    events = Curves(ppo_run).read()
+    rewards = [value for _, value in events["rollout/ep_rew_mean"]]
     assert rewards[-1] > rewards[0] + 0.3
-    assert {"time/fps", "train/value_loss", "train/loss", "eval/elo"} <= set(events.Tags()["scalars"])
+    assert {"time/fps", "train/value_loss", "train/loss", "eval/elo"} <= set(events)
 
 
 @pytest.mark.parametrize("which", ["q_run", "ppo_run"])

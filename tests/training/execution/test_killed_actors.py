@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from leafwise.models.files import load_tensors
+from leafwise.training.runs.files import Curves
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.selfplay.games import Recorded
 from leafwise.training.selfplay.selfplay import Config, SelfPlay, train
@@ -43,11 +44,8 @@ def state(path: Path) -> dict[str, Any]:
 
 def logged(path: Path) -> dict[str, list[tuple[int, float]]]:
     """Returns what a run logged of every iteration."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(path), size_guidance={"scalars": 0})
-    events.Reload()
-    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in COUNTED}
+    events = Curves(path).read()
+    return {tag: events[tag] for tag in COUNTED}
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.games import looked_up, play_games
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
+from leafwise.training.runs.files import Curves
 from running.training import learn, train_command
 from running.waiting import until
 
@@ -80,8 +81,6 @@ def test_the_last_network_is_kept_unless_another_is_clearly_better(lead, tmp_pat
 
 
 def test_the_run_folder(run):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     names = {p.name.split(".")[0] for p in run.iterdir()}
     assert names == {"config", "model", "state", "results", "events", "run"}
     _, results = weights(run)
@@ -89,11 +88,10 @@ def test_the_run_folder(run):
     assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]
     assert results["command"].startswith("leafwise train threes --method ntuple-td --no-recipe ")
     assert " --total-steps 400000 " in results["command"]
-    events = EventAccumulator(str(run))
-    events.Reload()
+    events = Curves(run).read()
     tags = {"rollout/ep_rew_mean", "train/error", "train/rate", "time/fps", "eval/score_mean", "eval/score_ci_low"}
-    assert tags <= set(events.Tags()["scalars"])
-    assert len(events.Scalars("time/fps")) == 8
+    assert tags <= set(events)
+    assert len(events["time/fps"]) == 8
 
 
 def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):

@@ -23,6 +23,7 @@ from leafwise.training.execution.executor import Own
 from leafwise.training.games import EXPLORED, guide_of, make_write_targets, new_record, new_table
 from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
+from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Recorder, kernels
 from running.training import cut_and_compare
@@ -55,17 +56,14 @@ def test_it_learns_to_keep_the_value(run) -> None:
 
 
 def test_the_run_folder(run) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     results = json.loads((run / "results.json").read_text())
     assert results["command"].startswith("leafwise train trilobite --method selfplay --no-recipe ")
     assert " --total-steps 6 " in results["command"]
     assert results["elo"] == results["score"]["elo"] > 0
-    events = EventAccumulator(str(run))
-    events.Reload()
+    events = Curves(run).read()
     tags = {"rollout/ep_len_mean", "time/fps", "train/loss", "train/learning_rate", "eval/elo", "eval/keeps_value"}
-    assert tags <= set(events.Tags()["scalars"])
-    assert [event.step for event in events.Scalars("eval/elo")] == list(range(1, 7))
+    assert tags <= set(events)
+    assert [step for step, _ in events["eval/elo"]] == list(range(1, 7))
 
 
 def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
@@ -76,8 +74,6 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
 
 
 def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp_path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     options = {**SMALL, "total_steps": 2, "judged": 0, "match_pairs": 100}
     guided = selfplay.Config(
         run=str(tmp_path / "guided"), guide=GAME.default_score, guide_depth=2, **options,
@@ -88,10 +84,9 @@ def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp
     assert played["rollout/ep_len_mean"] > 0
     assert learner.table.counts.sum() == 0  # the guide played at a table of its own
     path = selfplay.train(replace(guided, run=str(tmp_path / "whole")))
-    events = EventAccumulator(str(path))
-    events.Reload()
-    assert events.Scalars("eval/points_random")[-1].value > 0.5
-    assert [e.step for e in events.Scalars("eval/ladder_elo")] == [1, 2]
+    events = Curves(path).read()
+    assert events["eval/points_random"][-1][1] > 0.5
+    assert [step for step, _ in events["eval/ladder_elo"]] == [1, 2]
     later = selfplay.Config(run=str(tmp_path / "later"), init_from=str(run), **options)
     learner = selfplay.SelfPlay(later)
     before = load_sparse(run / "model.safetensors", GAME).tensors

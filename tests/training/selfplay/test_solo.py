@@ -17,6 +17,7 @@ from leafwise.training.dqn import dqn
 from leafwise.training.dqn.games import kernels as q_kernels
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.games import AFTERSTATE, CHOSEN, new_record, new_table, play_solo
+from leafwise.training.runs.files import Curves
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 from leafwise.training.selfplay import selfplay, value_td
@@ -52,14 +53,11 @@ def some_rows(game: leafwise.Game, n: int) -> Any:
 
 
 def test_a_run_logs_every_level_and_a_cut_one_ends_as_it(run, tmp_path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(run))
-    events.Reload()
+    events = Curves(run).read()
     tags = {"eval/score_mean_level1", "eval/score_mean_level4", "eval/calibration_error", "rollout/first_wins"}
-    assert tags <= set(events.Tags()["scalars"])
-    assert [event.step for event in events.Scalars("eval/score_mean")] == [2, 3]  # every second, and the last
-    losses = [event.value for event in events.Scalars("train/loss")]
+    assert tags <= set(events)
+    assert [step for step, _ in events["eval/score_mean"]] == [2, 3]  # every second, and the last
+    losses = [value for _, value in events["train/loss"]]
     assert losses[-1] < losses[0]
     config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
     cut_and_compare(selfplay.SelfPlay, selfplay.train, config, run)

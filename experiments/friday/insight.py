@@ -26,8 +26,7 @@ from leafwise.envs.friday.cards import CARDS, KINDS, PHASES, PIRATES
 from leafwise.envs.friday.draw import phase_of, turn_of
 from leafwise.envs.friday.text import cards_in, number, pirates_of
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments import study as picture
-from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, picture, results_of, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer

@@ -19,7 +19,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from leafwise.envs.core.ranges import Range, need_among
-from leafwise.experiments import study as picture
 from leafwise.experiments.methods import (
     PLANS,
     RECIPE,
@@ -37,6 +36,7 @@ from leafwise.experiments.study import (
     Study,
     bootstrapped,
     command,
+    picture,
     results_of,
     scored,
     signed,

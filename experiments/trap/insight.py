@@ -24,8 +24,7 @@ from leafwise.envs.core.ranges import Range
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.text import MARKS, cells
-from leafwise.experiments import study as picture
-from leafwise.experiments.study import PlacedStudy, command, results_of, section, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, picture, results_of, section, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.models.units import Units, units_of
 from leafwise.search.engine import Search

@@ -13,8 +13,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.diversity import entropy, pairwise_distances, set_score
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import Ship
-from leafwise.experiments import study as picture
-from leafwise.experiments.study import logged, table
+from leafwise.experiments.study import logged, picture, table
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 
 Records = list[dict[str, Any]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import leafwise
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 
 INK, CHANCE_COLOUR, LEAF_COLOUR = "#444444", "#e0a030", "#4070c0"
 

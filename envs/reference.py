@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import NAMESPACE
 
 FILE = Path(__file__).with_name("reference.json")

@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from leafwise.envs.cassis import draw as cassis
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.friday import draw as friday
 from leafwise.envs.friday.cards import CARDS
 from leafwise.envs.friday.text import number, table_cards
@@ -121,7 +121,7 @@ def fought(state: State, move: str) -> Pixels:
     """Draws what counts of a fight of Friday: life, the points made and needed, the cards on the table."""
     row, T, side = state.row, state.game.tables(), 380
     canvas = Canvas(side, side, friday.PAPER)
-    phase = friday.phase_of(row)
+    phase = number(row, "phase")
     canvas.box(0, 0, side, 62, fill=friday.PHASE_COLOURS[phase])
     canvas.text(18, 31, f"life {number(row, 'life')} of {int(T.max_life)}", size=30, colour=PAPER, anchor="start")
     rows = row[None]

@@ -135,7 +135,8 @@ def tell(console: Console, rows: list[tuple[Match, Evaluation, Evaluation]], pat
 
 def record(run: Path) -> Path:
     """Writes the beginning of a game that the network plays, one decision deep; returns the file."""
-    from leafwise.envs.core.pictures.animation import gif, recorded
+    from leafwise.envs.core.pictures import gif
+    from leafwise.envs.core.play.gamefile import pictured, play_game
     from leafwise.models.files import write_atomically
     from leafwise.models.leaves import named_leaf
     from leafwise.search.players import player
@@ -143,7 +144,7 @@ def record(run: Path) -> Path:
     threes = game("threes")
     own = player(f'search:"{run}",depth=1', threes, leaf=named_leaf)
     path = run / "game.gif"
-    write_atomically(path, gif(recorded(threes, [own], FINAL_SEED, PICTURED_MOVES), 240, 100))
+    write_atomically(path, gif(pictured(play_game(threes, [own], FINAL_SEED, PICTURED_MOVES).record()), 240, 100))
     return path
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.play.named import own_level
+from leafwise.envs.core.files import read_text
+from leafwise.envs.core.play.players import own_level
 from leafwise.envs.core.play.solver import LEVELS
-from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.experiments.study import Study, command, share, signed, table, write_page

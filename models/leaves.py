@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs import registry
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import real_numbers
 from leafwise.envs.core.contract.rules import CHANCE
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.observation import Observation
-from leafwise.envs.core.gym.observer import Observer
-from leafwise.envs.core.lines import short
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
 from leafwise.models.files import LEARNED, best_leaf, is_there, load_evaluator, need_shipped
 from leafwise.models.model import KINDS, Kind, Model

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Programs
+from leafwise.envs.core.contract.game import Game, Programs
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.named import split
+from leafwise.envs.core.play.players import split
 from leafwise.models.files import best_leaf, is_there, load_network, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.search.mcts import PRIORS, Policy

@@ -23,11 +23,9 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.observation import Observation
-from leafwise.envs.core.gym.observer import Observer
-from leafwise.envs.core.lines import short
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.gym.observation import Observation, Observer
+from leafwise.envs.core.play.players import ByName
 from leafwise.models.model import Kind, Model
 
 PREFIX = "sb3"

@@ -25,7 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.intrinsics import dense, sum_rows
+from leafwise.envs.core.compile.intrinsics import (
+    dense,
+    logistic,
+    logistic_of,
+    sum_rows,
+    win_less_loss,
+    win_less_loss_of,
+)
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import FeatureTable, SparseFeatures
@@ -34,7 +41,6 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
-from leafwise.envs.core.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told, network_kind
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION, cells_of, cells_seen, features_of, seen_by

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import short
-from leafwise.envs.core.textfile import read_text
-from leafwise.envs.core.writing import write_atomically as write_atomically
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.files import read_text
+from leafwise.envs.core.files import write_atomically as write_atomically
 
 KEY, CHECKSUM = "leafwise", "sha256"
 """Entries of a file's header: our metadata as JSON, and the checksum of it and of the tensors."""

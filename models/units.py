@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.check.source import alike
+from leafwise.envs.core.check.door import made_alike
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import marked
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.fields import marked
+from leafwise.envs.core.files import read_text
 from leafwise.models.files import LEARNED, best_leaf, model_path, shipped_name
 from leafwise.models.tensors import WEIGHTS, load_metadata, write_atomically
 from leafwise.search.players import BEST
@@ -157,7 +157,7 @@ def rules_text(game: Game) -> str:
 def same_rules(game: Game, other: Game) -> bool:
     """Whether two variants of a game have the same rules: the same options, or other words for them that make the same tables."""
     other = other.variant(**{name: getattr(game.options, name) for name in marked(game.options, "shown_only")})
-    return game == other or (game.width == other.width and alike(game.tables(), other.tables()))
+    return game == other or (game.width == other.width and made_alike(game.tables(), other.tables()))
 
 
 def units_of_file(path: Path) -> Units | None:

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from leafwise.envs import registry
-from leafwise.envs.core.compile import clock as clocks
+from leafwise.envs.core.compile.intrinsics import deadline_in
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.interrupts import stoppable
-from leafwise.envs.core.lines import short
 from leafwise.search.background import working_for
 from leafwise.search.search_options import Buffers
 
@@ -114,7 +113,7 @@ class BaseSearch(ABC):
         spent = time.perf_counter() - self._start if clock == "wall" else time.thread_time() - self._cpu_start
         left, workers = seconds - spent, self._workers
         alarm = None if self._reads_clock else Alarm(left, self.stop, clock)
-        deadline = clocks.after(left, clock) if alarm is None else (0, 0)
+        deadline = deadline_in(left, clock) if alarm is None else (0, 0)
         for worker in workers:
             worker._B.deadline[:2] = deadline
         try:

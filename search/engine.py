@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from leafwise.envs.core.compile import clock as clocks
+from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import MAX_DEPTH
+from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -128,7 +127,7 @@ class Search(BaseSearch):
         self._rounding = ROUNDING if game.max_stages else 0.0
         """What the order of sums changes where there are sums."""
         self._is_bound = np.zeros(game.max_actions, dtype=np.bool_)
-        self._reads_clock = clocks.READABLE and not options.batched and not evaluator.python_only
+        self._reads_clock = HAS_CLOCKS and not options.batched and not evaluator.python_only
         read = options.compiled(game, *value_bounds(game, evaluator))
         self._S, self._B = make_buffers(
             game, depth, options.entries(game), options.whole_rows, read, evaluator.speed.cache_values

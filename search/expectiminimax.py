@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.intrinsics import is_late
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import EVALUATE, LeafSpec, finished_value
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row

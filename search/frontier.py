@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec, finished_value, leaf_spec
+from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec, answered, finished_value, leaf_spec
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_in

@@ -21,10 +21,10 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.named import ByName, named_ai, own_level
+from leafwise.envs.core.files import read_text
+from leafwise.envs.core.play.players import ByName, named_ai, own_level
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.envs.core.ranges import need_among
-from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import variant_id
 
 FILE = Path(__file__).with_name("levels.toml")

@@ -24,14 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import OwnSearch
+from leafwise.envs.core.contract.game import Game, OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.errors import UserError, asked_of_plugin
-from leafwise.envs.core.play.forfeit import Forfeit
-from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
-from leafwise.envs.core.play.named import ByName, UnknownPlayer, named_ai, own_programs, split
+from leafwise.envs.core.errors import Forfeit, UserError, asked_of_plugin
+from leafwise.envs.core.play.players import (
+    ByName,
+    UnknownPlayer,
+    compiled_greedy,
+    named_ai,
+    own_programs,
+    rows_needed,
+    split,
+)
 from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search, Stopped
 from leafwise.search.frontier import bound_values

@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.stream import below, mix
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
+from leafwise.envs.core.play.players import compiled_greedy, rows_needed
 from leafwise.envs.core.ranges import Range, ranged
 
 GAMES = 20

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import MAX_DEPTH
+from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.intrinsics import is_late
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import Compiled, Rules
 from leafwise.search.expectiminimax import FAILED, LEAVES, NODES, ONE, POLL, STOPPED

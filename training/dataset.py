@@ -30,10 +30,10 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.observer import Observer
-from leafwise.envs.core.gym.options import SEAT_NAMES
-from leafwise.envs.core.play.playing import play_out
-from leafwise.envs.core.writing import write_named
+from leafwise.envs.core.files import write_named
+from leafwise.envs.core.gym.keywords import SEAT_NAMES
+from leafwise.envs.core.gym.observation import Observer
+from leafwise.envs.core.play.players import play_out
 from leafwise.models.players import player
 from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH

@@ -1,12 +1,21 @@
 """Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
 
-from leafwise.envs.cassis import draw, features, options, rules, scores, tables, text
-from leafwise.envs.cassis.about import ABOUT
-from leafwise.envs.cassis.baselines import dfs
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.cassis import baselines, draw, features, rules, scores, tables, text
+from leafwise.envs.core.contract.game import About, Game, Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
+
+ABOUT = About(
+    actions="One for each edge between two points, `0-1`, `0-2`, ...: it takes the player's colour.",
+    ends="When a player completes a triangle of their own colour, and has lost; or all edges are coloured.",
+    rewards={
+        "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",
+    },
+    options={
+        "n": "points",
+    },
+)
+"""What people are told of the environments."""
 
 GAME = Game(
     name="cassis",
@@ -36,9 +45,9 @@ GAME = Game(
     ),
     draw=draw.draw,
     symmetries=Symmetries(features.symmetries, features.transform, features.transform_action),
-    options=options.Options(),
+    options=tables.Options(),
     scores=scores.SCORES,
-    ais={"solver": solver_player, "dfs": dfs.named},
+    ais={"solver": solver_player, "dfs": baselines.dfs_player},
     features={"sparse": features.SPARSE},
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

@@ -8,11 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from leafwise.envs.cassis.rules import LOST, Tables
-from leafwise.envs.cassis.tables import edges
+from leafwise.envs.cassis.rules import LOST
+from leafwise.envs.cassis.tables import Tables, edges
 from leafwise.envs.cassis.text import colours
 from leafwise.envs.core.contract.texts import SIDES
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 
 SIDE, RADIUS, FOOT = 380, 140, 40
 INK, PAPER, FAINT = "#22313f", "#fafafa", "#d5dde5"

@@ -7,13 +7,12 @@ from math import factorial
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.cassis.options import Options
 from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
-from leafwise.envs.cassis.tables import PART, part_classes, part_count
+from leafwise.envs.cassis.tables import PART, Options, part_classes, part_count
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.features import SparseFeatures
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 
 FOUR, NIBBLE = u64(4), u64(15)

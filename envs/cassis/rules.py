@@ -9,10 +9,7 @@ Source: the article "The best AI for cassis", which plays n = 6.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
@@ -21,36 +18,6 @@ from leafwise.envs.core.contract.stream import u64
 
 ZERO, ONE, FIFTEEN, BYTE = u64(0), u64(1), u64(15), u64(255)
 LOST = u64(1 << 63)
-
-
-class Tables(NamedTuple):
-    """Everything compiled code needs besides the row."""
-
-    n: int
-    """Points."""
-    edges: int
-    all: np.uint64
-    """All edges."""
-    ends: NDArray[np.int64]
-    """Edge [28, 2] -> its points, the lower first."""
-    edge_of: NDArray[np.int64]
-    """Points [8, 8] -> edge; -1 on the diagonal."""
-    sides: NDArray[np.uint64]
-    """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
-    part_count: int
-    """Sets of five points (of all points where there are fewer)."""
-    part_kinds: int
-    """Classes of the colourings of such a set, up to renaming."""
-    part_codes: NDArray[np.int64]
-    """Four edges, by their place [7] and which they are [16] -> their sum of powers of 3 in each set of five points, [sets]."""
-    part_classes: NDArray[np.int64]
-    """The edges within a set of five points as a code in base 3 -> its class up to renaming."""
-    joined: NDArray[np.uint64]
-    """Four edges, by their place [7] and which they are [16] -> what each point is joined to: bit 8 a + b for a and b."""
-    between: NDArray[np.uint64]
-    """Points [256], a bit each -> all edges between them."""
-    stop: NDArray[np.uint8]
-    leaf: Any
 
 
 @jit(inline=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.cassis.options import Options
 from leafwise.envs.cassis.rules import mover, spoiled
+from leafwise.envs.cassis.tables import Options
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator

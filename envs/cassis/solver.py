@@ -1,23 +1,324 @@
-"""The exact solver of Cassis for people and tools; the search itself is `search`."""
+"""The exact solver of Cassis: a canonical form of boards, the compiled search that stores them under it, and the solver as people
+and tools call it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.cassis import search
-from leafwise.envs.cassis.canon import make_scratch
-from leafwise.envs.cassis.tables import MAX_EDGES, make_tables
+from leafwise.envs.cassis.rules import LOST, ONE, ZERO, spoiled, spoiled_by
+from leafwise.envs.cassis.tables import MAX_EDGES, MAX_POINTS, Tables, make_tables
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.core.ranges import Range, need_in
+
+# A true canonical form of Cassis boards: equal if and only if a renaming of the points maps one board to the other.
+#
+# Individualisation and refinement, as in McKay, "Practical graph isomorphism" (1981): points are split into cells
+# by what they are joined to; where cells with several points remain, each point of the first one is tried in front of
+# its cell, and the least board wins. Points that may be swapped without any change (twins) are tried once.
+
+
+S3, S24, S28, S51 = u64(3), u64(24), u64(28), u64(51)
+SEVEN = u64(7)
+
+
+class Scratch(NamedTuple):
+    """Buffers of the canonical form; one set per thread."""
+
+    cell: NDArray[np.uint64]
+    """Level, point [10, 8] -> its cell, named by the cell's first place."""
+    trying: NDArray[np.int64]
+    """Level [10, 2]: the cell that is split there, the next point to try."""
+    label: NDArray[np.uint64]
+    """Point [8]: its refined label, then its place; bits 0 to 2 are the point."""
+    place: NDArray[np.int64]
+    """Point [8] -> its new name in the best board so far: the renaming."""
+
+
+def make_scratch() -> Scratch:
+    """Returns new buffers."""
+    return Scratch(
+        cell=np.zeros((MAX_POINTS + 2, MAX_POINTS), dtype=np.uint64),
+        trying=np.zeros((MAX_POINTS + 2, 2), dtype=np.int64),
+        label=np.zeros(MAX_POINTS, dtype=np.uint64),
+        place=np.zeros(MAX_POINTS, dtype=np.int64),
+    )
+
+
+@jit(inline=True)
+def renamed(own, other, cell, T):
+    """Returns a board (other's edges from bit 28 on) after every point has taken the name `cell[point]`."""
+    result = ZERO
+    for e in range(T.edges):
+        bit = u64(e)
+        colours = ((own >> bit) & ONE) | (((other >> bit) & ONE) << S28)
+        if colours:
+            result |= colours << u64(T.edge_of[cell[T.ends[e, 0]], cell[T.ends[e, 1]]])
+    return result
+
+
+@jit(inline=True)
+def refine(own, other, level, scratch, T):
+    """Splits the cells of a level until nothing changes; returns the number of cells.
+
+    A point's label is its cell and, for either colour, how many edges it has into each cell (three bits a cell).
+    """
+    cells = 0
+    while True:
+        for v in range(T.n):
+            scratch.label[v] = (scratch.cell[level, v] << S51) | u64(v)
+        for e in range(T.edges):
+            bit = u64(e)
+            shift = ZERO
+            if (other >> bit) & ONE:
+                shift = S24
+            elif (own >> bit) & ONE == ZERO:
+                continue
+            a, b = T.ends[e, 0], T.ends[e, 1]
+            scratch.label[a] += ONE << (shift + S3 * scratch.cell[level, b] + S3)
+            scratch.label[b] += ONE << (shift + S3 * scratch.cell[level, a] + S3)
+        for v in range(1, T.n):
+            label = scratch.label[v]
+            k = v
+            while k > 0 and scratch.label[k - 1] > label:
+                scratch.label[k] = scratch.label[k - 1]
+                k -= 1
+            scratch.label[k] = label
+        before = cells
+        cells = 0
+        first = ZERO
+        for k in range(T.n):
+            if k == 0 or (scratch.label[k] ^ scratch.label[k - 1]) > SEVEN:
+                cells += 1
+                first = u64(k)
+            scratch.cell[level, np.int64(scratch.label[k] & SEVEN)] = first
+        if cells == before or cells == T.n:
+            return cells
+
+
+@jit(inline=True)
+def are_twins(own, other, a, b, T):
+    """Whether swapping two points leaves the board as it is."""
+    for c in range(T.n):
+        if c != a and c != b:
+            d, e = u64(T.edge_of[a, c]), u64(T.edge_of[b, c])
+            if ((own >> d) ^ (own >> e)) & ONE or ((other >> d) ^ (other >> e)) & ONE:
+                return False
+    return True
+
+
+@jit
+def canonical(own, other, scratch, T):
+    """Returns the least renamed board, own edges in bits 0 to 27, the other's from bit 28 on; `scratch.place` renames."""
+    for v in range(T.n):
+        scratch.cell[0, v] = ZERO
+    best = ~ZERO
+    level = 0
+    cells = refine(own, other, 0, scratch, T)
+    while True:
+        if cells == T.n:
+            board = renamed(own, other, scratch.cell[level], T)
+            if board < best:
+                best = board
+                for v in range(T.n):
+                    scratch.place[v] = np.int64(scratch.cell[level, v])
+            level -= 1
+        else:
+            # the first cell with several points: the least name that two points share
+            split = T.n
+            for a in range(T.n):
+                for b in range(a):
+                    if scratch.cell[level, a] == scratch.cell[level, b]:
+                        split = min(split, np.int64(scratch.cell[level, a]))
+            scratch.trying[level, 0] = split
+            scratch.trying[level, 1] = 0
+        cells = 0
+        while level >= 0 and cells == 0:
+            v = scratch.trying[level, 1]
+            scratch.trying[level, 1] = v + 1
+            if v >= T.n:
+                level -= 1
+                continue
+            split = u64(scratch.trying[level, 0])
+            if scratch.cell[level, v] != split:
+                continue
+            twin = False
+            for a in range(v):
+                if scratch.cell[level, a] == split and are_twins(own, other, a, v, T):
+                    twin = True
+            if twin:
+                continue
+            for a in range(T.n):
+                name = scratch.cell[level, a]
+                scratch.cell[level + 1, a] = name + ONE if name == split and a != v else name
+            level += 1
+            cells = refine(own, other, level, scratch, T)
+        if level < 0:
+            return best
+
+
+def canonical_form(row: NDArray[np.uint64], T: Tables) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
+    """Returns the canonical board of a row, and the renaming that leads there: point -> new name.
+
+    Two rows have the same canonical board if and only if a renaming of the points maps one to the other.
+    """
+    scratch = make_scratch()
+    board = int(canonical(row[0] & ~LOST, row[1] & ~LOST, scratch, T))
+    sides = np.array([board & (1 << 28) - 1, board >> 28], dtype=np.uint64)
+    return sides | (row & LOST), tuple(int(place) for place in scratch.place[: T.n])
+
+
+def renamed_edge(edge: int, renaming: tuple[int, ...], T: Tables) -> int:
+    """Returns the edge that an edge becomes under a renaming of the points."""
+    a, b = T.ends[edge]
+    return int(T.edge_of[renaming[a], renaming[b]])
+
+
+def inverse(renaming: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the renaming that undoes another: it maps an edge of the canonical board back."""
+    return tuple(sorted(range(len(renaming)), key=lambda point: renaming[point]))
+
+
+# The compiled search that solves Cassis: is the value at least g?
+#
+# Depth-first with an explicit stack. Only safe edges are searched (one that closes an own triangle loses at once); a
+# move that leaves the opponent none wins unvisited; moves that keep most safe edges for the mover and fewest for the
+# opponent go first; positions with many safe edges are stored under their true canonical form.
+
+
+MIN_TABLED = u64(12)
+"""Positions with fewer safe edges, both players' together, are searched again rather than stored."""
+POLL = 1023
+"""The stop byte is read every POLL + 1 nodes."""
+ALWAYS_DECIDED = 6
+"""From so many points on no game is drawn: R(3, 3) = 6."""
+
+SCATTER = u64(0x9E3779B97F4A7C15)
+"""Odd, so that multiplying by it loses nothing: place and rest of the hash together are the position."""
+TWO, THREE, MOVES, S56, SIXTY_FOUR = u64(2), u64(3), u64(28), u64(56), u64(64)
+NODES, STOPPED, STORED, LOWEST, HIGHEST = 0, 1, 2, 3, 4
+
+
+class Memory(NamedTuple):
+    """What the search works on: the table and one stack."""
+
+    table: NDArray[np.uint64]
+    """Entries: the hash without the bits that its place tells, then 2 + answer; the newest stays."""
+    bits: np.uint64
+    """log2 of the number of entries."""
+    frames: NDArray[np.uint64]
+    """Ply [32, 8]: mover's edges, opponent's, spoiled ones of both, next move, end of moves, hash."""
+    moves: NDArray[np.uint64]
+    """28 moves a ply [32 * 28, 3]: edge, mover's spoiled edges after it, order."""
+    out: NDArray[np.int64]
+    """NODES visited, whether STOPPED, positions STORED, LOWEST and HIGHEST value."""
+    scratch: Scratch
+    stop: NDArray[np.uint8]
+
+
+@jit(inline=True)
+def hash_of(own, other, g, M, T):
+    """Hashes a position up to renaming, one-to-one; where draws exist, each question apart."""
+    board = canonical(own, other, M.scratch, T)
+    if T.n < ALWAYS_DECIDED:
+        board |= u64(g) << S56
+    return board * SCATTER
+
+
+@jit(inline=True)
+def expand(own, other, mine, theirs, base, g, M, T):
+    """Writes the safe moves, best first, to M.moves; returns their end, or `base` if one decides."""
+    free = T.all & ~(own | other)
+    safe = free & ~mine
+    end = base
+    while safe:
+        bit = safe & (~safe + ONE)
+        safe ^= bit
+        edge = count_bits(bit - ONE)
+        after = mine | spoiled_by(own, edge, T)
+        left = free ^ bit
+        replies = left & ~theirs
+        if replies == ZERO and (left or g <= 0):
+            return base
+        order = SIXTY_FOUR + count_bits(left & ~after) - count_bits(replies)
+        j = end
+        while j > base and M.moves[j - ONE, 2] < order:
+            for field in range(3):
+                M.moves[j, field] = M.moves[j - ONE, field]
+            j -= ONE
+        M.moves[j, 0], M.moves[j, 1], M.moves[j, 2] = edge, after, order
+        end += ONE
+    return end
+
+
+@jit
+def reaches(own, other, g, M, T):
+    """Whether the mover can make sure of a value of at least g, 0 or 1; anything after a stop."""
+    mine, theirs = spoiled(own, T), spoiled(other, T)
+    nodes = M.out[NODES]
+    ply = ZERO
+    while True:
+        nodes += 1
+        if nodes & POLL == 0:
+            M.out[NODES] = nodes
+            if M.stop[0]:
+                M.out[STOPPED] = 1
+                return False
+        free = T.all & ~(own | other)
+        h = ZERO
+        answer = -1
+        if free == ZERO:
+            answer = 1 if g <= 0 else 0
+        elif free & ~mine == ZERO:
+            answer = 0
+        elif count_bits(free & ~mine) + count_bits(free & ~theirs) >= MIN_TABLED:
+            h = hash_of(own, other, g, M, T)
+            entry = M.table[h >> (SIXTY_FOUR - M.bits)] ^ (h << M.bits)
+            if entry ^ TWO <= ONE:  # 2 or 3: the tag fits
+                answer = 1 if entry & ONE else 0
+                h = ZERO
+        if answer < 0:
+            base = ply * MOVES
+            end = expand(own, other, mine, theirs, base, g, M, T)
+            if end == base:
+                answer = 1
+            else:
+                M.frames[ply, 0], M.frames[ply, 1], M.frames[ply, 2], M.frames[ply, 3] = own, other, mine, theirs
+                M.frames[ply, 4], M.frames[ply, 5], M.frames[ply, 6] = base, end, h
+        while answer >= 0:
+            if ply == ZERO:
+                M.out[NODES] = nodes
+                return answer == 1
+            ply -= ONE
+            g = 1 - g
+            answer = 1 - answer
+            if answer == 0 and M.frames[ply, 4] < M.frames[ply, 5]:
+                break
+            h = M.frames[ply, 6]
+            if h:
+                M.out[STORED] += 1
+                M.table[h >> (SIXTY_FOUR - M.bits)] = (h << M.bits) | TWO | u64(answer)
+        j = M.frames[ply, 4]
+        M.frames[ply, 4] = j + ONE
+        own, other = M.frames[ply, 1], M.frames[ply, 0] | (ONE << M.moves[j, 0])
+        mine, theirs = M.frames[ply, 3], M.moves[j, 1]
+        ply += ONE
+        g = 1 - g
+
+
+# The solver as people and tools call it.
+
 
 ENOUGH_BITS = {7: 17, 8: 23}
 """Points -> log2 of the entries beyond which a table brings nothing; 13 for fewer points."""
@@ -27,14 +328,14 @@ class Stopped(Exception):
     """Raised inside the solver when its stop byte is set."""
 
 
-def make_memory(n: int, table_mb: float) -> search.Memory:
+def make_memory(n: int, table_mb: float) -> Memory:
     """Returns memory for one thread; its table uses at most `table_mb`, and no more than n points can fill.
 
     Raises ValueError below 1 MB.
     """
     need_in(table_mb, Range(1, unit="MB"), "a table", "cassis")
     bits = min(int(np.log2(table_mb * 2**20 / 8)), ENOUGH_BITS.get(n, 13))
-    return search.Memory(
+    return Memory(
         table=np.zeros(1 << bits, dtype=np.uint64),
         bits=np.uint64(bits),
         frames=np.zeros((32, 8), dtype=np.uint64),
@@ -76,7 +377,7 @@ class Solver:
         known, complete = None, True
         try:
             known = self._value(own, other)
-            out[search.LOWEST] = out[search.HIGHEST] = known
+            out[LOWEST] = out[HIGHEST] = known
             if actions == "all":
                 for e in state.legal_actions:
                     found[names[e]] = self._value_after(own, other, e)
@@ -93,10 +394,10 @@ class Solver:
             best_actions=tuple(name for name, v in found.items() if v == known) or tuple(line[:1]),
             action_values=found if actions == "all" else {},
             line=tuple(line),
-            nodes=int(out[search.NODES]),
+            nodes=int(out[NODES]),
             depth=len(line),
             seconds=time.perf_counter() - started,
-            bounds=(int(out[search.LOWEST]), int(out[search.HIGHEST])),
+            bounds=(int(out[LOWEST]), int(out[HIGHEST])),
             complete=complete,
         )
 
@@ -110,12 +411,12 @@ class Solver:
     def _begin(self) -> None:
         self.memory.stop[0] = 0
         self.memory.out[:] = 0
-        self.memory.out[search.LOWEST], self.memory.out[search.HIGHEST] = -1, 1
+        self.memory.out[LOWEST], self.memory.out[HIGHEST] = -1, 1
 
     def _reaches(self, own: int, other: int, g: int) -> bool:
         """Whether the mover can make sure of at least g; raises Stopped."""
-        answer = search.reaches(np.uint64(own), np.uint64(other), g, self.memory, self.tables)
-        if self.memory.out[search.STOPPED]:
+        answer = reaches(np.uint64(own), np.uint64(other), g, self.memory, self.tables)
+        if self.memory.out[STOPPED]:
             raise Stopped
         return bool(answer)
 
@@ -123,7 +424,7 @@ class Solver:
         """Returns the value for the mover of a position without a triangle."""
         if self._reaches(own, other, 1):
             return 1
-        return 0 if self.tables.n < search.ALWAYS_DECIDED and self._reaches(own, other, 0) else -1
+        return 0 if self.tables.n < ALWAYS_DECIDED and self._reaches(own, other, 0) else -1
 
     def _closes(self, own: int, edge: int) -> bool:
         return any(own & two == two for two in self._sides[edge])
@@ -152,4 +453,4 @@ class Solver:
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the value and `nodes`, of the search under way."""
         out = self.memory.out
-        return {"bounds": (int(out[search.LOWEST]), int(out[search.HIGHEST])), "nodes": int(out[search.NODES])}
+        return {"bounds": (int(out[LOWEST]), int(out[HIGHEST])), "nodes": int(out[NODES])}

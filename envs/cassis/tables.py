@@ -1,21 +1,62 @@
-"""The variants of Cassis and the tables of their points, edges and triangles."""
+"""The variants of Cassis, and the tables of points, edges and triangles that compiled code reads of each."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations
 from math import comb
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.cassis.options import MAX_POINTS, Options
-from leafwise.envs.cassis.rules import Tables
+from leafwise.envs.core.ranges import Range, settle_fields
 
-MAX_EDGES = 28
+MAX_POINTS, MAX_EDGES = 8, 28
 PART = 5
 """Points of the parts of a board that features tell of (all of them on a smaller board)."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The variant; raises ValueError for a number of points that Cassis does not have."""
+
+    n: Annotated[int, Range(3, MAX_POINTS)] = 6
+    """Points."""
+
+    def __post_init__(self) -> None:
+        settle_fields(self, "cassis")
+
+
+class Tables(NamedTuple):
+    """Everything compiled code needs besides the row."""
+
+    n: int
+    """Points."""
+    edges: int
+    all: np.uint64
+    """All edges."""
+    ends: NDArray[np.int64]
+    """Edge [28, 2] -> its points, the lower first."""
+    edge_of: NDArray[np.int64]
+    """Points [8, 8] -> edge; -1 on the diagonal."""
+    sides: NDArray[np.uint64]
+    """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
+    part_count: int
+    """Sets of five points (of all points where there are fewer)."""
+    part_kinds: int
+    """Classes of the colourings of such a set, up to renaming."""
+    part_codes: NDArray[np.int64]
+    """Four edges, by their place [7] and which they are [16] -> their sum of powers of 3 in each set of five points, [sets]."""
+    part_classes: NDArray[np.int64]
+    """The edges within a set of five points as a code in base 3 -> its class up to renaming."""
+    joined: NDArray[np.uint64]
+    """Four edges, by their place [7] and which they are [16] -> what each point is joined to: bit 8 a + b for a and b."""
+    between: NDArray[np.uint64]
+    """Points [256], a bit each -> all edges between them."""
+    stop: NDArray[np.uint8]
+    leaf: Any
 
 
 def edges(n: int) -> list[tuple[int, int]]:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.cassis.rules import LOST, Tables, has_triangle
+from leafwise.envs.cassis.rules import LOST, has_triangle
+from leafwise.envs.cassis.tables import Tables
 from leafwise.envs.core.contract.texts import SIDES, last_player, marked
 from leafwise.envs.core.ranges import Range, need_in
 

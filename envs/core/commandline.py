@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, TypeVar
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import print_error
+from leafwise.envs.core.errors import UserError, print_error
 
 C = TypeVar("C")
 W = TypeVar("W", bound=Sequence[str])

@@ -1,8 +1,9 @@
-"""The error that tells a person what was wrong with the input, as against a defect of the program."""
+"""What a person is told in one line: the errors that say what was wrong with the input, as against a defect of the program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 R = TypeVar("R")
@@ -13,6 +14,17 @@ class UserError(ValueError):
 
     Programs print it without a traceback and end with status 2. Any other ValueError is a defect, and keeps its traceback.
     """
+
+
+class Forfeit(UserError):
+    """Raised by a player that has lost without an action: out of time, an illegal answer, a crash. The message says why.
+
+    `report` has more lines for who wrote the player: the traceback, the position.
+    """
+
+    def __init__(self, message: str, report: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.report = report
 
 
 def asked_of_plugin(work: Callable[[], R], front: str = "") -> R:
@@ -31,3 +43,27 @@ def asked_of_plugin(work: Callable[[], R], front: str = "") -> R:
 def shortened(message: str) -> str:
     """Cuts the middle out of a message that quotes a very long text."""
     return message if len(message) <= 300 else f"{message[:200]} ... {message[-60:]}"
+
+
+def short(thing: object, most: int = 120) -> str:
+    """Returns a thing as text on one line, cut to at most so many letters."""
+    text = " ".join(str(thing).split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def perhaps(name: str, known: Iterable[str]) -> str:
+    """Returns `; perhaps 'train'` where one of the known names is close to this one, else nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f"; perhaps {near[0]!r}" if near else ""
+
+
+def printable(text: str) -> str:
+    """Returns a text in which what cannot be written, like half of a surrogate pair, stands escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def print_error(problem: object) -> None:
+    """Prints `error: ...` as one line on standard error."""
+    print(printable(f"error: {' '.join(str(problem).split())}"), file=sys.stderr)

@@ -34,8 +34,8 @@ import subprocess
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -295,3 +295,25 @@ def _end(process: subprocess.Popen[str]) -> None:
     """Kills a process and waits for it."""
     process.kill()
     process.wait()
+
+
+SHOW_PRINTS = "LEAFWISE_SHOW_PRINTS"
+"""The environment variable by which processes hear that people see what other people's programs print: 1 or nothing."""
+
+
+def prints_are_shown() -> bool:
+    """Whether what programs print is shown."""
+    return os.environ.get(SHOW_PRINTS) == "1"
+
+
+@contextmanager
+def prints_shown(wanted: bool) -> Iterator[None]:
+    """Has what programs print shown, on standard error, while the block lasts, if that is wanted."""
+    before = os.environ.get(SHOW_PRINTS)
+    if wanted:
+        os.environ[SHOW_PRINTS] = "1"
+    try:
+        yield
+    finally:
+        if wanted and before is None:
+            del os.environ[SHOW_PRINTS]

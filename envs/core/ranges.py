@@ -25,8 +25,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import short
+from leafwise.envs.core.errors import UserError, short
 
 D = TypeVar("D")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -221,6 +220,6 @@ def ranged(who: str = "") -> Callable[[F], F]:
                     bound.arguments[name] = _fitted(bound.arguments[name], one, name, who)
             return function(*bound.args, **bound.kwargs)
 
-        return typing.cast(F, call)
+        return typing.cast("F", call)
 
     return wrap

@@ -1,27 +1,42 @@
 """Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.friday import (
-    candidates,
-    chance,
+    baselines,
     draw,
     features,
     layout,
-    named,
-    options,
-    parse,
     rules,
     scores,
-    sparse,
     tables,
     text,
 )
-from leafwise.envs.friday.about import ABOUT
-from leafwise.envs.friday.baselines import fridai
 from leafwise.envs.friday.companion import COMPANION
+
+ABOUT = About(
+    actions=(
+        "`free`, `pay` draw a card; `end` ends the fight; `first`, `second` choose a hazard; `discard` rejects; "
+        "`draw` draws on; `use0` to `use63` use the ability of a card on the table, `card0` to `card63` point at "
+        "one. The mask says which mean anything now."
+    ),
+    ends="When both pirates are beaten (won), or life is short (lost).",
+    rewards={
+        "returns": "1 when the game is won",
+        "score": "the booklet's final score, when the game ends",
+        "shaped": "1 for a win, and the change of how far the game has come: beaten hazards, pirates, life",
+    },
+    options={
+        "level": "difficulty, 1 to 4",
+        "scared_stacking": 'what several cards "highest card = 0" do',
+        "empty_aging": "what an empty aging pile means",
+        "destroy": "where a destroyed card goes",
+        "double_needs_source": "whether a doubling ends with the card that doubles",
+        "start_life": "life at the start; 0: the booklet's",
+    },
+)
+"""What people are told of the environments."""
 
 GAME = Game(
     name="friday",
@@ -36,17 +51,17 @@ GAME = Game(
         returns=rules.returns,
         observe=features.observe,
         chance=Chance(
-            outcomes=chance.chance_outcomes,
-            sample=chance.sample_outcome,
+            outcomes=rules.chance_outcomes,
+            sample=rules.sample_outcome,
             max_outcomes=38,
             max_stages=5,
             stages=rules.STAGES,
             stage=rules.stage,
         ),
         action_cost=rules.action_cost,
-        candidates=candidates.candidates,
+        candidates=rules.candidates,
         progress=scores.how_far,
-        is_valid=reads_back(text.to_text, parse.parse_row),
+        is_valid=reads_back(text.to_text, text.parse_row),
     ),
     sizes=Sizes(width=layout.WIDTH, max_actions=len(layout.ACTIONS)),
     observation=Observation(features.observation_space, labels=features.labels),
@@ -54,24 +69,24 @@ GAME = Game(
     action_names=layout.ACTIONS,
     text=Text(
         write=text.to_text,
-        parse=parse.parse_row,
+        parse=text.parse_row,
         outcome_name=text.outcome_name,
-        outcome_words=named.outcome_words,
-        action_words=named.action_words,
+        outcome_words=text.outcome_words,
+        action_words=text.action_words,
         action=text.action,
         board=draw.to_board,
-        legend=named.legend,
+        legend=text.legend,
         points=draw.points,
         about=ABOUT,
     ),
     draw=draw.draw,
-    search=SearchDefaults(depth=2, nodes=20_000, decisions_per_depth=110, candidates=candidates.CANDIDATES),
-    options=options.Options(),
+    search=SearchDefaults(depth=2, nodes=20_000, decisions_per_depth=110, candidates=rules.CANDIDATES),
+    options=tables.Options(),
     scores=scores.SCORES,
     rewards={"score": scores.score_reward, "shaped": scores.shaped_reward},
-    ais={"fridai": fridai.named},
+    ais={"fridai": baselines.fridai_player},
     companion=COMPANION,
     return_range=(0.0, 1.0),
-    features={"sparse": sparse.SPARSE},
+    features={"sparse": features.SPARSE},
     ids={"Friday": {}, **{f"FridayLevel{level}": {"level": level} for level in (2, 3, 4)}},
 )

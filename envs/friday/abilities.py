@@ -7,8 +7,8 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday import piles
 from leafwise.envs.friday.cards import BELOW, COPY, DESTROY, DOUBLE, DRAW, EXCHANGE, LIFE, PHASE, SORT
-from leafwise.envs.friday.endings import go_on, lose
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, set_fight, set_status
+from leafwise.envs.friday.fight import go_on, lose
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, put
 from leafwise.envs.friday.tables import ABILITY, AMOUNT, DOUBLER, LOWERER, fact
 
 
@@ -16,20 +16,20 @@ from leafwise.envs.friday.tables import ABILITY, AMOUNT, DOUBLER, LOWERER, fact
 def renew_stack(S, j, T):
     """Makes an empty stack anew: chance picks an aging card first, if there is one; without any card the game is lost."""
     if aging_pile(S, j) != ZERO:
-        set_status(S, j, at.MODE_AT, at.M4, at.DEAL_AGING)
+        put(S, j, at.MODE_AT, at.DEAL_AGING)
     elif piles.can_draw(S, j, T):
         S[j, at.STACK] = S[j, at.DISCARD]
         S[j, at.DISCARD] = ZERO
     else:
-        set_status(S, j, at.TO_AT, at.M2, ZERO)
+        put(S, j, at.TO_AT, ZERO)
         lose(S, j, at.RUIN)
 
 
 @jit(inline=True)
 def ask_for_card(S, j, to, T):
     """Asks chance for a card that goes to the left, the right or the looker's hand; an empty stack is made anew first."""
-    set_status(S, j, at.TO_AT, at.M2, to)
-    set_status(S, j, at.MODE_AT, at.M4, at.DEAL_CARD)
+    put(S, j, at.TO_AT, to)
+    put(S, j, at.MODE_AT, at.DEAL_CARD)
     if S[j, at.STACK] == ZERO:
         renew_stack(S, j, T)
 
@@ -39,22 +39,22 @@ def begin(S, j, kind, T):
     """Begins the ability of a kind of card; the acting card is noted already."""
     ability, amount = fact(kind, ABILITY, T), u64(fact(kind, AMOUNT, T))
     acting = piles.kind_in(piles.acting_reference(S, j))
-    set_fight(S, j, at.KIND_AT, at.M4, u64(ability))
+    put(S, j, at.KIND_AT, u64(ability))
     if ability == LIFE:
-        set_status(S, j, at.LIFE_AT, at.M5, min(T.max_life, life(S, j) + amount))
+        put(S, j, at.LIFE_AT, min(T.max_life, life(S, j) + amount))
         go_on(S, j, T)
     elif ability == PHASE:
-        lowered = get(S[j, at.FIGHT], at.LOWERED_AT, at.M3) | u64(fact(acting, LOWERER, T))
-        set_fight(S, j, at.LOWERED_AT, at.M3, lowered)
+        lowered = get(S, j, at.LOWERED_AT) | u64(fact(acting, LOWERER, T))
+        put(S, j, at.LOWERED_AT, lowered)
         go_on(S, j, T)
     elif ability == DRAW:
-        set_fight(S, j, at.STEPS_AT, at.M2, amount - ONE)
+        put(S, j, at.STEPS_AT, amount - ONE)
         ask_for_card(S, j, at.TO_RIGHT, T)
     elif ability == SORT:
         ask_for_card(S, j, at.TO_LOOK, T)
     else:
-        set_fight(S, j, at.STEPS_AT, at.M2, amount)
-        set_status(S, j, at.MODE_AT, at.M4, at.TARGET)
+        put(S, j, at.STEPS_AT, amount)
+        put(S, j, at.MODE_AT, at.TARGET)
 
 
 @jit(inline=True)
@@ -62,8 +62,8 @@ def use(S, j, slot, T):
     """Uses the ability of the card in a slot."""
     ref = piles.reference(S, j, slot, T)
     piles.mark_used(S, j, ref, T)
-    set_fight(S, j, at.USES_AT, at.M7, get(S[j, at.FIGHT], at.USES_AT, at.M7) + ONE)
-    set_fight(S, j, at.ACTING_AT, at.ACTING_MASK, ((ref >> at.FOUR) << at.THREE) | (ref & at.M3))
+    put(S, j, at.USES_AT, get(S, j, at.USES_AT) + ONE)
+    put(S, j, at.ACTING_AT, ((ref >> at.FOUR) << at.THREE) | (ref & at.M3))
     begin(S, j, piles.kind_in(ref), T)
 
 
@@ -72,12 +72,12 @@ def aim(S, j, slot, T):
     """Applies the ability under way to the card in a slot."""
     ref = piles.reference(S, j, slot, T)
     kind, side = piles.kind_in(ref), piles.side_in(ref)
-    ability = get(S[j, at.FIGHT], at.KIND_AT, at.M4)
+    ability = get(S, j, at.KIND_AT)
     if ability == u64(COPY):
         begin(S, j, kind, T)
     elif ability == u64(DOUBLE):
         by = u64(fact(piles.kind_in(piles.acting_reference(S, j)), DOUBLER, T)) if T.needs_source else ZERO
-        S[j, at.DOUBLED] = piles.with_entry(S[j, at.DOUBLED], ((ref >> at.THREE) << at.TWO) | by)
+        S[j, at.DOUBLED] = piles.with_item(S[j, at.DOUBLED], at.ENTRY_BITS, ((ref >> at.THREE) << at.TWO) | by)
         go_on(S, j, T)
     else:
         piles.take_off(S, j, ref, T)
@@ -86,25 +86,23 @@ def aim(S, j, slot, T):
                 S[j, at.DOWN] += piles.one_card(kind, T)
             go_on(S, j, T)
         elif ability == u64(BELOW):
-            known = S[j, at.KNOWN]
-            S[j, at.KNOWN] = piles.push_back(known, kind + ONE)
-            S[j, at.STACK] += piles.one_card(kind, T)
+            piles.push_back(S, j, kind, T)
             if side == ZERO:
-                set_status(S, j, at.MODE_AT, at.M4, at.OFFER)
+                put(S, j, at.MODE_AT, at.OFFER)
             else:
                 go_on(S, j, T)
         else:
             S[j, at.DISCARD] += piles.one_card(kind, T)
-            set_fight(S, j, at.STEPS_AT, at.M2, get(S[j, at.FIGHT], at.STEPS_AT, at.M2) - ONE)
+            put(S, j, at.STEPS_AT, get(S, j, at.STEPS_AT) - ONE)
             ask_for_card(S, j, at.TO_RIGHT if side else at.TO_LEFT, T)
 
 
 @jit
 def draw_more(S, j, T):
     """Takes the card that the ability under way offers."""
-    ability = get(S[j, at.FIGHT], at.KIND_AT, at.M4)
+    ability = get(S, j, at.KIND_AT)
     if ability == u64(DRAW):
-        set_fight(S, j, at.STEPS_AT, at.M2, get(S[j, at.FIGHT], at.STEPS_AT, at.M2) - ONE)
+        put(S, j, at.STEPS_AT, get(S, j, at.STEPS_AT) - ONE)
         ask_for_card(S, j, at.TO_RIGHT, T)
     elif ability == u64(SORT):
         ask_for_card(S, j, at.TO_LOOK, T)
@@ -115,10 +113,10 @@ def draw_more(S, j, T):
 @jit
 def stop(S, j, T):
     """Ends the ability under way where it may stop."""
-    if get(S[j, at.FIGHT], at.KIND_AT, at.M4) != u64(SORT):
+    if get(S, j, at.KIND_AT) != u64(SORT):
         go_on(S, j, T)
     elif mode(S, j) == at.OFFER:
-        set_status(S, j, at.MODE_AT, at.M4, at.ARRANGE)
+        put(S, j, at.MODE_AT, at.ARRANGE)
     else:
         put_back_rest(S, j, T)
 
@@ -134,7 +132,7 @@ def put_back_rest(S, j, T):
         same = same and rest & at.CARD_MASK == first
         rest >>= at.CARD_BITS
     if not same:
-        set_status(S, j, at.MODE_AT, at.M4, at.ORDER)
+        put(S, j, at.MODE_AT, at.ORDER)
         return
     while cards_left:
         piles.put_on_top(S, j, first - ONE, T)
@@ -145,8 +143,9 @@ def put_back_rest(S, j, T):
 @jit
 def pick_looked(S, j, place, T):
     """Discards a card that was looked at (ARRANGE), or puts it back on top of the stack (ORDER)."""
-    kind = ((piles.looked(S, j) >> (at.CARD_BITS * place)) & at.CARD_MASK) - ONE
-    set_fight(S, j, at.LOOKED_AT, at.M18, piles.without_looked(piles.looked(S, j), place))
+    card = (piles.looked(S, j) >> (at.CARD_BITS * place)) & at.CARD_MASK
+    kind = card - ONE
+    put(S, j, at.LOOKED_AT, piles.without_item(piles.looked(S, j), at.CARD_BITS, card))
     if mode(S, j) == at.ARRANGE:
         S[j, at.DISCARD] += piles.one_card(kind, T)
     else:
@@ -158,20 +157,20 @@ def pick_looked(S, j, place, T):
 def receive(S, j, kind, T):
     """Takes the card that chance has drawn to where it goes, and goes on with what was under way."""
     piles.take_top(S, j, kind, T)
-    to = get(S[j, at.STATUS], at.TO_AT, at.M2)
-    set_status(S, j, at.TO_AT, at.M2, ZERO)
+    to = get(S, j, at.TO_AT)
+    put(S, j, at.TO_AT, ZERO)
     if to == at.TO_LOOK:
-        set_fight(S, j, at.LOOKED_AT, at.M18, piles.with_looked(piles.looked(S, j), kind + ONE))
+        put(S, j, at.LOOKED_AT, piles.with_item(piles.looked(S, j), at.CARD_BITS, kind + ONE))
         more = piles.looked(S, j) >> (at.TWO * at.CARD_BITS) == ZERO and piles.can_draw(S, j, T)
-        set_status(S, j, at.MODE_AT, at.M4, at.OFFER if more else at.ARRANGE)
+        put(S, j, at.MODE_AT, at.OFFER if more else at.ARRANGE)
         return
     S[j, at.RIGHT if to == at.TO_RIGHT else at.LEFT] += piles.one_card(kind, T)
-    ability = get(S[j, at.FIGHT], at.KIND_AT, at.M4)
-    steps = get(S[j, at.FIGHT], at.STEPS_AT, at.M2)
+    ability = get(S, j, at.KIND_AT)
+    steps = get(S, j, at.STEPS_AT)
     if ability == u64(DRAW) and steps > ZERO and piles.can_draw(S, j, T):
-        set_status(S, j, at.MODE_AT, at.M4, at.OFFER)
+        put(S, j, at.MODE_AT, at.OFFER)
     elif ability == u64(EXCHANGE) and steps > ZERO and piles.can_exchange(S, j, T):
-        set_fight(S, j, at.KIND_AT, at.M4, at.EXCHANGE_AGAIN)
-        set_status(S, j, at.MODE_AT, at.M4, at.TARGET)
+        put(S, j, at.KIND_AT, at.EXCHANGE_AGAIN)
+        put(S, j, at.MODE_AT, at.TARGET)
     else:
         go_on(S, j, T)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.playing import play_out
-from leafwise.envs.friday.baselines.fridai import STATES, BestFirst, Cards, Found, Fridai
+from leafwise.envs.core.play.players import play_out
+from leafwise.envs.friday.baselines import STATES, BestFirst, Cards, Found, Fridai
 from leafwise.envs.registry import game as find_game
 
 FRIDAI_POSITIONS = {

@@ -8,14 +8,22 @@ from __future__ import annotations
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.by_name import Choice, chosen
 from leafwise.envs.core.play.companion import Companion, Question, Values
-from leafwise.envs.core.play.typed import Choice, chosen
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.draw import chances, odds_line, turn_of
-from leafwise.envs.friday.named import TITLES, ending_in_words, fought_pirate, hunger, listed, missing
-from leafwise.envs.friday.options import HARDNESS
-from leafwise.envs.friday.tables import aging_cards
-from leafwise.envs.friday.text import number, pile, table_cards
+from leafwise.envs.friday.draw import chances, odds_line
+from leafwise.envs.friday.tables import HARDNESS, aging_cards
+from leafwise.envs.friday.text import (
+    TITLES,
+    ending_in_words,
+    fought_pirate,
+    hunger,
+    listed,
+    missing,
+    number,
+    table_cards,
+    value,
+)
 
 LEVELS = tuple(
     Choice(str(level), f"level {level}: {20 if level < 4 else 18} life, {sum(aging_cards(level).values())} aging cards"
@@ -64,28 +72,28 @@ def check(state: State) -> None:
 
 def asks(state: State) -> str:
     """Returns what is asked for in a position."""
-    turn = turn_of(state.row)
+    turn = value(state.row, "turn")
     if turn == "card":
-        return DRAWN[("left", "right", "look")[number(state.row, "to")]]
+        return DRAWN[value(state.row, "to")]
     return "the pirate that you fight" if turn == "choose" and number(state.row, "phase") == 3 else ASKS[turn]
 
 
 def own_number(state: State, name: str, place: int) -> int:
     """Returns the number of a pirate, or the place in the list."""
-    return int(name[1:]) if turn_of(state.row) == "pirate" else place
+    return int(name[1:]) if value(state.row, "turn") == "pirate" else place
 
 
 def option(state: State, action: int, values: Values) -> str:
     """Returns what an action leads to; of a fight that is lost, what would best be removed then."""
     words = state.action_words(action)
-    if turn_of(state.row) != "fight":
+    if value(state.row, "turn") != "fight":
         return words
     if action == at.FREE:
         return words.replace("draw a free card", "draw on") if number(state.row, "free") else words
     if action != at.END:
         return words
     kinds, after = [], state.play(action)
-    while not after.is_chance and turn_of(after.row) == "remove":
+    while not after.is_chance and value(after.row, "turn") == "remove":
         found = values(after)
         best = max(found, key=lambda a: (found[a], -a))
         if best == at.END:
@@ -99,13 +107,13 @@ def option(state: State, action: int, values: Values) -> str:
 def notes(state: State) -> tuple[str, ...]:
     """Returns the odds of the next card, and what ending the fight now would cost."""
     lines, row, T = [], state.row, state.game.tables()
-    if turn_of(row) == "fight":
+    if value(row, "turn") == "fight":
         lines.append(cost_line(state))
     found = chances(row, T)
     if found:
         lines.append(f"next card: {odds_line(found)}")
-    elif turn_of(row) in ("fight", "target", "offer"):
-        aging = sorted(pile(row, "aging"))
+    elif value(row, "turn") in ("fight", "target", "offer"):
+        aging = sorted(value(row, "aging"))
         lines.append(
             f"the stack is empty: the discard is shuffled with an aging card ({', '.join(TITLES[k] for k in aging) or 'none left'})"
         )

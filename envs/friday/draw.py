@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
-from leafwise.envs.friday.named import TITLES, in_words
 from leafwise.envs.friday.piles import next_cards
 from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.tables import Tables
-from leafwise.envs.friday.text import acting_card, cards_in, number, pile, pile_text, pirates_of, sequence, table_cards
-from leafwise.envs.friday.words import ABILITY_NAMES, TURNS
+from leafwise.envs.friday.text import ROW, TITLES, cards_in, in_words, number, pile_text, table_cards, value
 
-ROW = np.uint64(0)
 QUESTIONS = {
     "choose": "choose: first or second (a last hazard: first, or discard)",
     "fight": "fight: free or pay for a card, useN, end",
@@ -40,55 +37,35 @@ SHOWN = 20
 """Table cards drawn on each side; more are counted."""
 
 
-def turn_of(row: NDArray[Any]) -> str:
-    """Returns the name of the mode."""
-    return TURNS[number(row, "turn")]
-
-
-def phase_of(row: NDArray[Any]) -> int:
-    """Returns the phase, 0 to 3."""
-    return number(row, "phase")
-
-
-def revealed(row: NDArray[Any]) -> list[int]:
-    """Returns the kinds of the hazards revealed or fought."""
-    return sequence(row, "active")
-
-
 def is_fight(row: NDArray[Any]) -> bool:
     """Whether a hazard or a pirate is being fought."""
     fought = number(row, "fought")
-    return bool(fought) or (len(revealed(row)) == 1 and turn_of(row) not in ("choose", "hazard"))
+    return bool(fought) or (len(value(row, "active")) == 1 and value(row, "turn") not in ("choose", "hazard"))
 
 
 def hazard_line(kind: int, row: NDArray[Any]) -> str:
     """Returns a hazard in words: both halves of its card."""
     hazard = HAZARDS[NAMES[kind][0]]
-    value = hazard.values[min(phase_of(row), 2)]
-    return f"{NAMES[kind]} {hazard.title}: value {value}, {hazard.free} free; wins {in_words(kind)}"
+    asked = hazard.values[min(number(row, "phase"), 2)]
+    return f"{NAMES[kind]} {hazard.title}: value {asked}, {hazard.free} free; wins {in_words(kind)}"
 
 
 def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
     """Returns a pirate in words, with what it asks for now."""
-    pirate_number = pirates_of(row)[place]
-    state = ""
-    if number(row, "beaten") >> place & 1:
-        state = " [beaten]"
-    elif number(row, "fought") == place + 1:
-        state = " [fought]"
+    pirate_number = value(row, "pirates")[place]
+    state = "".join(f" [{name}]" for name in ("beaten", "fought") if place in value(row, name))
     pirate = PIRATES[pirate_number - 1]
-    value = int(pirate_value(row[None], ROW, np.uint64(pirate_number), T))
-    free = pirate.free if pirate_number < 10 else "all"
+    asked = int(pirate_value(row[None], ROW, np.uint64(pirate_number), T))
     words = f", {pirate.words}" if pirate.words else ""
-    return f"P{pirate_number}: value {value}, {free} free{words}{state}"
+    return f"P{pirate_number}: value {asked}, {pirate.free or 'all'} free{words}{state}"
 
 
 def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
     """Returns the pirates and the hazards revealed in words, with the actions that choose between them."""
-    pirates = [f"pirate {pirate_line(place, row, T)}" for place in range(len(pirates_of(row)))]
-    hazards = [f"hazard {hazard_line(kind, row)}" for kind in revealed(row)]
-    if turn_of(row) == "choose":
-        choices = pirates if phase_of(row) == 3 else hazards
+    pirates = [f"pirate {pirate_line(place, row, T)}" for place in range(len(value(row, "pirates")))]
+    hazards = [f"hazard {hazard_line(kind, row)}" for kind in value(row, "active")]
+    if value(row, "turn") == "choose":
+        choices = pirates if number(row, "phase") == 3 else hazards
         choices[:] = [f"{order}: {words}" for order, words in zip(ORDER, choices, strict=False)]
     return pirates, hazards
 
@@ -110,11 +87,11 @@ def slot_lines(row: NDArray[Any]) -> list[str]:
     """Returns a line for each card on the table."""
     lines = []
     for slot, (kind, side, used, by) in enumerate(table_cards(row)):
-        marks = ["used"] * used + [f"doubled by {by}"] * bool(by)
+        marks = ["used"] * used + [f"doubled by {by[1:]}"] * bool(by)
         note = f"  [{', '.join(marks)}]" if marks else ""
         lines.append(f"  {slot:>2}  {('left', 'right')[side]:<5}  {NAMES[kind]:<4} {in_words(kind)}{note}")
     if row[at.DOWN]:
-        lines.append(f"      face down: {pile_text(pile(row, 'down'))}")
+        lines.append(f"      face down: {pile_text(value(row, 'down'))}")
     return lines
 
 
@@ -125,12 +102,12 @@ def points(row: NDArray[Any], T: Tables) -> float:
 
 def to_board(row: NDArray[Any], T: Tables) -> str:
     """Returns the table in lines: piles, hazards or pirates, the fight, and the chances of the next card."""
-    turn, top, bottom = turn_of(row), sequence(row, "top"), sequence(row, "bottom")
-    lines = [f"life {number(row, 'life')}/{int(T.max_life)}   phase {PHASES[phase_of(row)]}"]
+    turn, top, bottom = value(row, "turn"), value(row, "top"), value(row, "bottom")
+    lines = [f"life {number(row, 'life')}/{int(T.max_life)}   phase {value(row, 'phase')}"]
     pirates, hazards_here = sides(row, T)
     lines += pirates
     for name, title in (PILE_TITLES | {"aging": "aging pile"}).items():
-        cards = pile(row, name)
+        cards = value(row, name)
         lines.append(f"{title:<14} {sum(cards.values()):>2}  {pile_text(cards)}".rstrip())
     if top or bottom:
         places = ("on top", top), ("at the bottom", bottom)
@@ -145,11 +122,11 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
             f"fight: total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made}/{free}"
         )
     lines += slot_lines(row)
-    acting = acting_card(row)
+    acting = value(row, "acting")
     if acting is not None:
-        ability = ABILITY_NAMES[number(row, "ability")]
+        ability = value(row, "ability")
         lines.append(f"{ability} by {NAMES[acting[0]]}")
-    looked = sequence(row, "look")
+    looked = value(row, "look")
     lines += [f"  {place:>2}  looked at {NAMES[kind]:<4} {in_words(kind)}" for place, kind in enumerate(looked)]
     if turn == "remove":
         lines.append(f"removal points {number(row, 'points')}")
@@ -185,7 +162,7 @@ def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, in
 def draw(row: NDArray[Any], T: Tables) -> Canvas:
     """Returns a drawing of a row."""
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
-    rows, phase = row[None], phase_of(row)
+    rows, phase = row[None], number(row, "phase")
     canvas.box(0, 0, WIDTH, 40, fill=PHASE_COLOURS[phase])
     life = number(row, "life")
     canvas.text(16, 20, f"Friday, {PHASES[phase]}", size=18, colour="#ffffff", anchor="start")
@@ -195,7 +172,7 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
     for k, (name, title) in enumerate(PILE_TITLES.items()):
         x = 16 + 112 * k
         canvas.box(x, 52, 100, 54, fill="#e3dac6", edge=INK, radius=6)
-        canvas.text(x + 50, 70, str(sum(pile(row, name).values())), size=20)
+        canvas.text(x + 50, 70, str(sum(value(row, name).values())), size=20)
         canvas.text(x + 50, 94, title, size=11, colour=FAINT)
     canvas.text(590, 54, "next card", size=11, colour=FAINT, anchor="start")
     for k, (kind, p) in enumerate(chances(row, T)[:6]):
@@ -214,19 +191,19 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
             f"total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made} of {free}"
         )
         if row[at.DOWN]:
-            words += f", face down: {pile_text(pile(row, 'down'))}"
+            words += f", face down: {pile_text(value(row, 'down'))}"
         canvas.text(16, 214, words, size=16, anchor="start")
     for side, name in enumerate(("left", "right")):
         here = [(slot, kind, used, by) for slot, (kind, s, used, by) in enumerate(table_cards(row)) if s == side]
         side_of_table(canvas, 240 + 140 * side, name, here)
-    looked = sequence(row, "look")
-    acting = acting_card(row)
-    foot = QUESTIONS.get(turn_of(row), f"chance: {turn_of(row)}")
+    looked = value(row, "look")
+    acting = value(row, "acting")
+    foot = QUESTIONS.get(value(row, "turn"), f"chance: {value(row, 'turn')}")
     if acting is not None:
-        foot = f"{ABILITY_NAMES[number(row, 'ability')]} by {NAMES[acting[0]]}: {foot}"
+        foot = f"{value(row, 'ability')} by {NAMES[acting[0]]}: {foot}"
     if looked:
         foot += f"   [{' '.join(NAMES[kind] for kind in looked)}]"
-    if turn_of(row) == "remove":
+    if value(row, "turn") == "remove":
         foot += f"   [{number(row, 'points')} points]"
     canvas.text(16, HEIGHT - 24, foot, size=14, anchor="start")
     return canvas

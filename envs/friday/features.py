@@ -1,19 +1,40 @@
-"""What learners see of Friday: counts of every pile, the table, the fight and the step under way."""
+"""What learners see of Friday: first the observation, then what networks with a sparse first layer see.
+
+The observation has counts of every pile, the table, the fight and the step under way.
+
+A sparse feature says that a pile holds so many cards of a kind. Piles: all that Robinson has in play, stack, discard, the table
+(left, left used, right, right used), hazard stack, hazard discard, aging pile. Then the kinds of single cards: the next one if
+known, the other known ones on top and at the bottom, those doubled, those looked at. Life by phase; pirates to be beaten, fought,
+and both together; the step under way; the hazards revealed or fought by phase; what the total lacks by free cards left; hazards
+left by phase; the ability under way; removal points.
+
+Sums, in steps: mean value and mean rating of Robinson's cards by phase; how many they are; number and mean value of the stack;
+aging cards left by phase; what the total lacks when the free cards left bring the stack's mean each, and life less that; the
+cards that must be paid against the pirates to come if every card is the mean one, of the harder pirate, of both, and life less
+those; the red values of the hazards not beaten; the most life there can be, which with the aging pile tells the level.
+
+How often abilities were used (`uses`), the order of the cards known at the bottom and cards face down are left out.
+"""
 
 from __future__ import annotations
+
+import math
 
 import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.features import SparseFeatures
+from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS
-from leafwise.envs.friday.fight import free_cards, hazard_value, lowerings, pirate_value, total
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, phase
-from leafwise.envs.friday.options import Options
-from leafwise.envs.friday.piles import copies_in, count_entries, looked
+from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS, PIRATES
+from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, lowerings, pirate_value, rest, total
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, on_table, phase
+from leafwise.envs.friday.piles import copies_in, count_entries, count_of, digest, in_play, looked, rating_of, value_of
+from leafwise.envs.friday.scores import shortfall
+from leafwise.envs.friday.tables import COPIES, COPIES_AT, RED, THERE, Options
 
 HAZARD_KINDS = FIRST_AGING - FIRST_KNOWLEDGE
 COUNTED = 6 * KINDS
@@ -25,7 +46,7 @@ SEQUENCES_END = PILES_END + SEQUENCES
 DOUBLES_END = SEQUENCES_END + 6
 PIRATES_END = DOUBLES_END + 20
 MODES_END = PIRATES_END + 13
-NUMBERS = 17
+OBSERVED_NUMBERS = 17
 MOST_RED = 198
 """Red values of all hazards: what the tenth pirate may ask for; no deck scores as much."""
 BOUNDS = (
@@ -33,7 +54,7 @@ BOUNDS = (
     (0, 31), (0, KINDS), (0, MOST_RED), (0, MOST_RED), (0, 1),
 )  # fmt: skip
 """Least and most of each of the numbers."""
-SIZE = MODES_END + NUMBERS
+OBSERVED = MODES_END + OBSERVED_NUMBERS
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
@@ -45,7 +66,7 @@ def observation_space(options: Options) -> gym.spaces.Box:
     (13). Then life, phase, hazard value, total, free cards, free draws made, abilities used, phases lowered, ability under
     way, its steps, its card, doubled cards, removal points, lowest kind to remove, both pirates' values, the acting card's side.
     """
-    low, high = np.zeros(SIZE, dtype=np.float32), np.ones(SIZE, dtype=np.float32)
+    low, high = np.zeros(OBSERVED, dtype=np.float32), np.ones(OBSERVED, dtype=np.float32)
     high[:COUNTED] = np.tile([card.copies for card in CARDS], 6)
     high[COUNTED:PILES_END] = 2
     high[PILES_END:DOUBLES_END] = KINDS
@@ -53,7 +74,7 @@ def observation_space(options: Options) -> gym.spaces.Box:
     return gym.spaces.Box(low, high, dtype=np.float32)
 
 
-PILES = ("stack", "discard", "left", "left used", "right", "right used")
+PILE_NAMES = ("stack", "discard", "left", "left used", "right", "right used")
 NAMED_NUMBERS = (
     ("life", "life left"),
     ("phase", "0 green, 1 yellow, 2 red, 3 pirates"),
@@ -99,7 +120,10 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     )
     return {
         "": (
-            *(Labels(tuple(f"{pile} {kind}" for kind in every), f"cards of the kind in: {pile}") for pile in PILES),
+            *(
+                Labels(tuple(f"{pile} {kind}" for kind in every), f"cards of the kind in: {pile}")
+                for pile in PILE_NAMES
+            ),
             Labels(tuple(f"hazard stack {kind}" for kind in hazards), "hazards of the kind in the hazard stack"),
             Labels(tuple(f"hazard discard {kind}" for kind in hazards), "hazards of the kind in the hazard discard"),
             Labels(tuple(f"aging pile {kind}" for kind in aging), "cards of the kind in the aging pile"),
@@ -119,14 +143,14 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
 def see_kinds(O, e, column, word, first, last, T):
     """Writes how many cards of the kinds first..last-1 a word counts."""
     for kind in range(first, last):
-        O[e, column + kind - first] = np.float32(copies_in(word, u64(kind), T))
+        O[e, column + kind - first] = copies_in(word, u64(kind), T)
 
 
 @jit
-def see_cards(O, e, column, n, word):
-    """Writes n fields of 6 bits."""
+def see_items(O, e, column, n, items, bits, low):
+    """Writes n fields of so many bits, without the lowest `low`."""
     for k in range(n):
-        O[e, column + k] = np.float32((word >> (at.CARD_BITS * u64(k))) & at.CARD_MASK)
+        O[e, column + k] = ((items >> (bits * u64(k))) & ((ONE << bits) - ONE)) >> low
 
 
 @jit
@@ -134,33 +158,28 @@ def observe(S, i, O, e, T):
     for k in range(6):
         word = S[i, at.STACK if k == 0 else at.DISCARD if k == 1 else at.LEFT + k - 2]
         see_kinds(O, e, k * KINDS, word, 0, KINDS, T)
-    stack, away = S[i, at.HAZARDS] & at.HAZARD_MASK, S[i, at.HAZARDS] >> at.HAZARD_BITS
+    stack, away = get(S, i, at.HAZARDS_AT), get(S, i, at.AWAY_AT)
     see_kinds(O, e, COUNTED, stack << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
     see_kinds(O, e, COUNTED + HAZARD_KINDS, away << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
     see_kinds(O, e, COUNTED + 2 * HAZARD_KINDS, aging_pile(S, i), FIRST_AGING, KINDS, T)
-    status, fight = S[i, at.STATUS], S[i, at.FIGHT]
-    see_cards(O, e, PILES_END, 10, S[i, at.KNOWN])
-    see_cards(O, e, PILES_END + 10, 3, looked(S, i))
-    see_cards(O, e, PILES_END + 13, 2, status >> at.HAZARD_AT)
-    entries = S[i, at.DOUBLED]
-    for k in range(SEQUENCES_END, DOUBLES_END):
-        O[e, k] = np.float32((entries & at.ENTRY_MASK) >> u64(4))
-        entries >>= at.ENTRY_BITS
-    for k in range(DOUBLES_END, MODES_END):
-        O[e, k] = np.float32(0.0)
-    pirates = get(status, at.PIRATE_AT, at.M4), get(status, at.SECOND_PIRATE_AT, at.M4)
-    beaten, fought = get(status, at.BEATEN_AT, at.M2), get(status, at.FOUGHT_AT, at.M2)
+    see_items(O, e, PILES_END, 10, S[i, at.KNOWN], at.CARD_BITS, ZERO)
+    see_items(O, e, PILES_END + 10, 3, looked(S, i), at.CARD_BITS, ZERO)
+    see_items(O, e, PILES_END + 13, 2, get(S, i, at.ACTIVE_AT), at.CARD_BITS, ZERO)
+    see_items(O, e, SEQUENCES_END, at.ENTRIES, S[i, at.DOUBLED], at.ENTRY_BITS, at.FOUR)
+    O[e, DOUBLES_END:MODES_END] = 0.0
+    pirates = get(S, i, at.PIRATE_AT), get(S, i, at.SECOND_PIRATE_AT)
+    beaten, fought = get(S, i, at.BEATEN_AT), get(S, i, at.FOUGHT_AT)
     values = (0, 0)
     if pirates[1] != ZERO:
         values = (pirate_value(S, i, pirates[0], T), pirate_value(S, i, pirates[1], T))
         for k in range(2):
             number = np.int64(pirates[k])
-            O[e, DOUBLES_END - 1 + number] = np.float32(1 - ((beaten >> u64(k)) & ONE))
-            O[e, DOUBLES_END + 9 + number] = np.float32((fought >> u64(k)) & ONE)
+            O[e, DOUBLES_END - 1 + number] = ONE - ((beaten >> u64(k)) & ONE)
+            O[e, DOUBLES_END + 9 + number] = (fought >> u64(k)) & ONE
     here = mode(S, i)
-    O[e, PIRATES_END + np.int64(here)] = np.float32(1.0)
-    fighting = fought != ZERO or (get(status, at.HAZARD_AT, at.M6) != ZERO and here != at.CHOOSE)
-    acting = get(fight, at.ACTING_AT, u64(1023))
+    O[e, PIRATES_END + np.int64(here)] = 1.0
+    fighting = fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE)
+    acting = get(S, i, at.ACTING_AT)
     column = MODES_END
     numbers = (
         np.float32(life(S, i)),
@@ -168,18 +187,202 @@ def observe(S, i, O, e, T):
         np.float32(hazard_value(S, i, T) if fighting else 0),
         np.float32(total(S, i, T)),
         np.float32(free_cards(S, i, T) if fighting else 0),
-        np.float32(get(fight, at.FREE_AT, at.M7)),
-        np.float32(get(fight, at.USES_AT, at.M7)),
+        np.float32(get(S, i, at.FREE_AT)),
+        np.float32(get(S, i, at.USES_AT)),
         np.float32(lowerings(S, i)),
-        np.float32(get(fight, at.KIND_AT, at.M4)),
-        np.float32(get(fight, at.STEPS_AT, at.M2)),
+        np.float32(get(S, i, at.KIND_AT)),
+        np.float32(get(S, i, at.STEPS_AT)),
         np.float32(acting >> u64(4)),
-        np.float32(count_entries(S[i, at.DOUBLED])),
-        np.float32(get(fight, at.POINTS_AT, at.M5)),
-        np.float32(get(fight, at.FROM_AT, at.M6)),
+        np.float32(count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK)),
+        np.float32(get(S, i, at.POINTS_AT)),
+        np.float32(get(S, i, at.FROM_AT)),
         np.float32(values[0]),
         np.float32(values[1]),
         np.float32((acting >> u64(3)) & ONE),
     )
-    for k in range(NUMBERS):
+    for k in range(OBSERVED_NUMBERS):
         O[e, column + k] = numbers[k]
+
+
+PILE = KINDS * COPIES
+PILES = 10
+NUMBERS = len(PIRATES) + 1
+MARGIN, FREE = 20, 8
+"""Points above or below the value that are told apart, and free cards left."""
+NEXT = PILES * PILE
+TWICE = NEXT + KINDS
+SEEN = TWICE + KINDS
+LIFE = SEEN + KINDS
+BEAT = LIFE + 4 * 32
+FOUGHT = BEAT + NUMBERS
+PAIR = FOUGHT + NUMBERS
+MODE = PAIR + NUMBERS * NUMBERS
+ACTIVE = MODE + 13
+LACK = ACTIVE + 4 * KINDS
+LEFT_OVER = LACK + (2 * MARGIN + 1) * FREE
+ABILITY = LEFT_OVER + 4 * 31
+POINTS = ABILITY + 11
+LATER = POINTS + 32
+STRENGTH = 64
+"""Mean values and ratings are told apart in tenths, from -2 on."""
+VALUES = LATER + KINDS
+RATINGS = VALUES + 4 * STRENGTH
+OWNED = RATINGS + 4 * STRENGTH
+STACKED = OWNED + 64
+NEXT_VALUE = STACKED + 64
+AGES = NEXT_VALUE + STRENGTH
+EXPECTED = AGES + 4 * 12
+SPARE_NOW = EXPECTED + 2 * MARGIN + 1
+HARDER = SPARE_NOW + 64
+NEED = HARDER + 64
+SPARE = NEED + 64
+UNBEATEN = SPARE + 64
+MOST_LIFE = UNBEATEN + 64
+SIZE = MOST_LIFE + 32
+MOST = 216
+"""At most 59 cards in play count twice, once by kind; 30 hazards, 11 aging cards, 19 known, doubled or looked at, 28 others."""
+
+RUN_SHIFTS = np.array([shift for shift, _ in at.GROUPS], dtype=np.uint64)
+RUN_MASKS = np.array([(1 << bits) - 1 for _, bits in at.GROUPS], dtype=np.uint64)
+RUN_KINDS = np.array([at.SHIFTS.index(shift) for shift, _ in at.GROUPS], dtype=np.int64)
+"""Where each run of fields lies in a word, and its first kind."""
+ALL_RUNS = (0, len(at.GROUPS))
+HAZARD_RUNS, AGING_RUNS = (at.HAZARD_GROUPS, at.AGING_GROUPS), (at.AGING_GROUPS, len(at.GROUPS))
+"""The first run and the end of those of all cards, of knowledge cards (hazards), of aging cards."""
+
+
+@jit(inline=True)
+def see_run(F, n, first, word, g, T):
+    """Writes a feature for each kind that run g of a word's fields counts; returns how many features there are then.
+
+    All eight places of the run's table are written, whatever they hold, so that no branch has to be foretold: more features than
+    that follow those of all piles in every position, and are written over what is not one.
+    """
+    seen = T.bits[u64(COPIES_AT + 256 * g) + ((word >> RUN_SHIFTS[g]) & RUN_MASKS[g])]
+    start = first + RUN_KINDS[g] * COPIES
+    for place in range(8):
+        F[u64(n) + u64(place)] = start + np.int64((seen >> u64(8 * place)) & u64(127))
+    return n + np.int64(count_bits(seen & THERE))
+
+
+@jit(inline=True)
+def see_pile(F, n, first, word, runs, T):
+    """Writes a feature for each kind that some runs of a word count; returns how many features there are then."""
+    if word:
+        for g in range(runs[0], runs[1]):
+            n = see_run(F, n, first, word, g, T)
+    return n
+
+
+@jit(inline=True)
+def see_list(F, n, first, items, bits, low):
+    """Writes a feature for each kind + 1 from bit `low` of fields of so many bits on; returns how many features there are then."""
+    while items:
+        card = (items & ((ONE << bits) - ONE)) >> low
+        if card:
+            F[n] = first + int(card) - 1
+            n += 1
+        items >>= bits
+    return n
+
+
+@jit(inline=True)
+def step(first, number, most):
+    """Returns the feature of a whole number, at least 0 and below `most` or else the nearest that is."""
+    return first + max(0, min(most - 1, int(number)))
+
+
+@jit(inline=True)
+def mean_tenths(points, count):
+    """Returns a mean in tenths, counted from -2."""
+    return np.int64(math.floor(np.float64(10 * points) / np.float64(max(count, 1)))) + 20
+
+
+@jit(inline=True)
+def see_sums(S, i, F, n, T):
+    """Writes what sums over cards say of the game to come; returns how many features there are then."""
+    # Means and sizes of piles, the hazards not beaten, and the most life
+    now, alive = int(phase(S, i)), np.int64(life(S, i))
+    cards, stack = digest(in_play(S, i), T), digest(S[i, at.STACK], T)
+    F[n] = step(VALUES + STRENGTH * now, mean_tenths(value_of(cards), count_of(cards)), STRENGTH)
+    F[n + 1] = step(RATINGS + STRENGTH * now, mean_tenths(rating_of(cards), count_of(cards)), STRENGTH)
+    F[n + 2] = step(OWNED, count_of(cards), 64)
+    F[n + 3] = step(STACKED, count_of(stack), 64)
+    F[n + 4] = step(NEXT_VALUE, mean_tenths(value_of(stack), count_of(stack)), STRENGTH)
+    F[n + 5] = step(AGES + 12 * now, count_of(digest(aging_pile(S, i), T)), 12)
+    F[n + 6] = step(UNBEATEN, rest(S, i, RED, T) // 3, 64)
+    F[n + 7] = step(MOST_LIFE, T.max_life, 32)
+    n += 8
+    # Once the pirates are dealt: what all cards in play lack against those not beaten
+    if get(S, i, at.SECOND_PIRATE_AT) == ZERO:
+        return n
+    strength = np.float64(rating_of(cards)) / np.float64(max(count_of(cards), 1))
+    first, second = shortfall(S, i, 0, strength, T), shortfall(S, i, 1, strength, T)
+    both = first + second
+    F[n] = step(HARDER, max(first, second), 64)
+    F[n + 1] = step(NEED, both, 64)
+    F[n + 2] = step(SPARE, np.float64(alive) - both + 32.0, 64)
+    return n + 3
+
+
+@jit
+def active(S, i, F, T):
+    # Cards by their kinds: in play, the stack, the discard pile, what lies on the table, hazards left and away, aging cards
+    n = see_pile(F, 0, 0, in_play(S, i), ALL_RUNS, T)
+    n = see_pile(F, n, PILE, S[i, at.STACK], ALL_RUNS, T)
+    n = see_pile(F, n, 2 * PILE, S[i, at.DISCARD], ALL_RUNS, T)
+    if on_table(S, i):
+        for side in range(4):
+            n = see_pile(F, n, (3 + side) * PILE, S[i, u64(at.LEFT + side)], ALL_RUNS, T)
+    left, away = get(S, i, at.HAZARDS_AT) << at.HAZARD_SHIFT, get(S, i, at.AWAY_AT) << at.HAZARD_SHIFT
+    n = see_pile(F, n, 7 * PILE, left, HAZARD_RUNS, T)
+    n = see_pile(F, n, 8 * PILE, away, HAZARD_RUNS, T)
+    n = see_pile(F, n, 9 * PILE, aging_pile(S, i), AGING_RUNS, T)
+    # Cards that are known on top and at the bottom of the stack, the next one apart
+    top = get(S, i, at.TOP_AT) & at.CARD_MASK
+    n = see_list(F, n, NEXT, top, at.CARD_BITS, ZERO)
+    n = see_list(F, n, LATER, S[i, at.KNOWN] & ~(at.CARD_MASK << at.TOP_AT.shift), at.CARD_BITS, ZERO)
+    # Cards that were doubled in this fight, and cards that are looked at
+    n = see_list(F, n, TWICE, S[i, at.DOUBLED], at.ENTRY_BITS, at.FOUR)
+    n = see_list(F, n, SEEN, looked(S, i), at.CARD_BITS, ZERO)
+    # Life, the step under way, hazards left, the ability under way, and removal points
+    here, now = mode(S, i), int(phase(S, i))
+    F[n] = LIFE + 32 * now + int(life(S, i))
+    F[n + 1] = MODE + int(here)
+    F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left, T))
+    F[n + 3] = ABILITY + int(get(S, i, at.KIND_AT))
+    F[n + 4] = POINTS + int(get(S, i, at.POINTS_AT))
+    n += 5
+    # The pirates: both together while none is beaten, and each of those not beaten and fought
+    beaten, fought = get(S, i, at.BEATEN_AT), get(S, i, at.FOUGHT_AT)
+    first, second = get(S, i, at.PIRATE_AT), get(S, i, at.SECOND_PIRATE_AT)
+    if beaten == ZERO:
+        F[n] = PAIR + NUMBERS * int(first) + int(second)
+        n += 1
+    for k in range(2):
+        number = int(second if k else first)
+        if (beaten >> u64(k)) & ONE == ZERO:
+            F[n] = BEAT + number
+            n += 1
+        if (fought >> u64(k)) & ONE:
+            F[n] = FOUGHT + number
+            n += 1
+    # The hazards revealed or fought
+    n = see_list(F, n, ACTIVE + KINDS * now, get(S, i, at.ACTIVE_AT), at.CARD_BITS, ZERO)
+    # The fight: what the total lacks, as it is and with what the free cards left may bring
+    if fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE and here != at.DEAL_HAZARD):
+        lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))
+        free = max(0, min(FREE - 1, free_cards(S, i, T) - free_made(S, i)))
+        F[n] = LACK + FREE * (lack + MARGIN) + free
+        stack = digest(S[i, at.STACK], T)
+        brought = (value_of(stack) * max(0, free_cards(S, i, T) - free_made(S, i))) // max(count_of(stack), 1)
+        short = hazard_value(S, i, T) - total(S, i, T) - brought
+        F[n + 1] = step(EXPECTED, short + MARGIN, 2 * MARGIN + 1)
+        F[n + 2] = step(SPARE_NOW, np.int64(life(S, i)) - max(short, 0) + 32, 64)
+        n += 3
+    return see_sums(S, i, F, n, T)
+
+
+SPARSE = SparseFeatures(
+    active=active, size=lambda options: SIZE, most=lambda options: MOST, invariant=True, stage="hazard"
+)

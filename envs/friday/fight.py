@@ -1,4 +1,4 @@
-"""Fights: what hazards and pirates ask for, what the table is worth, and what follows a fight."""
+"""Fights: what hazards and pirates ask for, what the table is worth, and what follows an ability and a fight."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import cards, piles, tables
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, on_table, phase
-from leafwise.envs.friday.piles import BYTE
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, on_table, phase, put
+from leafwise.envs.friday.piles import (
+    BYTE,
+    digest,
+    hunger_of,
+    one_card,
+)
 from leafwise.envs.friday.tables import fact, first_kind, mask_of
 
 HALVES = u64(tables.HALVES_AT)
@@ -19,16 +24,16 @@ HALVES = u64(tables.HALVES_AT)
 @jit(inline=True)
 def pirate(S, i):
     """Returns the number of the pirate who is fought, 0 for none."""
-    fought = get(S[i, at.STATUS], at.FOUGHT_AT, at.M2)
+    fought = get(S, i, at.FOUGHT_AT)
     if fought == ZERO:
         return ZERO
-    return get(S[i, at.STATUS], at.PIRATE_AT if fought == ONE else at.SECOND_PIRATE_AT, at.M4)
+    return get(S, i, at.PIRATE_AT if fought == ONE else at.SECOND_PIRATE_AT)
 
 
 @jit(inline=True)
 def rest(S, i, column, T):
     """Adds up a column over all hazards that are not beaten, those in the stack and in the discard."""
-    word = (S[i, at.HAZARDS] & at.HAZARD_MASK) + (S[i, at.HAZARDS] >> at.HAZARD_BITS)
+    word = get(S, i, at.HAZARDS_AT) + get(S, i, at.AWAY_AT)
     D = T.numbers
     sums = (
         D[HALVES + (word & BYTE)]
@@ -42,7 +47,7 @@ def rest(S, i, column, T):
 @jit(inline=True)
 def lowerings(S, i):
     """Counts the cards that lower the phase."""
-    return count_bits(get(S[i, at.FIGHT], at.LOWERED_AT, at.M3))
+    return count_bits(get(S, i, at.LOWERED_AT))
 
 
 @jit(inline=True)
@@ -50,7 +55,7 @@ def free_cards(S, i, T):
     """Returns the number of free cards of the hazard or pirate that is fought."""
     number = pirate(S, i)
     if number == ZERO:
-        return fact(get(S[i, at.STATUS], at.HAZARD_AT, at.M6) - ONE, tables.FREE_CARDS, T)
+        return fact(get(S, i, at.HAZARD_AT) - ONE, tables.FREE_CARDS, T)
     if number == u64(cards.REST):
         return max(rest(S, i, tables.FREE_CARDS, T), 1)
     return tables.printed(number, 0, T)
@@ -76,7 +81,7 @@ def hazard_value(S, i, T):
     if number != ZERO:
         return pirate_value(S, i, number, T)
     column = np.int64(phase(S, i)) - np.int64(lowerings(S, i))
-    return fact(get(S[i, at.STATUS], at.HAZARD_AT, at.M6) - ONE, tables.GREEN + (column if column > 0 else 0), T)
+    return fact(get(S, i, at.HAZARD_AT) - ONE, tables.GREEN + (column if column > 0 else 0), T)
 
 
 @jit
@@ -132,7 +137,7 @@ def total(S, i, T):
 
 @jit(inline=True)
 def free_made(S, i):
-    return np.int64(get(S[i, at.FIGHT], at.FREE_AT, at.M7))
+    return np.int64(get(S, i, at.FREE_AT))
 
 
 @jit(inline=True)
@@ -179,7 +184,7 @@ def usable_itself(S, i, ability, doubled, T):
     if ability == cards.EXCHANGE:
         return others > 0 and piles.can_exchange(S, i, T)
     if ability == cards.DOUBLE:
-        entries = piles.count_entries(S[i, at.DOUBLED])
+        entries = np.int64(piles.count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK))
         return entries < at.ENTRIES and others - entries + doubled > 0
     return others > 0
 
@@ -196,22 +201,179 @@ def usable(S, i, ability, doubled, T):
     return False
 
 
+@jit(inline=True)
+def may_be_target(S, i, ref, n, ability, T):
+    """Whether one of n cards of a reference may be the target of the ability under way."""
+    acting = piles.acting_reference(S, i)
+    if ref == acting and n == ONE:
+        return False
+    if ability == u64(cards.COPY):
+        copied = fact(piles.kind_in(ref), tables.ABILITY, T)
+        doubled = 1 if acting & at.M3 else 0
+        return copied > 0 and copied != cards.COPY and usable_itself(S, i, copied, doubled, T)
+    return ability != u64(cards.DOUBLE) or ref & at.M3 == ZERO
+
+
+@jit
+def offer_cards(S, i, here, A, n, T):
+    """Adds the slots of cards on the table that may be used, aimed at or removed; of cards alike only the first.
+
+    Returns how many actions there are then; without an array of actions no more than one is counted.
+    """
+    slot, able = ZERO, ((ONE << at.AGING_SHIFT) - ONE) & ~tables.group(2, cards.NONE, T)
+    ability, lowest = get(S, i, at.KIND_AT), get(S, i, at.FROM_AT)
+    points = np.int64(get(S, i, at.POINTS_AT))
+    if here == at.IN_FIGHT and (S[i, at.LEFT] | S[i, at.RIGHT]) & able == ZERO:
+        return n
+    doubled = S[i, at.DOUBLED]
+    for s in range(2):
+        side = u64(s)
+        kinds = S[i, at.table_word(side, ZERO)] | S[i, at.table_word(side, ONE)]
+        while kinds:
+            kind = first_kind(kinds, T)
+            kinds &= ~mask_of(kind, T)
+            for u in range(2):
+                used = u64(u)
+                of_kind = piles.copies_in(S[i, at.table_word(side, used)], kind, T)
+                if of_kind == ZERO:
+                    continue
+                code = piles.code_of(kind, side, used)
+                entries = piles.entries_of(doubled, code)
+                for d in range(5 if entries else 1):
+                    alike = of_kind - entries if d == 0 else ZERO
+                    if d > 0:
+                        entry = (code << at.TWO) | u64(d - 1)
+                        alike = piles.count_entries(doubled, entry, entry)
+                    if alike == ZERO:
+                        continue
+                    if here == at.IN_FIGHT:
+                        own = fact(kind, tables.ABILITY, T)
+                        legal = u == 0 and own > 0 and usable(S, i, own, min(d, 1), T)
+                    elif here == at.TARGET:
+                        legal = may_be_target(S, i, (code << at.THREE) | u64(d), alike, ability, T)
+                    else:
+                        legal = kind >= lowest and fact(kind, tables.COST, T) <= points
+                    if legal:
+                        if A is None:
+                            return n + 1
+                        A[n] = np.int64(slot) + (at.USE if here == at.IN_FIGHT else at.CARD)
+                        n += 1
+                    slot += alike
+    return n
+
+
 @jit
 def any_usable(S, i, T):
     """Whether any card on the table can be used."""
-    if get(S[i, at.FIGHT], at.USES_AT, at.M7) >= at.MAX_USES:
+    return get(S, i, at.USES_AT) < at.MAX_USES and offer_cards(S, i, at.IN_FIGHT, None, 0, T) > 0
+
+
+BASICS = u64(2**17 - 1)
+"""The fields of FIGHT that outlast an ability."""
+
+
+@jit(inline=True)
+def lose(S, j, debt):
+    """Ends the game; `debt` is the life that could not be paid, 0 if no action was left."""
+    put(S, j, at.DEBT_AT, debt)
+    put(S, j, at.MODE_AT, at.LOST)
+
+
+@jit(inline=True)
+def pay(S, j, n):
+    """Pays life, a uint64; returns whether there was enough, else the game is lost."""
+    here = life(S, j)
+    if here < n:
+        put(S, j, at.LIFE_AT, ZERO)
+        lose(S, j, min(n - here, at.RUIN - ONE))
         return False
-    for s in range(2):
-        side = u64(s)
-        kinds = S[i, at.table_word(side, ZERO)] & ~tables.group(2, cards.NONE, T)
-        while kinds:
-            kind = first_kind(kinds, T)
-            n = piles.copies_in(S[i, at.table_word(side, ZERO)], kind, T)
-            kinds &= ~mask_of(kind, T)
-            if kind >= u64(cards.FIRST_AGING):
-                break
-            entries = piles.entries_of(S[i, at.DOUBLED], piles.code_of(kind, side, ZERO))
-            ability = fact(kind, tables.ABILITY, T)
-            if (n > entries and usable(S, i, ability, 0, T)) or (entries > ZERO and usable(S, i, ability, 1, T)):
-                return True
-    return False
+    put(S, j, at.LIFE_AT, here - n)
+    return True
+
+
+@jit
+def lose_if_stuck(S, j, T):
+    """Ends the game if a fight against a pirate leaves a player without an action."""
+    if not (free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T) or any_usable(S, j, T)):
+        lose(S, j, ZERO)
+
+
+@jit(inline=True)
+def go_on(S, j, T):
+    """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
+    S[j, at.FIGHT] &= BASICS
+    put(S, j, at.MODE_AT, at.IN_FIGHT)
+    if pirate(S, j) != ZERO:
+        lose_if_stuck(S, j, T)
+
+
+@jit(inline=True)
+def clear_table(S, j):
+    """Puts the table onto the discard and forgets the fight."""
+    S[j, at.DISCARD] += on_table(S, j)
+    for w in range(at.LEFT, at.DOWN + 1):
+        S[j, w] = ZERO
+    S[j, at.DOUBLED] = ZERO
+    S[j, at.FIGHT] = ZERO
+
+
+@jit(inline=True)
+def end_turn(S, j):
+    """Goes on to the next hazard, phase or the pirates."""
+    put(S, j, at.HAZARD_AT, ZERO)
+    here = phase(S, j)
+    mode = at.DEAL_HAZARD
+    if get(S, j, at.HAZARDS_AT) == ZERO:
+        here += ONE
+        if S[j, at.HAZARDS] == ZERO:
+            here = at.THREE
+        if here < at.THREE:
+            S[j, at.HAZARDS] >>= at.AWAY_AT.shift
+        else:
+            mode = at.CHOOSE
+    put(S, j, at.PHASE_AT, here)
+    put(S, j, at.MODE_AT, mode)
+
+
+@jit(inline=True)
+def discard_hazard(S, j, kind, T):
+    """Puts a hazard onto the hazard discard."""
+    S[j, at.HAZARDS] += (one_card(kind, T) >> at.HAZARD_SHIFT) << at.AWAY_AT.shift
+
+
+@jit(inline=True)
+def end_hazard(S, j, T):
+    """Settles the fight against a hazard."""
+    if not pay(S, j, u64(hunger_of(digest(on_table(S, j), T)))):
+        return
+    missing = hazard_value(S, j, T) - total(S, j, T)
+    kind = get(S, j, at.HAZARD_AT) - ONE
+    if missing <= 0:
+        S[j, at.DISCARD] += one_card(kind, T)
+        clear_table(S, j)
+        end_turn(S, j)
+    elif pay(S, j, u64(missing)):
+        discard_hazard(S, j, kind, T)
+        table = on_table(S, j)
+        put(S, j, at.HAZARD_AT, ZERO)
+        for w in range(at.LEFT, at.DOWN + 1):
+            S[j, w] = ZERO
+        S[j, at.LEFT] = table
+        S[j, at.DOUBLED] = ZERO
+        S[j, at.FIGHT] = ZERO
+        put(S, j, at.POINTS_AT, u64(missing))
+        put(S, j, at.MODE_AT, at.REMOVE)
+
+
+@jit
+def end_pirate(S, j, T):
+    """Settles the fight against a pirate, which is won."""
+    pay(S, j, u64(hunger_of(digest(on_table(S, j), T))))
+    clear_table(S, j)
+    beaten = get(S, j, at.BEATEN_AT) | get(S, j, at.FOUGHT_AT)
+    put(S, j, at.BEATEN_AT, beaten)
+    put(S, j, at.FOUGHT_AT, at.THREE & ~beaten)
+    if beaten == at.THREE:
+        put(S, j, at.MODE_AT, at.WON)
+    else:
+        go_on(S, j, T)

@@ -7,6 +7,8 @@ four words.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -28,43 +30,55 @@ GROUPS = ((0, 7), (7, 4), (11, 8), (19, 8), (27, 8), (35, 6), (41, 6), (47, 5))
 """Runs of whole fields, a byte at most, as (shift, bits): two of starting cards, four of knowledge cards, two of aging cards."""
 HAZARD_GROUPS, AGING_GROUPS = 2, 6
 """The first runs of knowledge and of aging cards."""
-HAZARD_BITS = u64(30)
-HAZARD_MASK = u64(2**30 - 1)
-
 ZERO, ONE, TWO, THREE, FOUR = u64(0), u64(1), u64(2), u64(3), u64(4)
-FIVE, SIX, SEVEN, TEN = u64(5), u64(6), u64(7), u64(10)
+M3 = u64(7)
+CARD_BITS, CARD_MASK = u64(6), u64(63)
+QUEUE_CARDS = 7
+ENTRY_BITS, ENTRY_MASK, ENTRIES = u64(10), u64(1023), 6
+"""DOUBLED holds at most six entries, ascending: kind + 1 (6 bits), side, used, number of the card that doubles (2 bits)."""
 
-# KNOWN: the kinds (+ 1) of cards known at the bottom of the stack, the next to come lowest, and from bit 42 of those on top.
-CARD_BITS, CARD_MASK = SIX, u64(63)
-QUEUE_CARDS, TOP_CARDS = 7, 3
-TOP_AT = u64(6 * QUEUE_CARDS)
-QUEUE_MASK = u64(2 ** (6 * QUEUE_CARDS) - 1)
 
-# DOUBLED: up to 6 entries, ascending: kind + 1 (6 bits), side, used, number of the card that doubles (2 bits).
-ENTRY_BITS, ENTRY_MASK, ENTRIES = TEN, u64(1023), 6
+class Field(NamedTuple):
+    """Where something lies in a row."""
 
-ALL_BITS = u64(2**64 - 1)
+    word: np.uint64
+    shift: np.uint64
+    mask: np.uint64
 
-# STATUS: (shift, mask) of each field.
-M1, M2, M3, M4, M5, M6, M7, M11, M18 = (u64(2**n - 1) for n in (1, 2, 3, 4, 5, 6, 7, 11, 18))
-LIFE_AT, DEBT_AT, PHASE_AT, MODE_AT, PIRATE_AT, SECOND_PIRATE_AT = u64(0), u64(5), u64(11), u64(13), u64(17), u64(21)
-FOUGHT_AT, BEATEN_AT, HAZARD_AT, SECOND_HAZARD_AT, AGING_AT, TO_AT = (
-    u64(25),
-    u64(27),
-    u64(29),
-    u64(35),
-    u64(41),
-    u64(52),
+
+def field(word: int, shift: int, bits: int) -> Field:
+    """Returns the field of so many bits from bit `shift` of a word on."""
+    return Field(u64(word), u64(shift), u64(2**bits - 1))
+
+
+HAZARDS_AT, AWAY_AT = field(HAZARDS, 0, 30), field(HAZARDS, 30, 30)
+"""The hazard stack and the hazard discard."""
+QUEUE_AT, TOP_AT = field(KNOWN, 0, 6 * QUEUE_CARDS), field(KNOWN, 6 * QUEUE_CARDS, 18)
+"""The kinds (+ 1) of cards known at the bottom of the stack, the next to come lowest, and of those on top."""
+
+LIFE_AT, DEBT_AT = field(STATUS, 0, 5), field(STATUS, 5, 6)
+"""Life, and the life that could not be paid."""
+PHASE_AT, MODE_AT = field(STATUS, 11, 2), field(STATUS, 13, 4)
+PIRATES_AT, PIRATE_AT, SECOND_PIRATE_AT = field(STATUS, 17, 8), field(STATUS, 17, 4), field(STATUS, 21, 4)
+"""The pirates' numbers, together and each."""
+FOUGHT_AT, BEATEN_AT = field(STATUS, 25, 2), field(STATUS, 27, 2)
+"""Which of the pirates is fought (0: none), and those beaten, one bit each."""
+ACTIVE_AT, HAZARD_AT, SECOND_HAZARD_AT = field(STATUS, 29, 12), field(STATUS, 29, 6), field(STATUS, 35, 6)
+"""Kinds (+ 1) of the hazards revealed or fought, together and each."""
+AGING_AT, TO_AT = field(STATUS, 41, 11), field(STATUS, 52, 2)
+"""Counts of the aging pile; where a drawn card goes."""
+
+FREE_AT, USES_AT, LOWERED_AT = field(FIGHT, 0, 7), field(FIGHT, 7, 7), field(FIGHT, 14, 3)
+"""Free draws made; abilities used; which cards lower the phase."""
+KIND_AT, STEPS_AT, ACTING_AT, ACTING_BY_AT = (
+    field(FIGHT, 17, 4),
+    field(FIGHT, 21, 2),
+    field(FIGHT, 23, 10),
+    field(FIGHT, 23, 3),
 )
-"""Life; life that could not be paid; phase; mode; the pirates' numbers; which of them is fought (0: none); those beaten, one bit
-each; kinds (+ 1) of the hazards revealed or fought; counts of the aging pile; where a drawn card goes."""
-
-# FIGHT: likewise.
-FREE_AT, USES_AT, LOWERED_AT, KIND_AT, STEPS_AT, ACTING_AT = u64(0), u64(7), u64(14), u64(17), u64(21), u64(23)
-LOOKED_AT, POINTS_AT, FROM_AT = u64(33), u64(51), u64(56)
-"""Free draws made; abilities used; which cards lower the phase; the ability under way, its steps left and its card (10 bits: kind
-+ 1, side, how it is doubled); cards looked at, ascending; removal points; the lowest kind that may still be removed."""
-ACTING_MASK = u64(1023)
+"""The ability under way, its steps left, its card (kind + 1, side, how it is doubled), and of that how it is doubled alone."""
+LOOKED_AT, POINTS_AT, FROM_AT = field(FIGHT, 33, 18), field(FIGHT, 51, 5), field(FIGHT, 56, 6)
+"""Cards looked at, ascending; removal points; the lowest kind that may still be removed."""
 
 (
     DEAL_PIRATE,
@@ -101,15 +115,15 @@ ACTIONS = (
 
 
 @jit(inline=True)
-def get(word, at, mask):
+def get(S, i, field):
     """Reads a field."""
-    return (word >> at) & mask
+    return (S[i, field.word] >> field.shift) & field.mask
 
 
 @jit(inline=True)
-def put(word, at, mask, value):
+def put(S, j, field, value):
     """Writes a field."""
-    return (word & ~(mask << at)) | (value << at)
+    S[j, field.word] = (S[j, field.word] & ~(field.mask << field.shift)) | (value << field.shift)
 
 
 @jit(inline=True)
@@ -132,33 +146,20 @@ def on_table(S, i):
 
 @jit(inline=True)
 def mode(S, i):
-    return get(S[i, STATUS], MODE_AT, M4)
+    return get(S, i, MODE_AT)
 
 
 @jit(inline=True)
 def phase(S, i):
-    return get(S[i, STATUS], PHASE_AT, M2)
+    return get(S, i, PHASE_AT)
 
 
 @jit(inline=True)
 def life(S, i):
-    return get(S[i, STATUS], LIFE_AT, M5)
+    return get(S, i, LIFE_AT)
 
 
 @jit(inline=True)
 def aging_pile(S, i):
     """Returns the counts of the aging pile, in the layout of the other counts."""
-    return get(S[i, STATUS], AGING_AT, M11) << AGING_SHIFT
-
-
-@jit(inline=True)
-def set_status(S, j, at, mask, value):
-    S[j, STATUS] = put(S[j, STATUS], at, mask, value)
-
-
-@jit(inline=True)
-def set_fight(S, j, at, mask, value):
-    S[j, FIGHT] = put(S[j, FIGHT], at, mask, value)
-
-
-ALL_COPIES = np.array([card.copies for card in CARDS], dtype=np.int64)
+    return get(S, i, AGING_AT) << AGING_SHIFT

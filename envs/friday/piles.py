@@ -8,7 +8,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday import tables
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, on_table, set_fight
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, on_table, put
 from leafwise.envs.friday.tables import fact, first_kind, mask_of, shift_of
 
 BYTE = u64(255)
@@ -84,47 +84,41 @@ def unknown(S, i, T):
 
 
 @jit(inline=True)
-def push_back(known, card):
-    """Puts a kind + 1 under the cards known at the bottom."""
+def push_back(S, j, kind, T):
+    """Puts a card below the stack, under those known at the bottom."""
     shift = ZERO
-    while (known & at.QUEUE_MASK) >> shift:
+    while get(S, j, at.QUEUE_AT) >> shift:
         shift += at.CARD_BITS
-    return known | (card << shift)
+    S[j, at.KNOWN] |= (kind + ONE) << shift
+    S[j, at.STACK] += one_card(kind, T)
 
 
 @jit
 def put_on_top(S, j, kind, T):
     """Puts a card that was looked at on top of the stack; with all else known, the bottom is the top."""
-    known = S[j, at.KNOWN]
-    top, queue = known >> at.TOP_AT, known & at.QUEUE_MASK
-    if unknown(S, j, T):
-        top = (top << at.CARD_BITS) | (kind + ONE)
-    else:
-        queue = (queue << at.CARD_BITS) | (kind + ONE)
-    S[j, at.KNOWN] = (top << at.TOP_AT) | queue
+    where = at.TOP_AT if unknown(S, j, T) else at.QUEUE_AT
+    put(S, j, where, (get(S, j, where) << at.CARD_BITS) | (kind + ONE))
     S[j, at.STACK] += one_card(kind, T)
 
 
 @jit(inline=True)
 def next_cards(S, i, T):
     """Returns the counts of the kinds that may be drawn next: the card known, or all whose order is not."""
-    known = S[i, at.KNOWN]
+    known, top = S[i, at.KNOWN], get(S, i, at.TOP_AT)
     if not known:
         return S[i, at.STACK]
-    if known >> at.TOP_AT:
-        return one_card(((known >> at.TOP_AT) & at.CARD_MASK) - ONE, T)
-    word = unknown(S, i, T)
-    return word if word else one_card((known & at.CARD_MASK) - ONE, T)
+    word = ZERO if top else unknown(S, i, T)
+    return word if word else one_card(((top if top else known) & at.CARD_MASK) - ONE, T)
 
 
 @jit(inline=True)
 def take_top(S, j, kind, T):
     """Takes the card that is drawn off the stack."""
-    known = S[j, at.KNOWN]
-    if known >> at.TOP_AT:
-        S[j, at.KNOWN] = ((known >> (at.TOP_AT + at.CARD_BITS)) << at.TOP_AT) | (known & at.QUEUE_MASK)
-    elif known and not unknown(S, j, T):
-        S[j, at.KNOWN] = known >> at.CARD_BITS
+    top = get(S, j, at.TOP_AT)
+    if top:
+        put(S, j, at.TOP_AT, top >> at.CARD_BITS)
+    elif S[j, at.KNOWN] and not unknown(S, j, T):
+        S[j, at.KNOWN] >>= at.CARD_BITS
     S[j, at.STACK] -= one_card(kind, T)
 
 
@@ -160,53 +154,39 @@ def code_of(kind, side, used):
 
 
 @jit(inline=True)
-def entries_of(doubled, code):
-    """Counts the doubled cards of a code."""
+def count_entries(doubled, first, last):
+    """Counts the doubled cards whose entries are in first..last."""
     n = ZERO
     while doubled:
-        n += u64((doubled & at.ENTRY_MASK) >> at.TWO == code)
-        doubled >>= at.ENTRY_BITS
-    return n
-
-
-@jit
-def count_entry(doubled, entry):
-    """Counts an entry among the doubled cards."""
-    n = ZERO
-    while doubled:
-        n += u64(doubled & at.ENTRY_MASK == entry)
+        n += u64(first <= doubled & at.ENTRY_MASK <= last)
         doubled >>= at.ENTRY_BITS
     return n
 
 
 @jit(inline=True)
-def count_entries(doubled):
-    """Counts the doubled cards."""
-    n = 0
-    while doubled:
-        n += 1
-        doubled >>= at.ENTRY_BITS
-    return n
+def entries_of(doubled, code):
+    """Counts the doubled cards of a code."""
+    return count_entries(doubled, code << at.TWO, (code << at.TWO) | at.THREE)
 
 
 @jit
-def with_entry(doubled, entry):
-    """Adds an entry, in ascending order."""
-    shift = ZERO
-    while (doubled >> shift) & at.ENTRY_MASK != ZERO and (doubled >> shift) & at.ENTRY_MASK < entry:
-        shift += at.ENTRY_BITS
-    low = doubled & ((ONE << shift) - ONE)
-    return low | (entry << shift) | ((doubled >> shift) << (shift + at.ENTRY_BITS))
+def with_item(items, bits, item):
+    """Adds an item to fields of so many bits, in ascending order."""
+    mask, shift = (ONE << bits) - ONE, ZERO
+    while (items >> shift) & mask != ZERO and (items >> shift) & mask < item:
+        shift += bits
+    low = items & ((ONE << shift) - ONE)
+    return low | (item << shift) | ((items >> shift) << (shift + bits))
 
 
 @jit
-def without_entry(doubled, entry):
-    """Takes one entry away."""
-    shift = ZERO
-    while (doubled >> shift) & at.ENTRY_MASK != entry:
-        shift += at.ENTRY_BITS
-    low = doubled & ((ONE << shift) - ONE)
-    return low | ((doubled >> (shift + at.ENTRY_BITS)) << shift)
+def without_item(items, bits, item):
+    """Takes one item away, which must be there."""
+    mask, shift = (ONE << bits) - ONE, ZERO
+    while (items >> shift) & mask != item:
+        shift += bits
+    low = items & ((ONE << shift) - ONE)
+    return low | ((items >> (shift + bits)) << shift)
 
 
 @jit(inline=True)
@@ -223,7 +203,9 @@ def mark_used(S, j, ref, T):
     S[j, at.table_word(side, ONE)] += one_card(kind, T)
     if ref & at.M3:
         entry = entry_of(ref)
-        S[j, at.DOUBLED] = with_entry(without_entry(S[j, at.DOUBLED], entry), entry | at.FOUR)
+        S[j, at.DOUBLED] = with_item(
+            without_item(S[j, at.DOUBLED], at.ENTRY_BITS, entry), at.ENTRY_BITS, entry | at.FOUR
+        )
 
 
 @jit
@@ -232,7 +214,7 @@ def take_off(S, j, ref, T):
     kind = kind_in(ref)
     S[j, at.table_word(side_in(ref), (ref >> at.THREE) & ONE)] -= one_card(kind, T)
     if ref & at.M3:
-        S[j, at.DOUBLED] = without_entry(S[j, at.DOUBLED], entry_of(ref))
+        S[j, at.DOUBLED] = without_item(S[j, at.DOUBLED], at.ENTRY_BITS, entry_of(ref))
     by = fact(kind, tables.DOUBLER, T)
     if by >= 0 and T.needs_source and S[j, at.DOUBLED]:
         kept = ZERO
@@ -244,11 +226,11 @@ def take_off(S, j, ref, T):
                 shift += at.ENTRY_BITS
             rest >>= at.ENTRY_BITS
         S[j, at.DOUBLED] = kept
-        if np.int64(get(S[j, at.FIGHT], at.ACTING_AT, at.M3)) == by + 1:  # it doubled the very card that acts
-            set_fight(S, j, at.ACTING_AT, at.M3, ZERO)
+        if np.int64(get(S, j, at.ACTING_BY_AT)) == by + 1:  # it doubled the very card that acts
+            put(S, j, at.ACTING_BY_AT, ZERO)
     if fact(kind, tables.LOWERER, T):
-        lowered = get(S[j, at.FIGHT], at.LOWERED_AT, at.M3)
-        set_fight(S, j, at.LOWERED_AT, at.M3, lowered & ~u64(fact(kind, tables.LOWERER, T)))
+        lowered = get(S, j, at.LOWERED_AT)
+        put(S, j, at.LOWERED_AT, lowered & ~u64(fact(kind, tables.LOWERER, T)))
 
 
 @jit(inline=True)
@@ -290,32 +272,14 @@ def reference(S, i, slot, T):
 @jit(inline=True)
 def acting_reference(S, i):
     """Returns the reference of the card whose ability is under way; it is used."""
-    acting = get(S[i, at.FIGHT], at.ACTING_AT, at.ACTING_MASK)
+    acting = get(S, i, at.ACTING_AT)
     return ((acting >> at.THREE) << at.FOUR) | u64(8) | (acting & at.M3)
 
 
 @jit(inline=True)
 def looked(S, i):
     """Returns the cards looked at: kinds + 1, ascending from the lowest field."""
-    return get(S[i, at.FIGHT], at.LOOKED_AT, at.M18)
-
-
-@jit
-def with_looked(cards, card):
-    """Adds a kind + 1 to the cards looked at."""
-    shift = ZERO
-    while (cards >> shift) & at.CARD_MASK != ZERO and (cards >> shift) & at.CARD_MASK < card:
-        shift += at.CARD_BITS
-    low = cards & ((ONE << shift) - ONE)
-    return low | (card << shift) | ((cards >> shift) << (shift + at.CARD_BITS))
-
-
-@jit
-def without_looked(cards, place):
-    """Takes the card at a place away from the cards looked at."""
-    shift = at.CARD_BITS * place
-    low = cards & ((ONE << shift) - ONE)
-    return low | ((cards >> (shift + at.CARD_BITS)) << shift)
+    return get(S, i, at.LOOKED_AT)
 
 
 @jit(inline=True)

@@ -7,6 +7,9 @@ Friese, "Freitag", 2011.
 Rulings where the booklet is silent: a doubling that lost its source frees its target to be doubled again; phase -1 is not offered
 where it has no effect; with `double_needs_source=False` at most six cards are doubled at a time; cards removed after a lost fight
 go one after another, by kind; cards looked at are put back one after another, the last ends on top.
+
+After what the player does come the kinds of chance, each one stage with exact probabilities, and which actions a search considers:
+all legal ones, or those that the public engine's filters leave.
 """
 
 from __future__ import annotations
@@ -14,15 +17,27 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
-from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.friday import fight, piles
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, stop, use
-from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, NONE, SORT
-from leafwise.envs.friday.endings import clear_table, discard_hazard, end_hazard, end_pirate, end_turn, go_on, pay
-from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, on_table, phase, set_fight, set_status
-from leafwise.envs.friday.tables import ABILITY, COST, at_start, fact, first_kind, group, mask_of
+from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, receive, stop, use
+from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, SORT
+from leafwise.envs.friday.fight import (
+    can_end,
+    clear_table,
+    discard_hazard,
+    end_hazard,
+    end_pirate,
+    end_turn,
+    go_on,
+    pay,
+    pirate,
+)
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, on_table, phase, put
+from leafwise.envs.friday.piles import copies_in, count_of, digest, kind_in, next_cards, one_card, reference
+from leafwise.envs.friday.tables import ABILITY, AMOUNT, COST, RATING, VALUE, at_start, fact, first_kind, mask_of
 
 STAGES = ("decision", "pirate", "aging", "hazard", "card")
 
@@ -33,8 +48,9 @@ def initial_state(S, i, T):
         S[i, w] = ZERO
     S[i, at.STACK] = at_start(0, T)
     S[i, at.HAZARDS] = at_start(1, T) >> at.HAZARD_SHIFT
-    aging = at_start(2, T) >> at.AGING_SHIFT
-    S[i, at.STATUS] = (T.start_life << at.LIFE_AT) | (aging << at.AGING_AT) | (at.DEAL_PIRATE << at.MODE_AT)
+    put(S, i, at.LIFE_AT, T.start_life)
+    put(S, i, at.AGING_AT, at_start(2, T) >> at.AGING_SHIFT)
+    put(S, i, at.MODE_AT, at.DEAL_PIRATE)
 
 
 @jit(inline=True)
@@ -54,74 +70,6 @@ def current_player(S, i, T):
 @jit(inline=True)
 def returns(S, i, T):
     return 1.0 if mode(S, i) == at.WON else 0.0
-
-
-@jit(inline=True)
-def may_use(S, i, kind, doubled, T):
-    ability = fact(kind, ABILITY, T)
-    return ability > 0 and fight.usable(S, i, ability, doubled, T)
-
-
-@jit(inline=True)
-def may_be_target(S, i, ref, n, ability, T):
-    """Whether one of n cards of a reference may be the target of the ability under way."""
-    acting = piles.acting_reference(S, i)
-    if ref == acting and n == ONE:
-        return False
-    if ability == u64(COPY):
-        copied = fact(piles.kind_in(ref), ABILITY, T)
-        doubled = 1 if acting & u64(7) else 0
-        return copied > 0 and copied != COPY and fight.usable_itself(S, i, copied, doubled, T)
-    return ability != u64(DOUBLE) or ref & u64(7) == ZERO
-
-
-@jit(inline=True)
-def able(T):
-    """Returns the fields of the kinds with an ability."""
-    return ((ONE << at.AGING_SHIFT) - ONE) & ~group(2, NONE, T)
-
-
-@jit
-def offer_cards(S, i, here, A, n, T):
-    """Adds the slots of cards on the table that may be used, aimed at or removed; of cards alike only the first."""
-    slot = ZERO
-    ability = get(S[i, at.FIGHT], at.KIND_AT, at.M4)
-    points = np.int64(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
-    lowest = get(S[i, at.FIGHT], at.FROM_AT, at.M6)
-    if here == at.IN_FIGHT and (S[i, at.LEFT] | S[i, at.RIGHT]) & able(T) == ZERO:
-        return n
-    doubled = S[i, at.DOUBLED]
-    for s in range(2):
-        side = u64(s)
-        kinds = S[i, at.table_word(side, ZERO)] | S[i, at.table_word(side, ONE)]
-        while kinds:
-            kind = first_kind(kinds, T)
-            kinds &= ~mask_of(kind, T)
-            for u in range(2):
-                used = u64(u)
-                of_kind = piles.copies_in(S[i, at.table_word(side, used)], kind, T)
-                if of_kind == ZERO:
-                    continue
-                code = piles.code_of(kind, side, used)
-                entries = piles.entries_of(doubled, code)
-                for d in range(5 if entries else 1):
-                    alike = of_kind - entries if d == 0 else ZERO
-                    if d > 0:
-                        alike = piles.count_entry(doubled, (code << at.TWO) | u64(d - 1))
-                    if alike == ZERO:
-                        continue
-                    ref = (code << at.THREE) | u64(d)
-                    if here == at.IN_FIGHT:
-                        legal = u == 0 and may_use(S, i, kind, min(d, 1), T)
-                    elif here == at.TARGET:
-                        legal = may_be_target(S, i, ref, alike, ability, T)
-                    else:
-                        legal = kind >= lowest and fact(kind, COST, T) <= points
-                    if legal:
-                        A[n] = np.int64(slot) + (at.USE if here == at.IN_FIGHT else at.CARD)
-                        n += 1
-                    slot += alike
-    return n
 
 
 @jit(inline=True)
@@ -154,11 +102,11 @@ def legal_actions(S, i, A, T):
         if fight.can_end(S, i, T):
             A[n] = at.END
             n += 1
-        if get(S[i, at.FIGHT], at.USES_AT, at.M7) < at.MAX_USES:
-            n = offer_cards(S, i, here, A, n, T)
+        if get(S, i, at.USES_AT) < at.MAX_USES:
+            n = fight.offer_cards(S, i, here, A, n, T)
         return n
     if here == at.CHOOSE:
-        first, second = get(S[i, at.STATUS], at.HAZARD_AT, at.M6), get(S[i, at.STATUS], at.SECOND_HAZARD_AT, at.M6)
+        first, second = get(S, i, at.HAZARD_AT), get(S, i, at.SECOND_HAZARD_AT)
         A[0] = at.FIRST
         if phase(S, i) == at.THREE or (second != ZERO and second != first):
             A[1] = at.SECOND
@@ -167,7 +115,7 @@ def legal_actions(S, i, A, T):
         else:
             return 1
         return 2
-    ability = get(S[i, at.FIGHT], at.KIND_AT, at.M4)
+    ability = get(S, i, at.KIND_AT)
     if here != at.ORDER and (here != at.TARGET or ability == at.EXCHANGE_AGAIN):
         A[n] = at.END
         n += 1
@@ -176,27 +124,27 @@ def legal_actions(S, i, A, T):
         return n + 1
     if here in (at.ARRANGE, at.ORDER):
         return offer_looked(S, i, A, n)
-    return offer_cards(S, i, here, A, n, T)
+    return fight.offer_cards(S, i, here, A, n, T)
 
 
 @jit(inline=True)
 def choose(S, j, a, T):
     """Chooses a hazard or a pirate."""
     if phase(S, j) == at.THREE:
-        set_status(S, j, at.FOUGHT_AT, at.M2, ONE if a == at.FIRST else at.TWO)
+        put(S, j, at.FOUGHT_AT, ONE if a == at.FIRST else at.TWO)
         go_on(S, j, T)
         return
-    first, second = get(S[j, at.STATUS], at.HAZARD_AT, at.M6), get(S[j, at.STATUS], at.SECOND_HAZARD_AT, at.M6)
-    set_status(S, j, at.SECOND_HAZARD_AT, at.M6, ZERO)
+    first, second = get(S, j, at.HAZARD_AT), get(S, j, at.SECOND_HAZARD_AT)
+    put(S, j, at.SECOND_HAZARD_AT, ZERO)
     if a == at.REJECT:
         discard_hazard(S, j, first - ONE, T)
         end_turn(S, j)
         return
     other = first if a == at.SECOND else second
-    set_status(S, j, at.HAZARD_AT, at.M6, second if a == at.SECOND else first)
+    put(S, j, at.HAZARD_AT, second if a == at.SECOND else first)
     if other != ZERO:
         discard_hazard(S, j, other - ONE, T)
-    set_status(S, j, at.MODE_AT, at.M4, at.IN_FIGHT)
+    put(S, j, at.MODE_AT, at.IN_FIGHT)
 
 
 @jit(inline=True)
@@ -204,8 +152,8 @@ def remove(S, j, slot, T):
     """Removes a card from the game after a lost fight."""
     kind = piles.kind_in(piles.reference(S, j, slot, T))
     S[j, at.LEFT] -= piles.one_card(kind, T)
-    set_fight(S, j, at.FROM_AT, at.M6, kind)
-    set_fight(S, j, at.POINTS_AT, at.M5, get(S[j, at.FIGHT], at.POINTS_AT, at.M5) - u64(fact(kind, COST, T)))
+    put(S, j, at.FROM_AT, kind)
+    put(S, j, at.POINTS_AT, get(S, j, at.POINTS_AT) - u64(fact(kind, COST, T)))
 
 
 @jit
@@ -214,7 +162,7 @@ def apply_action(S, i, a, j, T):
         copy_row(S, i, j)
     here = mode(S, j)
     if a == at.FREE:
-        set_fight(S, j, at.FREE_AT, at.M7, get(S[j, at.FIGHT], at.FREE_AT, at.M7) + ONE)
+        put(S, j, at.FREE_AT, get(S, j, at.FREE_AT) + ONE)
         ask_for_card(S, j, at.TO_LEFT, T)
     elif a == at.PAY:
         pay(S, j, fight.price(S, j))
@@ -260,9 +208,176 @@ def action_cost(S, i, a, T):
         return 1 if a == at.REJECT else 0
     if here in (at.IN_FIGHT, at.TARGET):
         slot = u64(a - at.USE if a < at.CARD else a - at.CARD)
-        ability = get(S[i, at.FIGHT], at.KIND_AT, at.M4)
+        ability = get(S, i, at.KIND_AT)
         if here == at.TARGET and ability != u64(COPY):
             return 1 if ability == u64(EXCHANGE) or ability == at.EXCHANGE_AGAIN else 0
         ability = u64(fact(piles.kind_in(piles.reference(S, i, slot, T)), ABILITY, T))
         return 1 if ability == u64(DRAW) or ability == u64(SORT) else 0
     return 0
+
+
+DIFFICULT = ~((ONE << at.DIFFICULT_SHIFT) - ONE)
+ALL_PIRATES = u64(2046)
+"""One bit for each of the pirates 1 to 10."""
+
+
+@jit(inline=True)
+def open_outcomes(S, j, T):
+    """Returns what chance picks from: counts of cards, or one bit for each pirate."""
+    here = mode(S, j)
+    if here == at.DEAL_CARD:
+        return next_cards(S, j, T)
+    if here == at.DEAL_HAZARD:
+        return get(S, j, at.HAZARDS_AT) << at.HAZARD_SHIFT
+    if here == at.DEAL_PIRATE:
+        return ALL_PIRATES & ~(ONE << get(S, j, at.PIRATE_AT))
+    pile = aging_pile(S, j)
+    normal = pile & ~DIFFICULT
+    return normal if normal else pile
+
+
+@jit(inline=True)
+def add_to_pair(S, j, first, second, item):
+    """Adds to a pair in ascending order; returns whether it is whole."""
+    other = get(S, j, first)
+    put(S, j, first, min(other, item) if other else item)
+    put(S, j, second, max(other, item) if other else ZERO)
+    return other != ZERO
+
+
+@jit(inline=True)
+def resolve(S, j, kind, T):
+    """Lets chance pick a kind of card, or the pirate of that number."""
+    here = mode(S, j)
+    if here == at.DEAL_CARD:
+        receive(S, j, kind, T)
+    elif here == at.DEAL_HAZARD:
+        S[j, at.HAZARDS] -= one_card(kind, T) >> at.HAZARD_SHIFT
+        if add_to_pair(S, j, at.HAZARD_AT, at.SECOND_HAZARD_AT, kind + ONE) or get(S, j, at.HAZARDS_AT) == ZERO:
+            put(S, j, at.MODE_AT, at.CHOOSE)
+    elif here == at.DEAL_AGING:
+        S[j, at.STATUS] -= (one_card(kind, T) >> at.AGING_SHIFT) << at.AGING_AT.shift
+        S[j, at.STACK] += S[j, at.DISCARD] + one_card(kind, T)
+        S[j, at.DISCARD] = ZERO
+        if get(S, j, at.TO_AT) == at.TO_SETUP:
+            put(S, j, at.TO_AT, ZERO)
+            put(S, j, at.MODE_AT, at.DEAL_HAZARD)
+        else:
+            put(S, j, at.MODE_AT, at.DEAL_CARD)
+    elif add_to_pair(S, j, at.PIRATE_AT, at.SECOND_PIRATE_AT, kind):
+        if T.first_aging:
+            put(S, j, at.TO_AT, at.TO_SETUP)
+            put(S, j, at.MODE_AT, at.DEAL_AGING)
+        else:
+            put(S, j, at.MODE_AT, at.DEAL_HAZARD)
+
+
+@jit
+def chance_outcomes(S, j, P, o, T):
+    word = open_outcomes(S, j, T)
+    pirates = mode(S, j) == at.DEAL_PIRATE
+    left, weight = ZERO, 0.0
+    rest = word
+    while rest:
+        kind = at.lowest_bit(rest) if pirates else first_kind(rest, T)
+        copies = ONE if pirates else copies_in(rest, kind, T)
+        rest &= ~(ONE << kind if pirates else mask_of(kind, T))
+        copy_row(S, j, o + left)
+        resolve(S, o + left, kind, T)
+        P[o + left] = np.float64(copies)
+        weight += np.float64(copies)
+        left += ONE
+    for k in range(np.int64(left)):
+        P[o + u64(k)] /= weight
+    return np.int64(left)
+
+
+@jit(inline=True)
+def pick(word, place, pirates, T):
+    """Returns the kind of card number `place` among those counted in a word (or the pirate's number)."""
+    while True:
+        kind = at.lowest_bit(word) if pirates else first_kind(word, T)
+        copies = ONE if pirates else copies_in(word, kind, T)
+        if place < copies:
+            return kind
+        place -= copies
+        word &= ~(ONE << kind if pirates else mask_of(kind, T))
+
+
+@jit
+def sample_outcome(S, j, R, T):
+    word = open_outcomes(S, j, T)
+    pirates = mode(S, j) == at.DEAL_PIRATE
+    n = count_bits(word) if pirates else u64(count_of(digest(word, T)))
+    resolve(S, j, pick(word, below(R, n), pirates, T), T)
+
+
+CANDIDATES = ("all", "few")
+
+
+@jit(inline=True)
+def distinct(S, i, A, n, T):
+    """Keeps one of several unused cards with the same ability where it has no target; returns how many are left."""
+    kept = 0
+    seen = ZERO
+    for k in range(n):
+        if A[k] >= at.USE:
+            kind = kind_in(reference(S, i, u64(A[k] - at.USE), T))
+            ability, amount = fact(kind, ABILITY, T), fact(kind, AMOUNT, T)
+            bit = ONE << u64(4 * ability + amount)
+            if seen & bit:
+                continue
+            seen |= bit
+        A[kept] = A[k]
+        kept += 1
+    return kept
+
+
+@jit(inline=True)
+def best_to_double(S, i, A, n, T):
+    """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
+    best, choice = 0, np.int64(-1)
+    for k in range(n):
+        value = fact(kind_in(reference(S, i, u64(A[k] - at.CARD), T)), VALUE, T)
+        if value > best:
+            best, choice = value, A[k]
+    A[0] = choice
+    return 0 if choice < 0 else 1
+
+
+@jit(inline=True)
+def removable(S, i, A, n, T):
+    """Keeps the end and the cards rated 0 or less; returns how many are left."""
+    kept = 0
+    for k in range(n):
+        if A[k] == at.END or fact(kind_in(reference(S, i, u64(A[k] - at.CARD), T)), RATING, T) <= 0:
+            A[kept] = A[k]
+            kept += 1
+    return kept
+
+
+@jit
+def few(S, i, A, T):
+    """Writes the actions that the source's filters leave: for searches, as a turn has more orders than a search can bear.
+
+    A pirate who can be beaten is; of unused cards with the same ability one is used; the card of the highest value above 0 is
+    doubled, which may leave nothing; cards rated 0 or less are removed.
+    """
+    here = mode(S, i)
+    if here == at.IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
+        A[0] = at.END
+        return 1
+    n = legal_actions(S, i, A, T)
+    if here == at.IN_FIGHT:
+        return distinct(S, i, A, n, T)
+    if here == at.REMOVE:
+        return removable(S, i, A, n, T)
+    if here == at.TARGET and get(S, i, at.KIND_AT) == u64(DOUBLE):
+        return best_to_double(S, i, A, n, T)
+    return n
+
+
+@jit
+def candidates(S, i, A, T):
+    n = few(S, i, A, T) if T.candidates else 0
+    return n if n > 0 else legal_actions(S, i, A, T)  # a doubling that was begun needs a target, be it worth nothing

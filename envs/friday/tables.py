@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.fields import RULE_ONLY
+from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 from leafwise.envs.friday.cards import (
     CARDS,
     DOUBLERS,
@@ -24,7 +27,37 @@ from leafwise.envs.friday.cards import (
     rating,
 )
 from leafwise.envs.friday.layout import GROUPS, HAZARD_SHIFT, SHIFTS, WIDTHS, lowest_bit
-from leafwise.envs.friday.options import Options
+
+HARDNESS = (1, 2, 3, 4)
+MOST_LIFE = 31
+"""What a row has room for; with the booklet's tokens nobody has more than 22."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The variant; raises ValueError for one that Friday does not have. One network serves all: it sees what they change."""
+
+    level: Annotated[int, OneOf(HARDNESS)] = field(default=1, metadata=RULE_ONLY)
+    """How hard the game is, 1 to 4."""
+    scared_stacking: Annotated[str, OneOf(("each", "one"))] = field(default="each", metadata=RULE_ONLY)
+    """Whether each "highest card = 0" takes a card, or all of them one."""
+    empty_aging: Annotated[str, OneOf(("lose", "reshuffle_only"))] = field(default="lose", metadata=RULE_ONLY)
+    """What a shuffle without an aging card left means."""
+    destroy: Annotated[str, OneOf(("face_down", "immediate"))] = field(default="face_down", metadata=RULE_ONLY)
+    """When a destroyed card leaves the game."""
+    double_needs_source: bool = field(default=True, metadata=RULE_ONLY)
+    """Whether a card is doubled by a card that is told."""
+    start_life: Annotated[int, Range(0, MOST_LIFE)] = field(default=0, metadata=RULE_ONLY)
+    """Life at the start; 0: that of the level."""
+
+    def __post_init__(self) -> None:
+        settle_fields(self, "friday")
+
+    @property
+    def most_life(self) -> int:
+        """The most life there can be: that of the level, or the start life where it is more (an easier game)."""
+        return max(20 if self.level == 4 else 22, self.start_life)
+
 
 VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
 """Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
@@ -113,28 +146,32 @@ def at_start(pile, T):
     return T.bits[START_AT + pile]
 
 
+def by_bytes(sums: Mapping[int, int], first: int, n: int) -> NDArray[np.int64]:
+    """Returns what the n bytes of a word from bit `first` on add up to, [n, 256]: so much for each copy of a kind."""
+    per_bit = np.zeros(8 * n, dtype=np.int64)
+    for kind, one in sums.items():
+        for bit in range(WIDTHS[kind]):
+            per_bit[SHIFTS[kind] - first + bit] = one << bit
+    bits = np.arange(256)[:, None] >> np.arange(8) & 1
+    return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(n)])
+
+
 def digest_table() -> NDArray[np.int64]:
     """Returns the sums that `digest` adds up, [7, 256]."""
-    per_bit = np.zeros(56, dtype=np.int64)
+    sums = {}
     for kind, card in enumerate(CARDS):
-        one = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
-        one |= card.hunger << HUNGER_AT | (kind >= FIRST_AGING) << AGED_AT | card.scared << SCARED_AT
-        for bit in range(WIDTHS[kind]):
-            per_bit[SHIFTS[kind] + bit] = one << bit
-    bits = np.arange(256)[:, None] >> np.arange(8) & 1
-    return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(7)])
+        sums[kind] = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
+        sums[kind] |= card.hunger << HUNGER_AT | (kind >= FIRST_AGING) << AGED_AT | card.scared << SCARED_AT
+    return by_bytes(sums, 0, 7)
 
 
 def halves_table() -> NDArray[np.int64]:
     """Returns the sums over hazards, all four columns, of what a byte counts, [4, 256]."""
-    per_bit = np.zeros(32, dtype=np.int64)
-    facts = card_table()
-    for kind in range(FIRST_KNOWLEDGE, FIRST_AGING):
-        one = sum(int(facts[kind, FREE_CARDS + k]) << COLUMN_BITS * k for k in range(4))
-        for bit in range(WIDTHS[kind]):
-            per_bit[SHIFTS[kind] - int(HAZARD_SHIFT) + bit] = one << bit
-    bits = np.arange(256)[:, None] >> np.arange(8) & 1
-    return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(4)])
+    columns = card_table()[:, FREE_CARDS:].tolist()
+    hazards = range(FIRST_KNOWLEDGE, FIRST_AGING)
+    return by_bytes(
+        {k: sum(n << COLUMN_BITS * c for c, n in enumerate(columns[k])) for k in hazards}, int(HAZARD_SHIFT), 4
+    )
 
 
 def copies_table() -> NDArray[np.uint64]:

@@ -11,143 +11,114 @@ ability under way has its name, its `steps` left, its card and the cards looked 
 
 Cards that are listed nowhere have left the game. So that none is only forgotten, an empty stack, hazard stack or aging pile is
 `stack=none` where cards that begin the game there are listed nowhere; in the first turn, when none can have left, it is filled.
+
+`WORDS` has the words with their places in the row; a position is `said` by word on the way between text and row. Then come the
+checks of what was typed (every card at most as often as it is printed, and every step one that can be under way), and at the end
+cards, actions and what chance did in words for people.
 """
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.texts import written
+from leafwise.envs.core.contract.texts import need, words_by_name, written
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import (
+    ABILITIES,
+    BELOW,
     CARDS,
+    COPY,
+    COSTLY,
     DOUBLERS,
     FIRST_AGING,
     FIRST_KNOWLEDGE,
+    HAZARDS,
+    KIND,
     LOWERERS,
     NAMES,
     PHASES,
+    PIRATES,
+    Card,
 )
-from leafwise.envs.friday.tables import Tables, at_start
-from leafwise.envs.friday.words import ABILITY_NAMES, NONE, PILES, PLACES, TURNS
+from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
+from leafwise.envs.friday.layout import Field, field
+from leafwise.envs.friday.rules import legal_actions, open_outcomes
+from leafwise.envs.friday.tables import COST, Tables, at_start, counts, fact
 
-FIELDS: dict[str, tuple[int, Any, Any]] = {
-    "turn": (at.STATUS, at.MODE_AT, at.M4),
-    "phase": (at.STATUS, at.PHASE_AT, at.M2),
-    "life": (at.STATUS, at.LIFE_AT, at.M5),
-    "debt": (at.STATUS, at.DEBT_AT, at.M6),
-    "pirates": (at.STATUS, at.PIRATE_AT, 255),
-    "fought": (at.STATUS, at.FOUGHT_AT, at.M2),
-    "beaten": (at.STATUS, at.BEATEN_AT, at.M2),
-    "top": (at.KNOWN, at.TOP_AT, at.M18),
-    "stack": (at.STACK, 0, at.ALL_BITS),
-    "bottom": (at.KNOWN, 0, at.QUEUE_MASK),
-    "discard": (at.DISCARD, 0, at.ALL_BITS),
-    "hazards": (at.HAZARDS, 0, at.HAZARD_MASK),
-    "away": (at.HAZARDS, at.HAZARD_BITS, at.HAZARD_MASK),
-    "aging": (at.STATUS, at.AGING_AT, at.M11),
-    "active": (at.STATUS, at.HAZARD_AT, 4095),
-    "left": (at.LEFT, 0, at.ALL_BITS),
-    "right": (at.RIGHT, 0, at.ALL_BITS),
-    "down": (at.DOWN, 0, at.ALL_BITS),
-    "free": (at.FIGHT, at.FREE_AT, at.M7),
-    "uses": (at.FIGHT, at.USES_AT, at.M7),
-    "lowered": (at.FIGHT, at.LOWERED_AT, at.M3),
-    "ability": (at.FIGHT, at.KIND_AT, at.M4),
-    "steps": (at.FIGHT, at.STEPS_AT, at.M2),
-    "acting": (at.FIGHT, at.ACTING_AT, at.ACTING_MASK),
-    "look": (at.FIGHT, at.LOOKED_AT, at.M18),
-    "points": (at.FIGHT, at.POINTS_AT, at.M5),
-    "from": (at.FIGHT, at.FROM_AT, at.M6),
-    "to": (at.STATUS, at.TO_AT, at.M2),
+ROW = np.uint64(0)
+TURNS = (
+    *("pirate", "aging", "hazard", "card"),
+    *("choose", "fight", "target", "offer", "arrange", "order", "remove", "won", "lost"),
+)
+"""Names of the modes."""
+CHANCE, OVER = TURNS[:4], TURNS[-2:]
+ABILITY_TURNS = ("target", "offer", "arrange", "order")
+PLACES = ("left", "right", "look", "setup")
+NONE = "none"
+"""What is said of an empty pile where something is missing that may lie in it."""
+KINDS = {
+    name if k == 0 else f"{name[0]}{int(name[1:]) + k}": kind
+    for kind, name in enumerate(NAMES)
+    for k in range(1 if name[0] == "S" else CARDS[kind].copies)
 }
-"""Words of the text in their order -> word of the row, shift and mask of what they tell (the table: only of unused cards)."""
+"""Every printed card's name -> its kind."""
+CARD = re.compile(r"([A-Z]\d{1,2})(!?)((?:\^(?:[A-Z]\d)?)?)(?:\*(\d{1,2}))?", re.ASCII)
+"""Name, used or not, how doubled, how many."""
 HOMES = {
     "stack": range(FIRST_KNOWLEDGE),
     "hazards": range(FIRST_KNOWLEDGE, FIRST_AGING),
     "aging": range(FIRST_AGING, len(CARDS)),
 }
 """Where cards begin the game -> their kinds."""
-LOWEST = {"hazards": int(at.HAZARD_SHIFT), "away": int(at.HAZARD_SHIFT), "aging": int(at.AGING_SHIFT)}
-"""Piles that lie as the counts of some kinds alone -> where the lowest of these begin among all."""
+Said = dict[str, Any]
+"""What each word says of a position."""
 
 
-def field(word: Any, where: Any, mask: Any) -> int:
-    """Reads a field as an int."""
-    return int(word) >> int(where) & int(mask)
+# Words: what each may say, from the text and back, from the row and back.
 
 
-def number(row: NDArray[Any], name: str) -> int:
-    """Returns a field of a row."""
-    word, where, mask = FIELDS[name]
-    return field(row[word], where, mask)
+def parts_of(typed: str) -> list[str]:
+    """Returns what a word lists."""
+    return [part for part in typed.split(",") if part and part != NONE]
 
 
-def write(row: NDArray[Any], name: str, value: int) -> None:
-    """Writes a field that is still 0."""
-    word, where, _ = FIELDS[name]
-    row[word] |= np.uint64(value << int(where))
+def kind_of(card: str, name: str) -> int:
+    """Returns the kind of a printed card; raises ValueError that names the word it stands in."""
+    need(card in KINDS, f"cards like S1 or W8 in {name}", card)
+    return KINDS[card]
 
 
-def cards_in(word: Any) -> dict[int, int]:
-    """Returns the cards that a word counts: kind -> number."""
-    found = {k: int(word) >> at.SHIFTS[k] & (1 << at.WIDTHS[k]) - 1 for k in range(len(CARDS))}
-    return {kind: n for kind, n in found.items() if n}
+def card_of(part: str, name: str, expected: str, *, plain: bool = False) -> tuple[int, int, str, int]:
+    """Returns kind, 1 if used, how it is doubled ("", "^", or "^" and the card that doubles it), and how many."""
+    match = CARD.fullmatch(part)
+    if match is None or (plain and (match[2] or match[3])):
+        raise UserError(f"expected cards like {expected} {name}, got {part[:40]!r}")
+    return kind_of(match[1], name.split()[-1]), len(match[2]), match[3], int(match[4] or 1)
 
 
-def pile(row: NDArray[Any], name: str) -> dict[int, int]:
-    """Returns the cards of a pile: kind -> number."""
-    return cards_in(number(row, name) << LOWEST.get(name, 0))
-
-
-def sequence_in(word: int) -> list[int]:
-    """Returns the kinds of a list of known cards, the lowest field first."""
-    return [kind - 1 for kind in fields_in(word, 6)]
-
-
-def fields_in(word: int, bits: int) -> list[int]:
+def fields_in(bits: int, width: int) -> list[int]:
     """Returns the numbers in fields of so many bits, the lowest first, without zeros."""
-    found = [word >> shift & (1 << bits) - 1 for shift in range(0, 64, bits)]
+    found = [bits >> shift & (1 << width) - 1 for shift in range(0, 64, width)]
     return [n for n in found if n]
 
 
-def sequence(row: NDArray[Any], name: str) -> list[int]:
-    """Returns the kinds of cards in their order."""
-    return sequence_in(number(row, name))
+def bits_in(bits: int) -> list[int]:
+    """Returns the numbers of the bits that are set."""
+    return [k for k in range(bits.bit_length()) if bits >> k & 1]
 
 
-def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
-    """Returns the face-up cards on the table in the order of their slots: (kind, side, used, doubled by).
-
-    The last is "" for a card that is not doubled, else the name of the card that doubles it.
-    """
-    entries = fields_in(int(row[at.DOUBLED]), 10)
-    cards = []
-    for side in range(2):
-        here = [cards_in(row[at.LEFT + 2 * side + used]) for used in range(2)]
-        for kind in sorted({*here[0], *here[1]}):
-            for used in range(2):
-                n = here[used].get(kind, 0)
-                by = [DOUBLERS[e & 3] for e in entries if e >> 2 == (kind + 1) << 2 | side << 1 | used]
-                cards += [(kind, side, used, name) for name in [""] * (n - len(by)) + by]
-    return cards
-
-
-def acting_card(row: NDArray[Any]) -> tuple[int, int, str] | None:
-    """Returns kind, side and doubler of the card whose ability is under way."""
-    acting = number(row, "acting")
-    if not acting:
-        return None
-    return (acting >> 4) - 1, acting >> 3 & 1, DOUBLERS[(acting & 7) - 1] if acting & 7 else ""
-
-
-def pirates_of(row: NDArray[Any]) -> list[int]:
-    """Returns the numbers of the pirates that are known."""
-    return fields_in(number(row, "pirates"), 4)
+def cards_in(word: Any) -> Counter[int]:
+    """Returns the cards that a word counts: kind -> number."""
+    found = {k: int(word) >> at.SHIFTS[k] & (1 << at.WIDTHS[k]) - 1 for k in range(len(CARDS))}
+    return Counter({kind: n for kind, n in found.items() if n})
 
 
 def pile_text(cards: dict[int, int]) -> str:
@@ -160,86 +131,652 @@ def names_text(kinds: list[int]) -> str:
     return ",".join(NAMES[kind] for kind in kinds)
 
 
-def mark_text(by: str, T: Tables) -> str:
-    """Writes how a card is doubled."""
-    return f"^{by if T.needs_source else ''}" if by else ""
+@dataclass(frozen=True)
+class Word:
+    """A word of the text and its field of the row: a number of at most `most`."""
+
+    field: Field
+    most: int = 0
+    choices: tuple[str, ...] = ()
+    lowest: int = 0
+    """Where in a word of counts its lowest kind is, if it has only those of some kinds."""
+
+    def read(self, name: str, typed: str) -> Any:
+        """Returns what was typed after `name=`, "" if nothing was; raises ValueError for what the word cannot say."""
+        right = re.fullmatch(r"\d{0,2}", typed, re.ASCII) and int(typed or 0) <= self.most
+        need(right, f"{name} of 0 to {self.most}", typed)
+        return int(typed or 0)
+
+    def write(self, said: Any) -> str:
+        """Writes what `read` reads, "" if there is nothing to say."""
+        return str(said or "")
+
+    def unpack(self, bits: int) -> Any:
+        """Returns what the field says."""
+        return bits
+
+    def pack(self, said: Any) -> int:
+        """Returns the field's value."""
+        return int(said)
 
 
-def side_text(row: NDArray[Any], side: int, T: Tables) -> str:
-    """Writes one side of the table."""
-    words = [NAMES[k] + "!" * used + mark_text(by, T) for k, s, used, by in table_cards(row) if s == side]
-    return ",".join(word + (f"*{n}" if n > 1 else "") for word, n in Counter(words).items())
+class Choice(Word):
+    """One of its choices; "" if it is not there."""
+
+    def read(self, name: str, typed: str) -> str:
+        need(not typed or typed in self.choices, f"{name} among {', '.join(filter(None, self.choices))}", typed)
+        return typed
+
+    def unpack(self, bits: int) -> str:
+        return self.choices[bits]
+
+    def pack(self, said: str) -> int:
+        return self.choices.index(said) if said else 0
 
 
-def unknown_cards(row: NDArray[Any]) -> dict[int, int]:
-    """Returns the part of the stack whose order is not known."""
-    return dict(Counter(pile(row, "stack")) - Counter(sequence(row, "bottom") + sequence(row, "top")))
+class Pile(Word):
+    """Cards without an order: kind -> number."""
+
+    def read(self, name: str, typed: str) -> Counter[int]:
+        found: Counter[int] = Counter()
+        for part in parts_of(typed):
+            kind, _, _, n = card_of(part, f"in {name}", "S1 or W8*2", plain=True)
+            found[kind] += n
+        return found
+
+    def write(self, said: Counter[int]) -> str:
+        return pile_text(said)
+
+    def unpack(self, bits: int) -> Counter[int]:
+        return cards_in(bits << self.lowest)
+
+    def pack(self, said: Counter[int]) -> int:
+        return counts(said) >> self.lowest
 
 
-def lost_from(home: str, lying: Counter[int], T: Tables) -> Counter[int]:
-    """Returns the cards that began the game in a pile and are not among those that lie somewhere: kind -> number."""
-    start = Counter(cards_in(at_start(list(HOMES).index(home), T)))
-    return start - Counter({kind: n for kind, n in lying.items() if kind in HOMES[home]})
+class Cards(Word):
+    """Kinds of at most `most` cards in order."""
+
+    def read(self, name: str, typed: str) -> list[int]:
+        parts = parts_of(typed)
+        need(len(parts) <= self.most, f"at most {self.most} in {name}", len(parts))
+        return [self.read_one(name, part) for part in parts]
+
+    def read_one(self, name: str, part: str) -> int:
+        """Returns one of what is listed."""
+        return kind_of(part, name)
+
+    def write(self, said: list[int]) -> str:
+        return names_text(said)
+
+    def unpack(self, bits: int) -> list[int]:
+        return [card - 1 for card in fields_in(bits, 6)]
+
+    def pack(self, said: list[int]) -> int:
+        return sum((kind + 1) << 6 * k for k, kind in enumerate(said))
 
 
-def may_be_empty(home: str, turn: str, phase: str, active: int) -> bool:
-    """Whether nothing need be said of a pile that is empty: the game is over, or the rules leave no card in it."""
-    if turn in ("won", "lost"):
-        return True
-    return home == "hazards" and (phase == PHASES[3] or (turn == "choose" and active < 2))
+class Lowered(Cards):
+    """Cards that lower the phase, a bit each."""
+
+    def unpack(self, bits: int) -> list[int]:
+        return [KIND[LOWERERS[k]] for k in bits_in(bits)]
+
+    def pack(self, said: list[int]) -> int:
+        return sum(1 << LOWERERS.index(NAMES[kind]) for kind in set(said))
 
 
-def all_cards(row: NDArray[Any]) -> Counter[int]:
+class Lowest(Cards):
+    """A kind, if it is not the first."""
+
+    def unpack(self, bits: int) -> list[int]:
+        return [bits] if bits else []
+
+    def pack(self, said: list[int]) -> int:
+        return sum(said)
+
+
+class Pirates(Cards):
+    """Numbers of pirates."""
+
+    def read_one(self, name: str, part: str) -> int:
+        need(re.fullmatch(r"P([1-9]|10)", part, re.ASCII), f"{name} among P1 to P10", part)
+        return int(part[1:])
+
+    def write(self, said: list[int]) -> str:
+        return ",".join(f"P{number}" for number in said)
+
+    def unpack(self, bits: int) -> list[int]:
+        return fields_in(bits, 4)
+
+    def pack(self, said: list[int]) -> int:
+        return sum(number << 4 * k for k, number in enumerate(said))
+
+
+class Places(Pirates):
+    """In the row: places among the game's pirates, a bit each."""
+
+    def unpack(self, bits: int) -> list[int]:
+        return bits_in(bits)
+
+    def pack(self, said: list[int]) -> int:
+        return sum(1 << place for place in said)
+
+
+class Side(Word):
+    """Cards on one side of the table: kind, 1 if used, how doubled. Its field counts those not used; the rest lies elsewhere."""
+
+    def read(self, name: str, typed: str) -> list[tuple[int, int, str]]:
+        found = []
+        for part in parts_of(typed):
+            *card, n = card_of(part, f"on the {name}", "S1*2, W8! or C1^E7")
+            found += [tuple(card)] * n
+        return found
+
+    def write(self, said: list[tuple[int, int, str]]) -> str:
+        words = Counter(NAMES[kind] + "!" * used + mark for kind, used, mark in said)
+        return ",".join(word + (f"*{n}" if n > 1 else "") for word, n in words.items())
+
+    def pack(self, said: list[tuple[int, int, str]]) -> int:
+        return counts(Counter(kind for kind, used, _ in said if not used))
+
+
+class Acting(Word):
+    """The card whose ability is under way: kind, side, how doubled; None if there is none."""
+
+    def read(self, name: str, typed: str) -> tuple[int, int, str] | None:
+        side, _, card = typed.partition(":")
+        match = CARD.fullmatch(card)
+        if match and side in PLACES[:2] and not match[2] and not match[4]:
+            return kind_of(match[1], name), PLACES.index(side), match[3]
+        need(not typed, "acting like left:W8 or right:E7^F5", f"{side}:{card}")
+        return None
+
+    def write(self, said: tuple[int, int, str] | None) -> str:
+        return f"{PLACES[said[1]]}:{NAMES[said[0]]}{said[2]}" if said else ""
+
+    def unpack(self, bits: int) -> tuple[int, int, str] | None:
+        mark = f"^{DOUBLERS[(bits & 7) - 1]}" if bits & 7 else ""
+        return ((bits >> 4) - 1, bits >> 3 & 1, mark) if bits else None
+
+    def pack(self, said: tuple[int, int, str] | None) -> int:
+        return (said[0] + 1) << 4 | said[1] << 3 | (1 + doubler(said[2]) if said[2] else 0) if said else 0
+
+
+def doubler(mark: str) -> int:
+    """Returns the number of the card that doubles, 0 where none is told."""
+    return DOUBLERS.index(mark[1:]) if mark[1:] else 0
+
+
+WORDS: dict[str, Word] = {
+    "turn": Choice(at.MODE_AT, choices=TURNS),
+    "phase": Choice(at.PHASE_AT, choices=PHASES),
+    "life": Word(at.LIFE_AT, 31),
+    "debt": Word(at.DEBT_AT, 63),
+    "pirates": Pirates(at.PIRATES_AT, 2),
+    "fought": Places(at.FOUGHT_AT, 1),
+    "beaten": Places(at.BEATEN_AT, 2),
+    "top": Cards(at.TOP_AT, 3),
+    "stack": Pile(field(at.STACK, 0, 64)),
+    "bottom": Cards(at.QUEUE_AT, at.QUEUE_CARDS),
+    "discard": Pile(field(at.DISCARD, 0, 64)),
+    "hazards": Pile(at.HAZARDS_AT, lowest=int(at.HAZARD_SHIFT)),
+    "away": Pile(at.AWAY_AT, lowest=int(at.HAZARD_SHIFT)),
+    "aging": Pile(at.AGING_AT, lowest=int(at.AGING_SHIFT)),
+    "active": Cards(at.ACTIVE_AT, 2),
+    "left": Side(field(at.LEFT, 0, 64)),
+    "right": Side(field(at.RIGHT, 0, 64)),
+    "down": Pile(field(at.DOWN, 0, 64)),
+    "free": Word(at.FREE_AT, 99),
+    "uses": Word(at.USES_AT, int(at.MAX_USES)),
+    "lowered": Lowered(at.LOWERED_AT, 3),
+    "ability": Choice(at.KIND_AT, choices=("", *ABILITIES[1:], "exchange-again")),
+    "steps": Word(at.STEPS_AT, 2),
+    "acting": Acting(at.ACTING_AT),
+    "look": Cards(at.LOOKED_AT, 3),
+    "points": Word(at.POINTS_AT, 31),
+    "from": Lowest(at.FROM_AT, 1),
+    "to": Choice(at.TO_AT, choices=PLACES),
+}
+"""The words in the order in which they are written."""
+ORDER = (Choice, Word, Pile, Cards, Lowered, Lowest, Pirates, Places, Side, Acting)
+KNOWN = sorted(WORDS, key=lambda name: ORDER.index(type(WORDS[name])))
+"""The words in the order in which a refusal lists them."""
+
+
+def number(row: NDArray[Any], name: str) -> int:
+    """Returns a word's field of a row."""
+    word, shift, mask = map(int, WORDS[name].field)
+    return int(row[word]) >> shift & mask
+
+
+def value(row: NDArray[Any], name: str) -> Any:
+    """Returns what a word says of a row; of the stack, with the cards whose place is known."""
+    return WORDS[name].unpack(number(row, name))
+
+
+def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
+    """Returns the face-up cards on the table in the order of their slots: (kind, side, used, how doubled).
+
+    The last is "" for a card that is not doubled, else "^" and the name of the card that doubles it.
+    """
+    entries = fields_in(int(row[at.DOUBLED]), 10)
+    cards = []
+    for side in range(2):
+        here = [cards_in(row[at.LEFT + 2 * side + used]) for used in range(2)]
+        for kind in sorted({*here[0], *here[1]}):
+            for used in range(2):
+                by = [f"^{DOUBLERS[e & 3]}" for e in entries if e >> 2 == (kind + 1) << 2 | side << 1 | used]
+                cards += [(kind, side, used, mark) for mark in [""] * (here[used][kind] - len(by)) + by]
+    return cards
+
+
+def said_of(row: NDArray[Any], T: Tables) -> Said:
+    """Returns what the words say of a row."""
+    said = {name: value(row, name) for name in WORDS}
+    shown = None if T.needs_source else 1  # letters of how a card is doubled
+    for side in range(2):
+        said[PLACES[side]] = [(kind, used, by[:shown]) for kind, s, used, by in table_cards(row) if s == side]
+    if said["acting"]:
+        said["acting"] = (*said["acting"][:2], said["acting"][2][:shown])
+    said["stack"] -= Counter(said["bottom"] + said["top"])
+    for name in ("fought", "beaten"):
+        said[name] = [said["pirates"][place] for place in said[name]]
+    if said["turn"] not in ("aging", "card"):
+        said["to"] = ""
+    return said
+
+
+def row_of(said: Said) -> NDArray[np.uint64]:
+    """Returns the row of which the words say this, the inverse of `said_of`."""
+    places = {name: [said["pirates"].index(p) for p in said[name]] for name in ("fought", "beaten")}
+    said = said | places | {"stack": said["stack"] + Counter(said["top"] + said["bottom"])}
+    row = np.zeros(at.WIDTH, dtype=np.uint64)
+    for name, word in WORDS.items():
+        row[int(word.field.word)] |= np.uint64(word.pack(said[name]) << int(word.field.shift))
+    entries = []
+    for kind, side, used, mark in on_table(said):
+        if used:
+            row[at.LEFT + 2 * side + 1] += np.uint64(counts({kind: 1}))
+        if mark:
+            entries.append((kind + 1) << 4 | side << 3 | used << 2 | doubler(mark))
+    row[at.DOUBLED] = sum(entry << 10 * k for k, entry in enumerate(sorted(entries)))
+    return row
+
+
+def on_table(said: Said) -> list[tuple[int, int, int, str]]:
+    """Returns the cards on both sides: (kind, side, used, how doubled)."""
+    return [(kind, side, used, mark) for side in range(2) for kind, used, mark in said[PLACES[side]]]
+
+
+def owned(said: Said) -> Counter[int]:
+    """Returns Robinson's cards: kind -> number."""
+    table = (card[0] for card in on_table(said))
+    return (
+        said["stack"] + said["discard"] + said["down"] + Counter([*said["top"], *said["bottom"], *table, *said["look"]])
+    )
+
+
+def all_cards(said: Said) -> Counter[int]:
     """Returns all cards in the game: kind -> number."""
-    lying = Counter(sequence(row, "look") + sequence(row, "active") + [kind for kind, *_ in table_cards(row)])
-    for name in PILES:
-        lying += Counter(pile(row, name))
-    return lying
+    return owned(said) + said["hazards"] + said["away"] + Counter(said["active"]) + said["aging"]
+
+
+def missing_from(home: str, said: Said, T: Tables) -> Counter[int]:
+    """Returns the cards that began the game in a pile of which nothing is said, and lie nowhere: kind -> number.
+
+    There are none where nothing need be said of an empty pile: the game is over, or the rules leave no card in it.
+    """
+    told = said[home] or (home == "stack" and (said["top"] or said["bottom"]))
+    passed = said["phase"] == PHASES[3] or (said["turn"] == "choose" and len(said["active"]) < 2)
+    if told or said["turn"] in OVER or (home == "hazards" and passed):
+        return Counter()
+    start = cards_in(at_start(list(HOMES).index(home), T))
+    return start - Counter({kind: n for kind, n in all_cards(said).items() if kind in HOMES[home]})
 
 
 def to_text(row: NDArray[Any], T: Tables) -> str:
     """Returns the position as one line that `parse_row` reads back."""
-    turn, pirates, acting = TURNS[number(row, "turn")], pirates_of(row), acting_card(row)
-    ability, lowest = number(row, "ability"), number(row, "from")
-    words: dict[str, Any] = {name: number(row, name) for name in FIELDS}
-    words |= {name: pile_text(pile(row, name)) for name in PILES}
-    words |= {name: names_text(sequence(row, name)) for name in ("top", "bottom", "active", "look")}
-    words |= {
-        "turn": turn,
-        "phase": PHASES[words["phase"]],
-        "life": str(words["life"]),
-        "pirates": ",".join(f"P{p}" for p in pirates),
-        "fought": f"P{pirates[words['fought'] - 1]}" if words["fought"] else "",
-        "beaten": ",".join(f"P{p}" for k, p in enumerate(pirates) if words["beaten"] >> k & 1),
-        "stack": pile_text(unknown_cards(row)),
-        "lowered": ",".join(name for k, name in enumerate(LOWERERS) if words["lowered"] >> k & 1),
-        "ability": ABILITY_NAMES[ability] if ability else "",
-        "acting": f"{PLACES[acting[1]]}:{NAMES[acting[0]]}{mark_text(acting[2], T)}" if acting else "",
-        "from": NAMES[lowest] if lowest else "",
-        "to": PLACES[words["to"]] if turn in ("aging", "card") else "",
-        "left": side_text(row, 0, T),
-        "right": side_text(row, 1, T),
-    }
+    said = said_of(row, T)
+    words: Said = {name: word.write(said[name]) for name, word in WORDS.items()} | {"life": str(said["life"])}
+    return written(words | {home: NONE for home in HOMES if missing_from(home, said, T)})
+
+
+# Positions that were typed.
+
+
+def typed_words(line: str) -> tuple[dict[str, str], Said]:
+    """Returns a position's words as they are typed, and what they say; raises ValueError for one that is none."""
+    typed = words_by_name(line.split(), KNOWN)
+    for name, text in typed.items():
+        need(text, f"a value after {name}=")
+    for name in ("turn", "phase"):
+        need(name in typed, f"a {name} among {', '.join(WORDS[name].choices)}")
+    return typed, {name: WORDS[name].read(name, typed.get(name, "")) for name in KNOWN}
+
+
+def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
+    """Returns the row that a line of text describes; raises ValueError in the game's words."""
+    typed, said = typed_words(line)
+    complete(said, typed, T)
+    need(said["life"] <= int(T.max_life), f"life of 0 to {int(T.max_life)}", said["life"])
+    check_piles(said, T)
+    check_table(on_table(said), T)
+    check_status(said, typed)
+    check_fight(said, T)
+    row = row_of(said)
+    check_turn(row, said, typed, T)
+    return row
+
+
+def complete(said: Said, typed: dict[str, str], T: Tables) -> None:
+    """Fills in the stack, the hazard stack and the aging pile where nothing is said of them: in the first turn by what is missing.
+
+    Later, when cards may have left the game, raises ValueError for what is missing.
+    """
+    few_away = said["away"].total() < 2 and not said["discard"]
+    first_turn = said["phase"] == PHASES[0] and few_away and not any(kind in HOMES["hazards"] for kind in owned(said))
     for home in HOMES:
-        told = words[home] or (home == "stack" and (words["top"] or words["bottom"]))
-        empty = not told and not may_be_empty(home, turn, words["phase"], len(sequence(row, "active")))
-        if empty and lost_from(home, all_cards(row), T):
-            words[home] = NONE
-    return written(words)
+        if typed.get(home) == NONE:
+            del typed[home]
+        elif home not in typed and (missing := missing_from(home, said, T)):
+            text = pile_text(missing)
+            need(first_turn, f"{home}=, as {text} lie nowhere ({home}={NONE} says that they have left the game)")
+            typed[home], said[home] = text, missing
 
 
-def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
-    """Returns the pirate or the card that chance has picked."""
-    turn = TURNS[number(before, "turn")]
-    if turn == "pirate":
-        return f"P{next(p for p in pirates_of(after) if p not in pirates_of(before))}"
-    if turn == "card" and number(before, "to") == int(at.TO_LOOK):
-        looked = [Counter(sequence(row, "look")) for row in (before, after)]
-        return names_text(list(looked[1] - looked[0]))
-    name = {"aging": "aging", "hazard": "hazards"}.get(turn, "stack")
-    return names_text(list(Counter(pile(before, name)) - Counter(pile(after, name))))
+def check_piles(said: Said, T: Tables) -> None:
+    """Checks that no card is in more places than there are copies; cards known on a stack that is known are all at its bottom."""
+    if not said["stack"]:
+        said["top"], said["bottom"] = [], said["top"] + said["bottom"]
+    stack, top, bottom = said["stack"], said["top"], said["bottom"]
+    need(len(bottom) <= at.QUEUE_CARDS, f"at most {at.QUEUE_CARDS} cards whose place is known", len(bottom))
+    piles = {"hazards": said["hazards"] + said["away"] + Counter(said["active"]), "aging": said["aging"]}
+    for name, pile in piles.items():
+        kinds = HOMES[name]
+        strange = [kind for kind in pile if kind not in kinds]
+        need(not strange, f"{name} from {NAMES[kinds[0]]} to {NAMES[kinds[-1]]}", names_text(strange))
+    start = cards_in(sum(int(at_start(pile, T)) for pile in range(3)))
+    for kind, n in all_cards(said).items():
+        need(n <= start[kind], f"at most {start[kind]} of {NAMES[kind]} in all", n)
+    need(T.face_down or not said["down"], "no cards face-down with destroy='immediate'", "some")
+    again = [*(kind for kind, _, used, _ in on_table(said) if not used), *stack.elements(), *said["look"], *top]
+    movable = sum(CARDS[kind].ability in (COPY, BELOW) for kind in again)
+    known = len(bottom) + movable
+    need(known <= at.QUEUE_CARDS, f"at most {at.QUEUE_CARDS} cards that can be known", names_text(bottom))
+
+
+def check_table(table: list[tuple[int, int, int, str]], T: Tables) -> None:
+    """Checks which cards on the table are used and doubled."""
+    sources = [mark[1:] for *_, mark in table if len(mark) > 1]
+    need(len(set(sources)) == len(sources), "each card to double one other", ",".join(sources))
+    for kind, _, used, mark in table:
+        able = CARDS[kind].ability != 0 and kind < FIRST_AGING
+        need(able or not used, "only cards with an ability to be used", NAMES[kind])
+        if mark:
+            expected = f"^ and one of {', '.join(DOUBLERS)}" if T.needs_source else "^ alone"
+            need(mark[1:] in DOUBLERS if T.needs_source else mark == "^", expected, mark)
+            at_work = any(NAMES[k] == mark[1:] and u and k != kind for k, _, u, _ in table)
+            need(at_work or not T.needs_source, f"a used {mark[1:]} on the table, which doubles another", NAMES[kind])
+    doubled = sum(mark != "" for *_, mark in table)
+    need(doubled <= at.ENTRIES, f"at most {at.ENTRIES} doubled cards", doubled)
+
+
+def check_status(said: Said, typed: dict[str, str]) -> None:
+    """Checks pirates, debt and where a card goes; puts what the row has in ascending order into it."""
+    turn, pirates, fought, beaten = (said[name] for name in ("turn", "pirates", "fought", "beaten"))
+    different = len(set(pirates)) == len(pirates) and (len(pirates) < 2) == (turn == "pirate")
+    need(different, "two different pirates (fewer at turn=pirate)", typed.get("pirates"))
+    apart = {*fought, *beaten} <= {*pirates} and not {*fought} & {*beaten}
+    got = f"{typed.get('fought')}, {typed.get('beaten')}"
+    need(apart, f"fought and beaten apart and among the pirates {typed.get('pirates')}", got)
+    phase = said["phase"]
+    need(phase == "pirates" or not fought + beaten, "pirates to be fought in phase=pirates", phase)
+    need(len(set(beaten)) == len(beaten), "each beaten pirate once", typed.get("beaten"))
+    need(turn == "lost" or not said["debt"], "no debt in a game that goes on", said["debt"])
+    drawn = turn in ("aging", "card")
+    need(bool(said["to"]) == drawn, "to= at turn=aging and turn=card only", said["to"] or "none")
+    for name in ("pirates", "active", "look"):
+        said[name].sort()
+
+
+def check_fight(said: Said, T: Tables) -> None:
+    """Checks what belongs to one fight, and the ability under way."""
+    turn, ability, acting, table = said["turn"], said["ability"], said["acting"], on_table(said)
+    for kind in said["lowered"]:
+        there = any(card[0] == kind and card[2] for card in table)
+        need(NAMES[kind] in LOWERERS and there, f"lowered by used cards among {', '.join(LOWERERS)}", NAMES[kind])
+    need(bool(ability) == (acting is not None), "ability= and acting= together", ability or "none")
+    need(turn == "remove" or not (said["from"] or said["points"]), "points= and from= at turn=remove only", turn)
+    if acting is not None:
+        kind, side, mark = acting
+        need((kind, side, 1, mark) in table, "a used card on the table that acts", NAMES[kind])
+        own, begun = CARDS[kind].ability, ABILITIES.index(ability.removesuffix("-again"))
+        need(own == begun or (own == COPY and begun != COPY), f"a card that can {ability}", NAMES[kind])
+    need(ability == "sort" or not said["look"], "cards looked at with ability=sort only", ability or "none")
+
+
+def check_turn(row: NDArray[np.uint64], said: Said, typed: dict[str, str], T: Tables) -> None:
+    """Checks that the words fit the turn, and that somebody can act."""
+    turn, phase, beaten, to = said["turn"], said["phase"], said["beaten"], said["to"]
+    active, fought, pirates = len(said["active"]), len(said["fought"]), phase == "pirates"
+    setup = turn in ("pirate", "hazard") or to == "setup"
+    fight_words = [name for name in ("free", "uses", "lowered", "left", "right", "down") if name in typed]
+    if setup or turn in ("choose", "won"):
+        need(not fight_words, f"no fight at turn={turn}", ",".join(fight_words))
+    if setup:
+        need(not pirates and ("hazards" in typed or turn == "pirate"), "hazards to come", phase)
+        need(active <= (turn == "hazard"), "fewer hazards revealed", active)
+        need(not beaten, "no pirate beaten", "some")
+        need(turn != "pirate" or {"hazards", "aging"} <= {*typed}, "all piles at the start", turn)
+    elif turn == "choose":
+        last = "hazards" not in typed
+        right = last and not (active or fought or beaten) if pirates else active == 2 or (active == 1 and last)
+        need(right, "two hazards, the last one, or two pirates to choose from", active)
+    elif turn == "won":
+        need(len(beaten) == 2 and not active, "both pirates beaten", typed.get("beaten"))
+    elif turn == "remove":
+        marked = any(used or mark for _, _, used, mark in on_table(said))
+        strange = [name for name in fight_words if name != "left"] + ["used or doubled cards"] * marked
+        right = not pirates and not active and not strange
+        need(right, "cards on the left alone at turn=remove", ",".join(strange) or phase)
+    else:
+        need(active == (not pirates) and fought == pirates, "one hazard or pirate that is fought", f"turn={turn}")
+        need(not pirates or "hazards" not in typed, "no hazards to come in phase=pirates", "some")
+    check_ability(row, said, T)
+    over = turn in OVER
+    need(not pirates or over or len(beaten) < 2, "a pirate left to beat", len(on_table(said)))
+    if turn in CHANCE:
+        at_work = turn != "aging" or not int(row[at.STACK]) or to == "setup"
+        need(at_work, "an empty stack at turn=aging", typed.get("stack"))
+        need(int(open_outcomes(row[None], ROW, T)), "something that chance can pick", turn)
+    elif not over:
+        room = np.zeros(len(at.ACTIONS), dtype=np.int64)
+        need(legal_actions(row[None], ROW, room, T), "a position with a legal action", turn)
+
+
+def check_ability(row: NDArray[np.uint64], said: Said, T: Tables) -> None:
+    """Checks the ability under way against the turn."""
+    turn, ability, steps, acting, to = (said[name] for name in ("turn", "ability", "steps", "acting", "to"))
+    looked = len(said["look"])
+    need(bool(ability) or turn not in ABILITY_TURNS, f"an ability at turn={turn}", "none")
+    allowed = turn in ABILITY_TURNS or (turn in ("aging", "card") and to != "setup")
+    need(not ability or allowed, f"no ability at turn={turn}", ability)
+    if not ability:
+        need(not steps and to != "look", "steps and cards looked at with an ability only", steps)
+        return
+    amount = 2 if CARDS[acting[0]].ability == COPY else CARDS[acting[0]].amount
+    none, more = (0, 0), (0, amount - 1)
+    turns = {
+        "target": dict.fromkeys(("copy", "destroy", "double", "below"), none)
+        | {"exchange": (1, amount), "exchange-again": (1, 1)},
+        "offer": {"draw": (1, amount - 1), "sort": none, "below": none},
+        "arrange": {"sort": none},
+        "order": {"sort": none},
+    }.get(turn, {"draw": more, "exchange": more, "exchange-again": none, "below": none, "sort": none})
+    low, high = turns.get(ability, (1, 0))
+    right = low <= steps <= high
+    need(right, f"an ability of so many steps that may be under way at turn={turn}", f"{ability} {steps}")
+    drawn = int(row[at.STACK]) or said["aging"] or (T.reshuffle_only and said["discard"])
+    need(turn != "offer" or drawn, "a card to draw", "none")
+    if ability == "sort":
+        least, most = {"offer": (1, 2), "arrange": (1, 3), "order": (2, 3)}.get(turn, (0, 2))
+        need(least <= looked <= most, f"{least} to {most} cards looked at", looked)
+        need(turn != "order" or len(set(said["look"])) > 1, "cards whose order matters", "equal ones")
+    places = {"draw": ("right",), "sort": ("look",), "below": ("left",)}.get(ability, ("left", "right"))
+    need(not to or to in places, f"to among {', '.join(places)}", to)
 
 
 def action(typed: str) -> str:
     """Returns the name of an action that is spelt otherwise, "use3" for "use 3"."""
     return typed.replace(" ", "").lower()
+
+
+def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+    """Returns the pirate or the card that chance has picked."""
+    turn = value(before, "turn")
+    if turn == "pirate":
+        return f"P{next(p for p in value(after, 'pirates') if p not in value(before, 'pirates'))}"
+    if turn == "card" and value(before, "to") == "look":
+        return names_text(list(Counter(value(after, "look")) - Counter(value(before, "look"))))
+    name = {"aging": "aging", "hazard": "hazards"}.get(turn, "stack")
+    return names_text(list(value(before, name) - value(after, name)))
+
+
+# Words for people: names of cards instead of codes.
+
+LEGEND_WIDTH = 120
+ON_CARD = {
+    "exchange": "exchange {}",
+    "exchange-again": "exchange {} too",
+    "copy": "copy {}",
+    "destroy": "destroy {}",
+    "double": "double {}",
+    "below": "put {} below the pile",
+}
+"""What an ability does with the card it is aimed at."""
+NO_MORE = {"arrange": "discard none of them", "remove": "remove no more", "target": "exchange no more"}
+"""What `end` says at a turn."""
+NO_OFFER = {"draw": "draw no more", "sort": "look at no more", "below": "draw no card for it"}
+"""What it says to an offer, by ability."""
+
+
+def title_of(card: Card) -> str:
+    """Returns a card's title; with its value where others have the title too, and are worth something else."""
+    alike = [other for other in CARDS if other.title == card.title]
+    if len({other.value for other in alike}) > 1:
+        return f"{card.title} {card.value}"
+    return f"{card.title} (aging)" if len(alike) > 1 and CARDS.index(card) >= FIRST_AGING else card.title
+
+
+TITLES = tuple(title_of(card) for card in CARDS)
+"""Name of each kind for people, unique: "weak", "food 1", "distracted (aging)"."""
+
+
+def in_words(kind: int) -> str:
+    """Returns a card with its value and what it does: "food 1 (+1 life)"."""
+    card = CARDS[kind]
+    value = "" if TITLES[kind].endswith(f" {card.value}") else f" {card.value}"
+    return f"{TITLES[kind]}{value}" + (f" ({card.words})" if card.words else "")
+
+
+def listed(kinds: list[int]) -> str:
+    """Returns cards by name, those alike together: "weak, distracted x2"."""
+    return ", ".join(TITLES[kind] + (f" x{n}" if n > 1 else "") for kind, n in Counter(kinds).items())
+
+
+def hazard_in_words(kind: int, phase: int) -> str:
+    """Returns a hazard card, both halves: "wild animals (value 4, 4 free) for vision 3 (sort 3 cards)"."""
+    hazard = HAZARDS[NAMES[kind][0]]
+    return f"{hazard.title.lower()} (value {hazard.values[min(phase, 2)]}, {hazard.free} free) for {in_words(kind)}"
+
+
+def pirate_in_words(row: NDArray[Any], pirate: int, T: Tables) -> str:
+    """Returns a pirate with what it asks for now."""
+    card = PIRATES[pirate - 1]
+    value = int(pirate_value(row[None], ROW, np.uint64(pirate), T))
+    free = f"{card.free} free" if card.free else "all their free cards"
+    return f"pirate {pirate} (value {value}, {free}" + (f", {card.words})" if card.words else ")")
+
+
+def missing(row: NDArray[Any], T: Tables) -> int:
+    """Returns how many points the table is short of what is fought; 0 if it is enough."""
+    rows = row[None]
+    return max(0, int(hazard_value(rows, ROW, T)) - int(total(rows, ROW, T)))
+
+
+def hunger(row: NDArray[Any]) -> int:
+    """Returns the life that cards on the table take at the end of the fight."""
+    return sum(CARDS[kind].hunger for kind, *_ in table_cards(row))
+
+
+def fought_pirate(row: NDArray[Any]) -> int:
+    """Returns the number of the pirate who is fought, 0 for none."""
+    return sum(value(row, "pirates")[place] for place in value(row, "fought"))
+
+
+def ending_in_words(row: NDArray[Any], T: Tables) -> str:
+    """Returns what ending the fight now means: "win weapon 2", "lose 2 life", "lose the game"."""
+    short, hungry, life = missing(row, T), hunger(row), number(row, "life")
+    if short + hungry > life:
+        return f"lose the game ({short + hungry} life to pay, {life} left)"
+    paid = f", pay {hungry} life" if hungry else ""
+    if short:
+        return f"lose {short + hungry} life"
+    pirate = fought_pirate(row)
+    return f"beat pirate {pirate}{paid}" if pirate else f"win {in_words(value(row, 'active')[0])}{paid}"
+
+
+def action_words(row: NDArray[Any], action: int, T: Tables) -> str:
+    """Returns what a legal action is in a position."""
+    turn = value(row, "turn")
+    ability = value(row, "ability")
+    if action >= at.USE:
+        return card_action(row, action, turn, ability, T)
+    if action == at.FREE:
+        return f"draw a free card ({number(row, 'free') + 1} of {int(free_cards(row[None], ROW, T))})"
+    if action == at.PAY:
+        return f"pay {2 if fought_pirate(row) == COSTLY else 1} life for a card"
+    if action in (at.FIRST, at.SECOND):
+        place = action - at.FIRST
+        if number(row, "phase") == 3:
+            return f"fight {pirate_in_words(row, value(row, 'pirates')[place], T)}"
+        return f"fight {hazard_in_words(value(row, 'active')[place], number(row, 'phase'))}"
+    if action == at.REJECT:
+        return "reject the last hazard"
+    if action == at.DRAW_MORE:
+        return "look at one more" if ability == "sort" else "draw on"
+    if turn == "fight":
+        return f"end the fight: {ending_in_words(row, T)}"
+    return NO_OFFER[ability] if turn == "offer" else NO_MORE[turn]
+
+
+def card_action(row: NDArray[Any], action: int, turn: str, ability: str, T: Tables) -> str:
+    """Returns what is done with a card on the table, or one that was looked at."""
+    if action < at.CARD:
+        return f"use {in_words(table_cards(row)[action - at.USE][0])}"
+    place = action - at.CARD
+    if turn in ("arrange", "order"):
+        name = in_words(value(row, "look")[place])
+        return f"discard {name}" if turn == "arrange" else f"put {name} back on top"
+    kind, side, _, by = table_cards(row)[place]
+    if turn == "remove":
+        cost = int(fact(kind, COST, T))
+        return f"remove {in_words(kind)} ({cost} point{'s' * (cost > 1)})"
+    where = f" on the {('left', 'right')[side]}" + (", doubled" if by else "")
+    return ON_CARD[ability].format(in_words(kind)) + where
+
+
+def outcome_words(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+    """Returns the pirate or the card that chance has picked."""
+    turn, name = value(before, "turn"), outcome_name(before, after, T)
+    if turn == "pirate":
+        return pirate_in_words(after, int(name[1:]), T)
+    kind = NAMES.index(name)
+    return hazard_in_words(kind, number(before, "phase")) if turn == "hazard" else in_words(kind)
+
+
+def legend(row: NDArray[Any], T: Tables) -> str:
+    """Returns what the codes of all cards in a position stand for, in lines."""
+    entries = "; ".join(f"{NAMES[kind]} {in_words(kind)}" for kind in sorted(all_cards(said_of(row, T))))
+    return textwrap.fill(entries, LEGEND_WIDTH, break_long_words=False)

@@ -13,21 +13,22 @@ Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-
 
 import numpy as np
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import Game, Observation, OwnSearch, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.core.contract.state import reads_back
-from leafwise.envs.starship import chance, features, hand, options, rules, scores, text, told
+from leafwise.envs.starship import features, options, rules, scores, text
+from leafwise.envs.starship import heuristic_builder as hand
+from leafwise.envs.starship import info as told
+from leafwise.envs.starship import rules as chance
 from leafwise.envs.starship.about import ABOUT
-from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.check import Broken, check
-from leafwise.envs.starship.files import dump, load, read, ship_hash, write
+from leafwise.envs.starship.features import GRID
 from leafwise.envs.starship.generator import Generator, generate
-from leafwise.envs.starship.maps import GRID
+from leafwise.envs.starship.lookahead import LookAhead
 from leafwise.envs.starship.parameters import STAGES
 from leafwise.envs.starship.presets import CLASSIC, CRUISER, PRESETS, SCOUT, Parameters, preset
 from leafwise.envs.starship.settings import from_toml, switched, to_toml
-from leafwise.envs.starship.ship import Door, PlacedPart, Ship
+from leafwise.envs.starship.ship import Door, PlacedPart, Ship, dump, load, read, ship_hash, write
 from leafwise.envs.starship.tables import SCRATCH
 
 GAME = Game(

@@ -1,6 +1,6 @@
 """What people are told of the environments: actions, ends, rewards, options."""
 
-from leafwise.envs.core.contract.parts import About
+from leafwise.envs.core.contract.game import About
 
 ABOUT = About(
     actions=(

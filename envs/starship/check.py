@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from leafwise.envs.starship.catalogue import DIRECTIONS, DX, DY, PARTS, door_slots
 from leafwise.envs.starship.order import final
 from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
-from leafwise.envs.starship.report import stats_of
-from leafwise.envs.starship.ship import PlacedPart, Ship
+from leafwise.envs.starship.ship import PlacedPart, Ship, stats_of
 
 Cell = tuple[int, int]
 Edge = tuple[int, int, str]

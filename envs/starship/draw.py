@@ -1,17 +1,389 @@
-"""Pictures of ships: PNG through Pillow, SVG as text, a gallery of many, and the stages one after another."""
+"""Pictures of ships: a scene is a list of simple shapes, from which PNG (by Pillow) and SVG are drawn alike; a gallery of many
+ships, and the stages one after another.
+
+Coordinates are in pixels at a scale of `CELL` pixels a cell, the top left corner of the picture at (0, 0)."""
 
 from __future__ import annotations
 
+import functools
+import html
 import io
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from leafwise.envs.starship.scene import FAINT_INK, INK, SPACE_COLOUR, footer, hull_box, scene, sheet
-from leafwise.envs.starship.shapes import Scene
-from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.catalogue import ARMOUR_MASS, CORRIDOR_MASS, DX, DY, PARTS, UNLIMITED, Part
+from leafwise.envs.starship.ship import PlacedPart, Ship
+from leafwise.envs.starship.tables import REASON_NAMES
+
+
+class Rectangle(NamedTuple):
+    """A filled rectangle; `outline` None for none; opacity from 0 to 1."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+    fill: str
+    outline: str | None = None
+    opacity: float = 1.0
+
+    def moved(self, dx: float, dy: float) -> Rectangle:
+        return self._replace(x=self.x + dx, y=self.y + dy)
+
+    def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
+        colour = (*ImageColor.getrgb(self.fill)[:3], round(255 * self.opacity))
+        x0, y0 = round(self.x * factor), round(self.y * factor)
+        x1, y1 = round((self.x + self.w) * factor) - 1, round((self.y + self.h) * factor) - 1
+        if x1 >= x0 and y1 >= y0:
+            pen.rectangle((x0, y0, x1, y1), fill=colour, outline=self.outline, width=max(1, round(factor / 2)))
+
+    def svg(self) -> str:
+        inset = 0.5 if self.outline else 0.0
+        edge = f' stroke="{self.outline}"' if self.outline else ""
+        opacity = f' opacity="{self.opacity:g}"' if self.opacity < 1 else ""
+        size = f'width="{self.w - 2 * inset:g}" height="{self.h - 2 * inset:g}"'
+        return f'<rect x="{self.x + inset:g}" y="{self.y + inset:g}" {size} fill="{self.fill}"{edge}{opacity}/>'
+
+
+class Polygon(NamedTuple):
+    """A filled polygon."""
+
+    points: tuple[tuple[float, float], ...]
+    fill: str
+
+    def moved(self, dx: float, dy: float) -> Polygon:
+        return self._replace(points=tuple((x + dx, y + dy) for x, y in self.points))
+
+    def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
+        pen.polygon([(x * factor, y * factor) for x, y in self.points], fill=self.fill)
+
+    def svg(self) -> str:
+        points = " ".join(f"{x:.2f},{y:.2f}" for x, y in self.points)
+        return f'<polygon points="{points}" fill="{self.fill}"/>'
+
+
+class Line(NamedTuple):
+    """A straight line."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    colour: str
+    width: float
+
+    def moved(self, dx: float, dy: float) -> Line:
+        return self._replace(x0=self.x0 + dx, y0=self.y0 + dy, x1=self.x1 + dx, y1=self.y1 + dy)
+
+    def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
+        ends = (self.x0 * factor, self.y0 * factor, self.x1 * factor, self.y1 * factor)
+        pen.line(ends, fill=self.colour, width=max(1, round(self.width * factor)))
+
+    def svg(self) -> str:
+        ends = f'x1="{self.x0:.2f}" y1="{self.y0:.2f}" x2="{self.x1:.2f}" y2="{self.y1:.2f}"'
+        return f'<line {ends} stroke="{self.colour}" stroke-width="{self.width:g}"/>'
+
+
+class Text(NamedTuple):
+    """A line of text, its left top corner at (x, y), `size` pixels high."""
+
+    x: float
+    y: float
+    text: str
+    size: int
+    colour: str
+
+    def moved(self, dx: float, dy: float) -> Text:
+        return self._replace(x=self.x + dx, y=self.y + dy)
+
+    def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
+        place = (self.x * factor, self.y * factor)
+        pen.text(place, self.text, fill=self.colour, font=font(max(1, round(self.size * factor))))
+
+    def svg(self) -> str:
+        style = f'font-family="sans-serif" font-size="{self.size}" fill="{self.colour}"'
+        return f'<text x="{self.x:g}" y="{self.y + 0.85 * self.size:g}" {style}>{html.escape(self.text)}</text>'
+
+
+Shape = Rectangle | Polygon | Line | Text
+
+
+class Scene(NamedTuple):
+    """A picture: its size in pixels, and its shapes from back to front."""
+
+    width: int
+    height: int
+    shapes: list[Shape]
+
+    def svg(self, scale: float = 1.0) -> str:
+        """Returns the picture as SVG text, so many times as large."""
+        size = f'width="{self.width * scale:g}" height="{self.height * scale:g}"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {self.width} {self.height}">'
+        return "\n".join([head, *(shape.svg() for shape in self.shapes), "</svg>"]) + "\n"
+
+
+@functools.cache
+def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """Returns Pillow's own font."""
+    return ImageFont.load_default(size)
+
+
+CELL = 12
+"""Pixels a cell."""
+
+SPACE_COLOUR = "#0d1321"
+STAR_COLOUR = "#1b2438"
+PANEL_COLOUR = "#151d30"
+INK, FAINT_INK, ALARM = "#e8ecf4", "#93a0b8", "#ff8f80"
+CORRIDOR_COLOUR, ARMOUR_COLOUR = "#d9d4c5", "#5c6880"
+OUTLINE, DOOR_COLOUR, ARROW = "#10151f", "#ffffff", "#10151f"
+EXHAUST, BARREL = "#ffd9a0", "#b9c4d8"
+LANE_FIRE, LANE_EXHAUST = "#8fb8ff", "#ffa25e"
+STYLES = {
+    "cockpit": ("Cockpit", "#f4c542"),
+    "reactor": ("Reactor", "#d93a4e"),
+    "thruster_small": ("Small thruster", "#ffa25e"),
+    "thruster_med": ("Medium thruster", "#f47f3c"),
+    "thruster_large": ("Large thruster", "#d9601a"),
+    "cannon_med": ("Medium cannon", "#8fb8ff"),
+    "cannon_large": ("Large cannon", "#4a86e8"),
+    "ammo_supply": ("Ammo supply", "#9b7ede"),
+    "power_storage": ("Power storage", "#37c6c0"),
+    "quarters": ("Quarters", "#5fb562"),
+    "bunk": ("Bunk", "#a5d77f"),
+}
+"""Name in the legend and colour of each part."""
+
+
+Caption = Sequence[tuple[str, str]]
+"""Texts with their colours; each begins a line."""
+LETTER = 12
+"""Pixels of a letter below a ship of a contact sheet."""
+GAP = "   "
+"""What parts the figures of a caption."""
+
+
+class Box(NamedTuple):
+    """The part of the grid that a picture shows, in cells; right and bottom exclusive."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+def hull_box(ship: Ship, margin: int = 2) -> Box:
+    """Returns the box round the hull with a margin, within the grid; the whole grid without a hull."""
+    if not ship.hull_cells:
+        return Box(0, 0, ship.grid, ship.grid)
+    (left, right), (top, bottom) = ((min(along), max(along)) for along in zip(*ship.hull_cells, strict=True))
+    first, last = (max(0, left - margin), max(0, top - margin)), (right + margin + 1, bottom + margin + 1)
+    return Box(*first, *(min(ship.grid, end) for end in last))
+
+
+def ship_shapes(ship: Ship, box: Box, *, lanes: bool = False, centre: bool = True) -> list[Shape]:
+    """Returns the shapes of the ship itself, the corner of `box` at (0, 0)."""
+    ox, oy = -box.left * CELL, -box.top * CELL
+    shapes: list[Shape] = list(_stars(box))
+    if lanes:
+        shapes += [shape for part in ship.parts for shape in _lane(part, box, ox, oy)]
+    shapes += [shape for part in ship.parts for shape in _nozzle_or_barrel(part, ox, oy)]
+    armour = set(ship.armour)
+    for x, y in ship.hull_cells:
+        colours = (ARMOUR_COLOUR, "#4b566c") if (x, y) in armour else (CORRIDOR_COLOUR, "#c6c0ae")
+        shapes.append(Rectangle(x * CELL + ox, y * CELL + oy, CELL, CELL, *colours))
+    for part in ship.parts:
+        w, h = part.size
+        x, y = part.x * CELL + ox, part.y * CELL + oy
+        shapes.append(Rectangle(x, y, w * CELL, h * CELL, STYLES[part.id][1], OUTLINE))
+        if PARTS[part.number].directional:
+            shapes.append(_arrow(part, ox, oy))
+    for door in ship.doors:
+        x, y = door.x * CELL + ox, door.y * CELL + oy
+        if door.side == "E":
+            shapes.append(Rectangle(x + CELL - 2, y + 2, 4, CELL - 4, DOOR_COLOUR, OUTLINE))
+        else:
+            shapes.append(Rectangle(x + 2, y + CELL - 2, CELL - 4, 4, DOOR_COLOUR, OUTLINE))
+    if centre and ship.hull_cells:
+        across, down = centre_of_mass(ship)
+        cx, cy = across * CELL + ox, down * CELL + oy
+        for colour, width in ((OUTLINE, 4), ("#ffffff", 2)):
+            shapes.append(Line(cx - 7, cy, cx + 7, cy, colour, width))
+            shapes.append(Line(cx, cy - 7, cx, cy + 7, colour, width))
+    return shapes
+
+
+def scene(ship: Ship, *, lanes: bool = False, whole: bool = False) -> Scene:
+    """Returns the picture of a ship with its legend and footer.
+
+    `whole` shows the whole grid, so that all pictures of a preset are of one size, and leaves the seed out.
+    """
+    box = Box(0, 0, ship.grid, ship.grid) if whole else hull_box(ship)
+    legend = list(_legend(ship))
+    width, height = (box.right - box.left) * CELL, (box.bottom - box.top) * CELL
+    legend_height = 18 * (len(legend) + 1)
+    total = max(height, legend_height)
+    drop = (total - height) // 2
+    shapes: list[Shape] = [Rectangle(0, 0, width + 190, total + 48, SPACE_COLOUR)]
+    shapes += [shape.moved(0, drop) for shape in ship_shapes(ship, box, lanes=lanes)]
+    shapes.append(Rectangle(width, 0, 190, total, PANEL_COLOUR))
+    for k, (colour, name, count) in enumerate(legend):
+        y = 12 + 18 * k
+        shapes.append(Rectangle(width + 12, y, 12, 12, colour, OUTLINE))
+        shapes.append(Text(width + 32, y - 1, name, 12, INK))
+        shapes.append(Text(width + 152, y - 1, str(count), 12, FAINT_INK))
+    shapes.append(Rectangle(0, total, width + 190, 48, PANEL_COLOUR))
+    for k, (text, colour) in enumerate(footer(ship, seed=not whole)):
+        shapes.append(Text(12, total + 6 + 19 * k, text, 12, colour))
+    return Scene(width + 190, total + 48, shapes)
+
+
+def sheet(
+    ships: Sequence[Ship], boxes: Sequence[Box], captions: Sequence[Caption], columns: int, scale: float = 1.0
+) -> Scene:
+    """Returns the scene of a contact sheet, each ship above its caption.
+
+    Captions are whole and `LETTER` pixels high in the picture at that `scale`: panels are as wide as they need.
+    """
+    columns, size = min(columns, len(ships)), math.ceil(LETTER / scale)
+    widest = max(font(size).getlength(part) for caption in captions for text, _ in caption for part in parts_of(text))
+    wide = math.ceil(max(max((box.right - box.left) * CELL for box in boxes) + 36, widest + 2 * size))
+    told = [
+        [(line, ink) for text, ink in caption for line in wrapped(text, wide - 2 * size, size)] for caption in captions
+    ]
+    leading = math.ceil(1.35 * size)
+    panel = leading * max(map(len, told)) + size // 2
+    tall = max((box.bottom - box.top) * CELL for box in boxes) + 30 + panel
+    rows = -(-len(ships) // columns)
+    shapes: list[Shape] = [Rectangle(0, 0, wide * columns, tall * rows, SPACE_COLOUR)]
+    for k, (ship, box, lines) in enumerate(zip(ships, boxes, told, strict=True)):
+        x, y = k % columns * wide, k // columns * tall
+        dx = x + (wide - (box.right - box.left) * CELL) / 2
+        dy = y + (tall - 6 - panel - (box.bottom - box.top) * CELL) / 2
+        shapes += [shape.moved(dx, dy) for shape in ship_shapes(ship, box, centre=False)]
+        shapes.append(Rectangle(x + 4, y + tall - panel - 4, wide - 8, panel, PANEL_COLOUR))
+        for n, (line, ink) in enumerate(lines):
+            shapes.append(Text(x + size * 0.7, y + tall - panel + n * leading, line, size, ink))
+    return Scene(wide * columns, tall * rows, shapes)
+
+
+def parts_of(text: str) -> list[str]:
+    """Returns what of a caption stays on one line: what three blanks part, and each of several reasons."""
+    return [
+        part for piece in text.split(GAP) for part in (re.split("(?<=,) ", piece) if piece.count(",") > 1 else [piece])
+    ]
+
+
+def wrapped(text: str, width: float, size: int) -> list[str]:
+    """Returns a caption as lines of at most so many pixels."""
+    lines: list[str] = []
+    for part in parts_of(text):
+        longer = f"{lines[-1]}{' ' if lines[-1].endswith(',') else GAP}{part}" if lines else part
+        if lines and font(size).getlength(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
+
+
+def footer(ship: Ship, *, seed: bool = True) -> list[tuple[str, str]]:
+    """Returns the two lines below a ship, with their colours."""
+    s = ship.stats
+    name = ship.parameters.preset + (f", seed {ship.seed}" if seed else "")
+    first = GAP.join([f"quality {s['quality']:.3f}", name, f"price {s['price']:,}"])
+    second = GAP.join(f"{word.replace('_', ' ')} {s[word]}" for word in ("thrust_score", "firepower", "seats"))
+    if ship.reasons:
+        return [(first, INK), ("not valid: " + ", ".join(sorted(ship.reasons, key=REASON_NAMES.index)), ALARM)]
+    return [(first, INK), (second, FAINT_INK)]
+
+
+def centre_of_mass(ship: Ship) -> tuple[float, float]:
+    """Returns the centre of mass in cells from the left and top of the grid."""
+    masses = dict.fromkeys(ship.hull_cells, float(CORRIDOR_MASS))
+    masses.update(dict.fromkeys(ship.armour, float(ARMOUR_MASS)))
+    for part in ship.parts:
+        masses.update(dict.fromkeys(part.cells, PARTS[part.number].mass / len(part.cells)))
+    total = sum(masses.values())
+    return (
+        sum(mass * (x + 0.5) for (x, _), mass in masses.items()) / total,
+        sum(mass * (y + 0.5) for (_, y), mass in masses.items()) / total,
+    )
+
+
+def _stars(box: Box) -> Iterator[Shape]:
+    """Yields a faint dot on every fourth grid corner, so that distances can be read off empty space."""
+    for y in range(box.top, box.bottom):
+        for x in range(box.left, box.right):
+            if x % 4 == 0 and y % 4 == 0:
+                yield Rectangle((x - box.left) * CELL - 1, (y - box.top) * CELL - 1, 2, 2, STAR_COLOUR)
+
+
+def _legend(ship: Ship) -> Iterator[tuple[str, str, int]]:
+    """Yields (colour, name, count) of everything a ship can hold, corridors and armour last."""
+    for name, (title, colour) in STYLES.items():
+        yield colour, title, sum(part.id == name for part in ship.parts)
+    rooms = sum(len(part.cells) for part in ship.parts)
+    yield CORRIDOR_COLOUR, "Corridor", len(ship.hull_cells) - rooms - len(ship.armour)
+    yield ARMOUR_COLOUR, "Armour", len(ship.armour)
+    yield DOOR_COLOUR, "Door", len(ship.doors)
+
+
+def _middle_front(part: PlacedPart) -> tuple[float, float]:
+    """Returns the middle of the side that a part faces, in cells."""
+    w, h = part.size
+    return part.x + w / 2 + DX[part.r] * w / 2, part.y + h / 2 + DY[part.r] * h / 2
+
+
+def _along(part: PlacedPart, forward: float, sideways: float, ox: float, oy: float) -> tuple[float, float]:
+    """Returns the pixel `forward` cells ahead of a part's front and `sideways` cells to the right of its facing."""
+    x, y = _middle_front(part)
+    dx, dy = DX[part.r], DY[part.r]
+    return (x + dx * forward - dy * sideways) * CELL + ox, (y + dy * forward + dx * sideways) * CELL + oy
+
+
+def _arrow(part: PlacedPart, ox: float, oy: float) -> Polygon:
+    """Returns the arrowhead on a directional part, pointing where it shoots or its exhaust goes."""
+    reach = 0.32 if min(part.size) == 1 else 0.5
+    points = ((-0.18, 0.0), (-0.18 - reach, reach * 0.8), (-0.18 - reach, -reach * 0.8))
+    return Polygon(tuple(_along(part, a, b, ox, oy) for a, b in points), ARROW)
+
+
+def _nozzle_or_barrel(part: PlacedPart, ox: float, oy: float) -> Iterator[Shape]:
+    """Yields what sticks out of a directional part into space: a flame, or one barrel for each point of firepower."""
+    kind: Part = PARTS[part.number]
+    if kind.thrust:
+        half = 0.5 if part.id == "thruster_large" else 0.32
+        length = {"thruster_small": 0.7, "thruster_med": 1.0, "thruster_large": 1.5}[part.id]
+        yield Polygon(tuple(_along(part, a, b, ox, oy) for a, b in ((0, -half), (length, 0), (0, half))), EXHAUST)
+    elif kind.firepower:
+        for sideways in (0.0,) if kind.firepower == 1 else (-0.6, 0.6):
+            corners = ((0, -0.16), (1.1, -0.16), (1.1, 0.16), (0, 0.16))
+            yield Polygon(tuple(_along(part, a, sideways + b, ox, oy) for a, b in corners), BARREL)
+
+
+def _lane(part: PlacedPart, box: Box, ox: float, oy: float) -> Iterator[Shape]:
+    """Yields the translucent strip that a directional part needs clear, cut off at the edge of the picture."""
+    kind = PARTS[part.number]
+    if not kind.directional:
+        return
+    w, h = part.size
+    dx, dy = DX[part.r], DY[part.r]
+    left = part.x + (w if dx > 0 else -kind.clear if dx < 0 else 0)
+    top = part.y + (h if dy > 0 else -kind.clear if dy < 0 else 0)
+    right, bottom = left + (w if dx == 0 else kind.clear), top + (h if dy == 0 else kind.clear)
+    left, top = max(left, box.left), max(top, box.top)
+    right, bottom = min(right, box.right), min(bottom, box.bottom)
+    if right > left and bottom > top:
+        colour = LANE_FIRE if kind.clear == UNLIMITED else LANE_EXHAUST
+        area = (left * CELL + ox, top * CELL + oy, (right - left) * CELL, (bottom - top) * CELL)
+        yield Rectangle(*area, colour, None, 0.18)
+
 
 SMOOTH = 2
 """Pictures are drawn this many times as large and scaled down."""

@@ -8,14 +8,13 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.options import RULE_ONLY, from_file
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import RULE_ONLY, from_file
 from leafwise.envs.core.ranges import OneOf, settle_fields
 from leafwise.envs.starship import variants
 from leafwise.envs.starship.draw import rgb, svg
 from leafwise.envs.starship.presets import PRESETS, Parameters
-from leafwise.envs.starship.report import reported
-from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.ship import Ship, reported
 from leafwise.envs.starship.tables import GameTables, new_tables, parameters_of, row_length
 from leafwise.envs.starship.targets import asked_of, read_targets
 from leafwise.envs.starship.text import action_names

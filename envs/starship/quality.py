@@ -20,7 +20,7 @@ from leafwise.envs.starship.board import (
     spread,
 )
 from leafwise.envs.starship.catalogue import ARMOUR, COCKPIT, CORRIDOR, ROOM, SPACE
-from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_mass
+from leafwise.envs.starship.placing import MOMENT_X, MOMENT_Y, TOTAL, measure_mass
 
 TERMS = ("thrust", "cockpit", "supply", "crew", "fire", "skin")
 TERM_WEIGHTS = (0.20, 0.20, 0.20, 0.15, 0.15, 0.10)

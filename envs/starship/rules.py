@@ -3,11 +3,19 @@
 A decision places the current request: action `(rotation * grid + y) * grid + x`, its footprint's top-left cell. The
 request and the two after it are in sight, as far as the running stage reaches; a request without a legal place is
 skipped. Armour and the extra doors come by themselves, as in the generator, whose requests and rules these are: the
-generator's own choices (`hand.HandBuilder`) on the stream of a seed give the generator's ship of that seed.
+generator's own choices (`heuristic_builder.HandBuilder`) on the stream of a seed give the generator's ship of that seed.
 
 The return is the potential: the quality as it would be if the ship stood as it is, missing terms 0. It is 0 at the
 start and, at the end, the quality, which is 0 if a stage fell short of its minimum. Such a failure ends the game.
-"""
+
+`settle` carries a row on to the next decision, the next draw or the end. It does what the generator's `run_phase` does,
+one request at a time, so that whoever places chooses among the same requests.
+
+Chance decides the hull, by the digits of a number of 64 bits; each stage's target; each request. The row never holds the
+number once the hull stands, so that no request can be told from it. `sample_outcome` draws what the generator draws: on a
+fresh stream of key `seed` the hull, targets and requests of attempt 0 at that seed. The stream's counter holds which ship it
+is at (high 32 bits), which of the stages (8 bits) and how many numbers of that stage's request stream are used up (24 bits);
+a stream that is already past what a row asks goes on to its next ship."""
 
 from __future__ import annotations
 
@@ -15,9 +23,338 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
+from leafwise.envs.core.contract.stream import GOLDEN, mix
+from leafwise.envs.starship import generator
 from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.board import ONE, ZERO, bit, load_planes, lowest, open_hull
+from leafwise.envs.starship.generator import draw_entry, draw_target, open_streams, weight_of, weight_sums
+from leafwise.envs.starship.placing import has_place, next_place
 from leafwise.envs.starship.quality import potential
-from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_REQUEST, OVER, open_given, take_place, write_places
+
+DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
+"""Values of the TURN word: chance draws a digit of the hull's number, a stage's target or a request; or the builder
+acts; or the ship is finished."""
+
+
+@jit(inline=True)
+def current_request(S, i):
+    """Returns the placing stage that runs and its current request, -1 if none is in sight."""
+    return np.int64(S[i, at.PHASE]), np.int64(S[i, at.QUEUE]) - 1
+
+
+@jit
+def only_entry(T, stage):
+    """Returns the one request that a stage can ask for, or -1 if there are several."""
+    found = -1
+    for entry in range(12):
+        if generator.weight_of(T, stage, entry) > 0:
+            if found >= 0:
+                return -1
+            found = entry
+    return found
+
+
+@jit
+def fill_preview(S, j, T, stage):
+    """Fills the preview where a stage can ask for one thing only; returns whether it is full."""
+    entry = only_entry(T, stage)
+    for k in range(at.PREVIEW):
+        if S[j, at.QUEUE + k] == 0:
+            if entry < 0:
+                return False
+            S[j, at.QUEUE + k] = entry + 1
+    return True
+
+
+@jit
+def drop_request(S, j):
+    """Moves the preview on by one request."""
+    for k in range(at.PREVIEW - 1):
+        S[j, at.QUEUE + k] = S[j, at.QUEUE + k + 1]
+    S[j, at.QUEUE + at.PREVIEW - 1] = 0
+
+
+@jit
+def next_phase(S, j, T, stage):
+    """Runs what follows a placing stage (0: the hull) by itself; returns the next placing stage, or 0 after the last."""
+    for n in range(T.turn_of[stage] + 1 if stage > 0 else 0, T.order.shape[0]):
+        following = T.order[n]
+        if T.kinds[following, 0] >= 0:
+            return following
+        if T.base[following] not in at.HULL_STAGES:
+            generator.run_closing_stage(S, j, T, following)
+    return 0
+
+
+@jit
+def open_ship(S, j, T):
+    """Fills, carves and opens the hull in plane HULL in row `j`; the first stages of the order draw it and shape it."""
+    for n in range(T.order.shape[0]):
+        if T.base[T.order[n]] not in at.HULL_STAGES:
+            break
+        generator.shape_hull(T, T.order[n])
+    open_hull(S, j, T)
+    if generator.hull_area(T) == 0:
+        S[j, at.REASONS] = np.uint16(1)
+
+
+@jit
+def open_given(S, j, T):
+    """Starts row `j`, which holds nothing, with the hull that is given, if one is."""
+    given = ZERO
+    for row in range(T.hull.shape[0]):
+        T.planes[at.HULL, row] = T.hull[row]
+        given |= T.hull[row]
+    if given != ZERO:
+        open_ship(S, j, T)
+        settle(S, j, T)
+
+
+@jit
+def open_phase(S, j, T, stage):
+    """Makes ready for a placing stage."""
+    generator.forget_requests(S, j)
+    S[j, at.PHASE] = stage
+    if T.stages[stage, at.LOW] == T.stages[stage, at.HIGH]:
+        S[j, at.TARGET + stage] = T.stages[stage, at.LOW]
+
+
+@jit
+def finish(S, j):
+    """Ends the game; the PHASE word keeps the stage in which it ended."""
+    generator.forget_requests(S, j)
+    S[j, at.TURN] = OVER
+
+
+@jit
+def settle(S, j, T):
+    """Carries row `j`, whose planes must be loaded, on to the next decision, draw or end.
+
+    A stage that falls short of its minimum ends the game: the ship cannot become valid any more.
+    """
+    while True:
+        stage = np.int64(S[j, at.PHASE])
+        if stage == 0 or (S[j, at.TARGET + stage] > 0 and generator.phase_over(S, j, T, stage)):
+            if stage > 0:
+                generator.note_failure(S, j, T, stage)
+            following = next_phase(S, j, T, stage) if S[j, at.REASONS] == 0 else 0
+            if following == 0:
+                finish(S, j)
+                return
+            open_phase(S, j, T, following)
+            continue
+        if S[j, at.TARGET + stage] == 0:
+            S[j, at.TURN] = DRAW_TARGET
+            return
+        full = fill_preview(S, j, T, stage)
+        if S[j, at.QUEUE] == 0:
+            S[j, at.TURN] = DRAW_REQUEST
+            return
+        entry = np.int64(S[j, at.QUEUE]) - 1
+        if generator.entry_usable(S, j, T, stage, entry):
+            if has_place(T, stage, entry):
+                S[j, at.TURN] = DECISION if full else DRAW_REQUEST
+                return
+            S[j, at.EXHAUSTED] |= np.uint16(1 << entry)
+        S[j, at.SKIPS] += np.uint16(1)
+        drop_request(S, j)
+
+
+@jit
+def is_placed(S, i, T):
+    """Returns whether `T.places` are those of row `i`."""
+    different = np.uint16(0)
+    for word in range(T.placed.shape[0]):
+        different |= T.placed[word] ^ S[i, word]
+    return different == 0
+
+
+@jit
+def find_places(S, i, T):
+    """Sets `T.places` to the legal places of the current request; one row is asked several times in a step."""
+    if is_placed(S, i, T):
+        return
+    load_planes(S, i, T)
+    for word in range(T.placed.shape[0]):
+        T.placed[word] = S[i, word]
+    T.places[:] = ZERO
+    stage, entry = current_request(S, i)
+    part, facing = T.kinds[stage, entry // 4], entry % 4
+    r, y, left = -1, 0, ZERO
+    while True:
+        r, x, y, left = next_place(T, stage, part, facing, r, y, left)
+        if r < 0:
+            return
+        T.places[r, y + 1] |= bit(x)
+
+
+@jit
+def write_places(S, i, A, T):
+    """Writes the legal places of the current request to `A`, ascending; returns how many."""
+    find_places(S, i, T)
+    count = 0
+    for r in range(T.places.shape[0]):
+        for y in range(T.grid):
+            left = T.places[r, y + 1]
+            while left != ZERO:
+                A[count] = (r * T.grid + y) * T.grid + lowest(left)
+                left &= left - ONE
+                count += 1
+    return count
+
+
+@jit
+def take_place(S, j, T, place):
+    """Places the current request of row `j` and carries the row on."""
+    load_planes(S, j, T)
+    stage, entry = current_request(S, j)
+    generator.put_request(S, j, T, stage, entry, place)
+    drop_request(S, j)
+    settle(S, j, T)
+
+
+u64 = np.uint64
+FOUR, SIXTEEN, FIFTEEN, HALF = u64(4), u64(16), u64(15), u64(32)
+LOW_HALF = u64(0xFFFFFFFF)
+HULL_DIGITS = 16
+"""Hexadecimal digits of a hull's number."""
+STAGE_SHIFT, LAST_DRAW = 24, (1 << 24) - 1
+
+
+@jit
+def add_digit(S, j, T, digit):
+    """Writes the next digit of the hull's number; after the last one the hull stands and the number is gone."""
+    k = np.int64(S[j, at.DIGITS])
+    S[j, at.KEY + k // 4] = (np.int64(S[j, at.KEY + k // 4]) << 4) | digit
+    S[j, at.DIGITS] = k + 1
+    if k + 1 < HULL_DIGITS:
+        return
+    number = ZERO
+    for word in range(at.KEY, at.KEY + HULL_DIGITS // 4):
+        number = (number << SIXTEEN) | u64(S[j, word])
+        S[j, word] = 0
+    S[j, at.DIGITS] = 0
+    open_streams(T, number, 0, at.STAGE_SHAPE)
+    open_ship(S, j, T)
+
+
+@jit
+def take(S, j, T, drawn):
+    """Writes what chance drew: a digit of the hull's number, a target or a request; a request without place is skipped.
+
+    The row goes on to the next draw or decision.
+    """
+    turn, known = S[j, at.TURN], np.int64(0)
+    if turn == DRAW_HULL:
+        add_digit(S, j, T, drawn)
+        known = np.int64(S[j, at.DIGITS])
+    elif turn == DRAW_TARGET:
+        S[j, at.TARGET + np.int64(S[j, at.PHASE])] = drawn
+    else:
+        while S[j, at.QUEUE + known] != 0:
+            known += 1
+        S[j, at.QUEUE + known] = drawn + 1
+        if known == at.PREVIEW - 1:
+            S[j, at.TURN] = DECISION
+    if known == 0:
+        load_planes(S, j, T)
+        settle(S, j, T)
+
+
+@jit
+def same_header(S, i, j):
+    """Returns whether two rows that one draw led to are equal: the board follows from the header."""
+    for word in range(at.HEADER):  # noqa: SIM110 (compiled code has no generators)
+        if S[i, word] != S[j, word]:
+            return False
+    return True
+
+
+@jit
+def write_outcomes(S, j, P, o, T):
+    """Writes the outcomes of one draw and their probabilities; returns how many. Skipped requests may be one outcome."""
+    turn, phase, count = S[j, at.TURN], np.int64(S[j, at.PHASE]), 0
+    if turn == DRAW_HULL:
+        for digit in range(16):
+            copy_row(S, j, o + u64(digit))
+            take(S, o + u64(digit), T, digit)
+            P[o + u64(digit)] = 1.0 / 16.0
+        return 16
+    if turn == DRAW_TARGET:
+        span = T.stages[phase, at.HIGH] - T.stages[phase, at.LOW] + 1
+        for k in range(span):
+            copy_row(S, j, o + u64(k))
+            take(S, o + u64(k), T, T.stages[phase, at.LOW] + k)
+            P[o + u64(k)] = 1.0 / span
+        return span
+    kinds, facings = weight_sums(T, phase)
+    for entry in range(12):
+        weight = weight_of(T, phase, entry)
+        if weight > 0:
+            here, same = o + u64(count), o
+            copy_row(S, j, here)
+            take(S, here, T, entry)
+            while same < here and not same_header(S, same, here):
+                same += u64(1)
+            if same == here:
+                P[here] = 0.0
+                count += 1
+            P[same] += weight / (kinds * facings)
+    return count
+
+
+@jit
+def seek(R, first, last):
+    """Moves the stream on to position `first` of its ship, or leaves it where it is up to `last`; else a new ship."""
+    position = np.int64(R[1] & LOW_HALF)
+    if position > last:
+        R[1] = ((R[1] >> HALF) + u64(1)) << HALF
+        position = np.int64(0)
+    R[1] = (R[1] & ~LOW_HALF) | u64(max(position, first))
+
+
+@jit
+def ship_seed(R):
+    """Returns the seed of the ship that the stream is at: its key for the first one."""
+    ship = R[1] >> HALF
+    return R[0] if ship == ZERO else mix(R[0] + ship * GOLDEN)
+
+
+@jit
+def draw_outcome(S, j, R, T):
+    """Draws one digit, target or request in place, as the generator does."""
+    turn, phase = S[j, at.TURN], np.int64(S[j, at.PHASE])
+    start = (T.turn_of[phase] + 1) << STAGE_SHIFT  # of the hull, whose phase is 0, nothing is asked
+    if turn == DRAW_HULL:
+        k = np.int64(S[j, at.DIGITS])
+        seek(R, k, k)
+        drawn = np.int64((ship_seed(R) >> u64(60 - 4 * k)) & FIFTEEN)
+    else:
+        if turn == DRAW_TARGET:
+            seek(R, start, start)
+        else:
+            seek(R, start + 1, start + LAST_DRAW)
+        open_streams(T, ship_seed(R), 0, phase)
+        T.request[1] = R[1] & u64(LAST_DRAW)
+        if turn == DRAW_TARGET:
+            drawn = draw_target(T, phase)
+        else:
+            drawn = draw_entry(T, phase)
+    R[1] += u64(1)
+    take(S, j, T, drawn)
+
+
+@jit(inline_source=True)
+def chance_outcomes(S, j, P, o, T):
+    """Writes the outcomes of one draw and their probabilities; returns how many."""
+    return write_outcomes(S, j, P, o, T.ship)
+
+
+@jit(inline_source=True)
+def sample_outcome(S, j, R, T):
+    """Draws one digit, target or request in place, as the generator does."""
+    draw_outcome(S, j, R, T.ship)
+
 
 CHANCE_STAGES = ("decision", "hull", "target", "request")
 """The contract's stages: what comes next, a decision or a draw. Everywhere else in this room a stage is one of the source's 14."""

@@ -11,8 +11,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.quality import TERM_WEIGHTS, potential
-from leafwise.envs.starship.rules import returns
-from leafwise.envs.starship.turns import OVER
+from leafwise.envs.starship.rules import OVER, returns
 
 MEAN_TERMS = (0.59, 0.87, 0.77, 0.51, 0.71, 0.96)
 """Means of the terms over hand-made ships of the preset classic, in the order of `quality.TERMS`."""

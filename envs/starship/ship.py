@@ -1,18 +1,37 @@
-"""A finished ship as plain data, and how it is read off a state row and written back to one."""
+"""A finished ship as plain data: read off a state row, written back to one, with its figures, and as a file.
+
+Files are JSON, byte for byte the same for the same ship. The reader believes nothing: it checks form, types, sizes, ranges and
+known names. Whether the ship keeps the rules is `check`'s business."""
 
 from __future__ import annotations
 
+import errno
 import functools
-from dataclasses import dataclass
-from typing import NamedTuple
+import hashlib
+import json
+import os
+import reprlib
+import types
+import typing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from leafwise.envs.starship import catalogue
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import text_of, write_named
+from leafwise.envs.starship import catalogue, schema
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
-from leafwise.envs.starship.presets import Parameters
+from leafwise.envs.starship.parameters import STAGES
+from leafwise.envs.starship.presets import CLASSIC, Parameters
+from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
+from leafwise.envs.starship.settings import built, plain
+from leafwise.envs.starship.tables import REASON_NAMES, Tables, new_rows, new_tables
 
 
 class PlacedPart(NamedTuple):
@@ -69,7 +88,7 @@ class Ship:
     doors: tuple[Door, ...]
     """In raster order, east before south."""
     stats: dict[str, float]
-    """The quality, its terms and the figures beside it; see `leafwise.envs.starship.report`."""
+    """The quality, its terms and the figures beside it; see `leafwise.envs.starship.ship`."""
 
     @property
     def grid(self) -> int:
@@ -173,3 +192,229 @@ def fill_row(row: NDArray[np.uint16], ship: Ship) -> None:
     for door in ship.doors:
         cells[door.y, door.x] |= at.DOOR_EAST if door.side == "E" else at.DOOR_SOUTH
     row[at.REASONS] = sum(1 << at.REASON_NAMES.index(reason) for reason in ship.reasons)
+
+
+WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
+"""Figures that are whole numbers."""
+
+
+def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
+    """Returns the figures of row 0: `quality` (0 if not valid), the six terms, and what is reported beside them.
+
+    Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
+    """
+    out = np.empty(MEASURES, dtype=np.float64)
+    measure(S, np.uint64(0), T, out)
+    values = out.tolist()
+    stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), values, strict=True))
+    potential = sum(weight * term for weight, term in zip(TERM_WEIGHTS, values, strict=False))
+    stats["potential"] = potential
+    stats["quality"] = 0.0 if S[0, at.REASONS] else potential
+    stats["forward_acceleration"] = stats["forward_thrust"] / stats["mass"] if stats["mass"] else 0.0
+    stats["seats_per_operator"] = stats["seats"] / stats["operators"] if stats["operators"] else 0.0
+    stats["price_per_firepower"] = stats["price"] / stats["firepower"] if stats["firepower"] else 0.0
+    return {name: int(value) if name in WHOLE else round(value, 6) for name, value in sorted(stats.items())}
+
+
+def reported(
+    row: NDArray[np.uint16], T: Tables, parameters: Parameters, seed: int, attempt: int = 0, *, targets: bool = True
+) -> Ship:
+    """Returns a row as a ship with its figures, and with the thrust and weapon scores that it was asked for."""
+    rows = np.array([row], dtype=np.uint16)
+    stats = measured(rows, T)
+    if targets:
+        stats["thrust_target"] = int(row[at.TARGET + at.STAGE_THRUSTERS])
+        stats["weapon_target"] = int(row[at.TARGET + at.STAGE_WEAPONS])
+    return ship_of_row(rows[0], parameters, seed, attempt, dict(sorted(stats.items())))
+
+
+def stats_of(ship: Ship) -> dict[str, Any]:
+    """Returns the figures of a ship, measured anew; the targets are taken from its own stats."""
+    S, T = new_rows(ship.parameters, 1), new_tables(ship.parameters)
+    fill_row(S[0], ship)
+    figures: dict[str, Any] = measured(S, T)
+    figures.update({name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats})
+    return dict(sorted(figures.items()))
+
+
+NUMBER: Any = Annotated[float, Meta(ge=-schema.GREATEST, le=schema.GREATEST)]
+"""The type of a finite number."""
+
+
+@functools.cache
+def ship_form(grid: int) -> Any:
+    """Returns what a ship file of this grid holds."""
+    across = schema.whole(0, grid - 1)
+    line: Any = Annotated[str, Meta(min_length=grid, max_length=grid, pattern=r"^[. ]*\Z")]
+    part = _object("Part", id=Literal[tuple(PART_NUMBERS)], r=schema.whole(0, 3), x=across, y=across)
+    kinds = typing.get_type_hints(Parameters)
+    stages = (
+        _object("Stage", name=Literal[title], enabled=bool, params=schema.struct(kinds[field], ("enabled",)))
+        for _, field, title in STAGES
+    )
+    return _object(
+        "Ship",
+        schema=Literal["starship/1"],
+        preset=str,
+        seed=Annotated[int, Meta(ge=0)],
+        attempt=schema.whole(0, 1000),
+        valid=bool,
+        reasons=_list(Literal[REASON_NAMES], 0, len(REASON_NAMES)),
+        grid=schema.whole(12, 64),
+        hull=_list(line, grid, grid),
+        armour=_list(_entries(across, across), 0, grid**2),
+        parts=_list(part, 0, grid**2),
+        doors=_list(_entries(across, across, Literal["E", "S"], schema.whole(0, 1)), 0, 2 * grid**2),
+        stages=_entries(*stages),
+        stats=dict[str, NUMBER],
+        order=(tuple[str, ...], ()),
+    )
+
+
+def _object(name: str, /, **fields: Any) -> Any:
+    """Returns an object with these fields: a type, or a type and what stands where it is left out."""
+    told = [(key, *kind) if isinstance(kind, tuple) else (key, kind) for key, kind in fields.items()]
+    return msgspec.defstruct(name, told, forbid_unknown_fields=True)
+
+
+def _list(kind: Any, low: int, high: int) -> Any:
+    return Annotated[list[kind], Meta(min_length=low, max_length=high)]
+
+
+def _entries(*kinds: Any) -> Any:
+    """Returns the type of a list with one entry of each kind."""
+    return types.GenericAlias(tuple, kinds)
+
+
+SCHEMA = "starship/1"
+LARGEST_FILE = 1 << 20
+"""Bytes; a ship of the largest grid takes about a tenth of it."""
+
+
+def document(ship: Ship) -> dict[str, Any]:
+    """Returns a ship as the dictionary that its file holds."""
+    order = {"order": list(ship.parameters.stages)} if ship.parameters.stages else {}
+    return {
+        **order,
+        "schema": SCHEMA,
+        "preset": ship.parameters.preset,
+        "seed": ship.seed,
+        "attempt": ship.attempt,
+        "valid": ship.valid,
+        "reasons": list(ship.reasons),
+        "grid": ship.grid,
+        "hull": list(ship.hull),
+        "armour": [list(cell) for cell in ship.armour],
+        "parts": [part._asdict() for part in ship.parts],
+        "doors": [list(door) for door in ship.doors],
+        "stages": [
+            {"name": name, "enabled": (stage := getattr(ship.parameters, field)).enabled, "params": plain(stage)}
+            for _, field, name in STAGES
+        ],
+        "stats": ship.stats,
+    }
+
+
+def dump(ship: Ship) -> str:
+    """Returns a ship as one line of JSON with sorted keys."""
+    return _text(document(ship))
+
+
+def ship_hash(ship: Ship) -> str:
+    """Returns the SHA-256 of the ship's JSON without its stats, in hexadecimal."""
+    fields = document(ship)
+    del fields["stats"]
+    return hashlib.sha256(_text(fields).encode("ascii")).hexdigest()
+
+
+def write(ship: Ship, path: str | os.PathLike[str]) -> None:
+    """Writes a ship file; the file appears whole or not at all."""
+    write_bytes((dump(ship) + "\n").encode("ascii"), path)
+
+
+def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Writes a file that a person named; it appears whole or not at all, unless it is a device or a pipe."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
+    write_named(path, data)
+
+
+def read(path: str | os.PathLike[str]) -> Ship:
+    """Reads a ship file; OSError if there is none, ValueError if it is no ship file."""
+    with open(path, "rb") as file:
+        return load(file.read(LARGEST_FILE + 1))
+
+
+def load(data: str | bytes) -> Ship:
+    """Returns the ship that JSON text describes; ValueError, in one line, for anything else."""
+    if len(data) > LARGEST_FILE:
+        raise UserError(f"a ship file should have at most {LARGEST_FILE} bytes, got more")
+    text = text_of(data)
+    try:
+        fields = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
+    except RecursionError:
+        raise UserError("a ship file should be JSON of at most four levels, got far deeper nesting") from None
+    except json.JSONDecodeError as problem:
+        raise UserError(f"a ship file should be JSON: {problem}") from None
+    except ValueError as problem:
+        raise UserError(f"a ship file should be JSON: {str(problem).splitlines()[0][:200]}") from None
+    return _ship(fields)
+
+
+def _text(fields: dict[str, Any]) -> str:
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise UserError("an object has the same key twice")
+    return fields
+
+
+def _no_constants(name: str) -> Any:
+    raise UserError(f"numbers should be finite, got {name}")
+
+
+def _ship(fields: Any) -> Ship:
+    """Returns the ship of parsed JSON."""
+    if not isinstance(fields, dict):
+        raise UserError(f"a ship file should hold an object, got {reprlib.repr(fields)}")
+    grid = fields.get("grid")
+    known = isinstance(grid, int) and 12 <= grid <= 64
+    told = schema.read(fields, ship_form(grid if known else 64), "the ship")
+    if told.seed >= 1 << 64:
+        raise UserError(f"seed should be an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
+    if len(set(told.reasons)) != len(told.reasons):
+        raise UserError("reasons should be named once each")
+    parts = tuple(PlacedPart(part.id, part.r, part.x, part.y) for part in told.parts)
+    for k, part in enumerate(parts):
+        (w, h), most = part.size, PARTS[part.number].rotations - 1
+        if part.r > most:
+            raise UserError(f"parts[{k}].r should be an integer from 0 to {most}, got {part.r}")
+        if part.x + w > told.grid or part.y + h > told.grid:
+            got = f"{part.id} of {w} by {h} cells at ({part.x}, {part.y})"
+            raise UserError(f"parts[{k}] should lie on the grid, got {got}")
+    return Ship(
+        seed=told.seed,
+        attempt=told.attempt,
+        valid=told.valid,
+        reasons=tuple(told.reasons),
+        parameters=_parameters(fields),
+        hull=tuple(told.hull),
+        armour=tuple(told.armour),
+        parts=parts,
+        doors=tuple(Door(*door) for door in told.doors),
+        stats=fields["stats"],
+    )
+
+
+def _parameters(fields: dict[str, Any]) -> Parameters:
+    """Returns the parameters of a file of the right form, which lists those of every stage."""
+    stages = {
+        field: {**stage["params"], "enabled": stage["enabled"]}
+        for stage, (_, field, _) in zip(fields["stages"], STAGES, strict=True)
+    }
+    own = {"preset": fields["preset"], "grid": fields["grid"], "stages": fields.get("order", [])}
+    return built({**asdict(CLASSIC), **own, **stages})

@@ -22,9 +22,9 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
+from leafwise.envs.starship.generator import facing_points
 from leafwise.envs.starship.order import runs
 from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
-from leafwise.envs.starship.stages import facing_points
 
 if TYPE_CHECKING:
     from leafwise.envs.starship.ship import Ship

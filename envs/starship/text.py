@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.texts import need
+from leafwise.envs.starship import rules
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship import turns
 from leafwise.envs.starship.board import load_planes
 from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
-from leafwise.envs.starship.chance import HULL_DIGITS, take
-from leafwise.envs.starship.hulls import from_run_lengths, run_lengths
-from leafwise.envs.starship.legality import has_place, is_place
+from leafwise.envs.starship.generator import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request, weight_of
+from leafwise.envs.starship.hull import from_run_lengths, run_lengths
 from leafwise.envs.starship.parameters import STAGES
+from leafwise.envs.starship.placing import has_place, is_place
+from leafwise.envs.starship.rules import HULL_DIGITS, take
 from leafwise.envs.starship.ship import PlacedPart, parts_of_row
-from leafwise.envs.starship.stages import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request, weight_of
 from leafwise.envs.starship.tables import GameTables, Tables
 
 Row = NDArray[Any]
@@ -68,7 +68,7 @@ def drawn_targets(T: Tables) -> list[int]:
 def to_text(row: Row, tables: GameTables) -> str:
     """Returns a row as one line of text."""
     T = tables.ship
-    if row[at.TURN] == turns.DRAW_HULL:
+    if row[at.TURN] == rules.DRAW_HULL:
         return "key=0x" + hull_digits(row)
     phase = int(row[at.PHASE])
     cells = row[at.HEADER : at.HEADER + T.grid**2].reshape(T.grid, T.grid) & at.VALUE
@@ -77,7 +77,7 @@ def to_text(row: Row, tables: GameTables) -> str:
     targets = (str(row[at.TARGET + stage]) for stage in drawn_targets(T) if row[at.TARGET + stage] > 0)
     words = [f"hull={hull}", f"parts={';'.join(placed) or '-'}", f"targets={'/'.join(targets) or '-'}"]
     words.append(f"phase={FIELD_OF_STAGE[phase]}")
-    if row[at.TURN] == turns.OVER:
+    if row[at.TURN] == rules.OVER:
         return " ".join([*words, "over"])
     none = [name for name, entry in entries(T, phase).items() if int(row[at.EXHAUSTED]) >> entry & 1]
     seen = [entry_name(phase, int(word) - 1) for word in row[at.QUEUE : at.QUEUE + at.PREVIEW] if word]
@@ -188,8 +188,8 @@ def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: _Targets) -> int
         if stage:
             points, expected = S[0, at.POINTS + stage], f"enough parts of {FIELD_OF_STAGE[stage]}"
             need(points >= T.stages[stage, at.LOW], f"{expected} before {FIELD_OF_STAGE[wanted]}", str(points))
-        stage = int(turns.next_phase(S, FIRST, T, stage))
-        turns.open_phase(S, FIRST, T, stage)
+        stage = int(rules.next_phase(S, FIRST, T, stage))
+        rules.open_phase(S, FIRST, T, stage)
         targets.draw(S, stage, needed=stage != wanted)
     return stage
 
@@ -210,9 +210,9 @@ def _end(S: Row, T: Tables, stage: int) -> None:
     """Ends the game after a stage: the last one, or one that fell short."""
     need(S[0, at.TARGET + stage], f"a target of {FIELD_OF_STAGE[stage]} before the end", "-")
     note_failure(S, FIRST, T, stage)
-    ended = S[0, at.REASONS] or turns.next_phase(S, FIRST, T, stage) == 0
+    ended = S[0, at.REASONS] or rules.next_phase(S, FIRST, T, stage) == 0
     need(ended, "the end only after the last stage, or after one that fell short", FIELD_OF_STAGE[stage])
-    turns.finish(S, FIRST)
+    rules.finish(S, FIRST)
 
 
 def _read_requests(S: Row, T: Tables, stage: int, words: Mapping[str, str]) -> None:
@@ -230,11 +230,11 @@ def _read_requests(S: Row, T: Tables, stage: int, words: Mapping[str, str]) -> N
     begun = bool(S[0, at.SKIPS] or S[0, at.EXHAUSTED] or seen or S[0, at.POINTS + stage])
     if S[0, at.TARGET + stage] == 0:
         need(not begun, f"a target of {FIELD_OF_STAGE[stage]} before its requests", words["next"])
-        S[0, at.TURN] = turns.DRAW_TARGET
+        S[0, at.TURN] = rules.DRAW_TARGET
         return
     need(not phase_over(S, FIRST, T, stage), "a phase that is not over", FIELD_OF_STAGE[stage])
-    S[0, at.TURN] = turns.DECISION if len(seen) == at.PREVIEW else turns.DRAW_REQUEST
-    full = not turns.fill_preview(S, FIRST, T, stage) or len(seen) == at.PREVIEW
+    S[0, at.TURN] = rules.DECISION if len(seen) == at.PREVIEW else rules.DRAW_REQUEST
+    full = not rules.fill_preview(S, FIRST, T, stage) or len(seen) == at.PREVIEW
     need(full, f"{at.PREVIEW} requests in sight", words["next"])
     for name in seen[:1]:
         placed = entry_usable(S, FIRST, T, stage, known[name]) and has_place(T, stage, known[name])
@@ -251,11 +251,11 @@ def _names(known: Mapping[str, int], text: str) -> list[str]:
 def outcome_name(before: Row, after: Row, tables: GameTables) -> str:
     """Returns what chance drew: a digit, a target or a request; requests that are skipped alike are named together."""
     T, phase = tables.ship, int(before[at.PHASE])
-    if before[at.TURN] == turns.DRAW_TARGET:
+    if before[at.TURN] == rules.DRAW_TARGET:
         return str(after[at.TARGET + phase])
     rows = np.empty((1, len(before)), dtype=before.dtype)
     names = []
-    hull = before[at.TURN] == turns.DRAW_HULL
+    hull = before[at.TURN] == rules.DRAW_HULL
     draws = {f"{digit:x}": digit for digit in range(16)} if hull else entries(T, phase)
     for name, draw in draws.items():
         rows[0] = before

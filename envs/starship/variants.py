@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import order
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.hulls import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths
+from leafwise.envs.starship.hull import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths
 from leafwise.envs.starship.presets import CLASSIC, PRESETS, Parameters
 from leafwise.envs.starship.settings import changed, changes_from, toml_values
 from leafwise.envs.starship.targets import read_targets, with_targets

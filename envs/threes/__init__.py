@@ -1,12 +1,28 @@
 """Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. Rules and rulings: `rules`."""
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
-from leafwise.envs.threes import chance, draw, features, options, rules, scores, tables, text, valid
-from leafwise.envs.threes.about import ABOUT
-from leafwise.envs.threes.baselines import nneonneo, threesus
+from leafwise.envs.threes import baselines, draw, features, rules, scores, tables, text
 from leafwise.envs.threes.companion import COMPANION
+
+ABOUT = About(
+    actions="0 up, 1 down, 2 left, 3 right: every tile that can slides by one cell, or merges with the one before it.",
+    ends='When no slide is legal; with `top="end_at_12288"` also when two 6144 have merged.',
+    rewards={
+        "score": "change of the board's score, 3 to the power (rank - 2) a tile, the entering tile's included",
+        "merges": "the points made by merging alone",
+        "survival": "1 for every move",
+    },
+    options={
+        "bonus_value": "how the value of a bonus tile is drawn",
+        "bonus_schedule": "when bonus tiles come",
+        "hint": "what is shown of a bonus tile before it enters",
+        "top": "what two 6144 do",
+        "entry": "which lanes the next tile may enter",
+        "bonus_p": 'chance of a bonus tile, where the schedule is "iid"',
+    },
+)
+"""What people are told of the environments."""
 
 GAME = Game(
     name="threes",
@@ -21,8 +37,8 @@ GAME = Game(
         returns=rules.returns,
         observe=features.observe,
         chance=Chance(
-            outcomes=chance.chance_outcomes,
-            sample=chance.sample_outcome,
+            outcomes=rules.chance_outcomes,
+            sample=rules.sample_outcome,
             max_outcomes=48,
             max_stages=2,
             stages=("decision", "enter", "draw", "setup"),
@@ -30,7 +46,7 @@ GAME = Game(
             afterstates=rules.afterstates,
             apply_outcome=rules.apply_outcome,
         ),
-        is_valid=valid.is_valid,
+        is_valid=rules.is_valid,
     ),
     sizes=Sizes(width=2, max_actions=4),
     observation=Observation(features.observation_space, labels=features.labels),
@@ -50,10 +66,10 @@ GAME = Game(
     draw=draw.draw,
     search=SearchDefaults(simulations=500, best="mcts"),
     symmetries=Symmetries(8, features.transform, features.transform_action),
-    options=options.Options(),
+    options=tables.Options(),
     scores=scores.SCORES,
     rewards={"merges": rules.merge_points, "survival": rules.survival},
-    ais={"threesus": threesus.named, "nneonneo": nneonneo.named},
+    ais={"threesus": baselines.threesus_player, "nneonneo": baselines.nneonneo_player},
     companion=COMPANION,
     return_range=(0.0, 16.0 * 3**13),
     features={"ntuple": features.CELLS},

@@ -180,8 +180,7 @@ def yardsticks(game: Game) -> dict[str, ScalarSearch]:
 
 def bench_baselines(seconds: float) -> dict[str, float]:
     """Returns leaves a second of other people's programs, each over all positions."""
-    from leafwise.envs.threes.baselines.nneonneo import Nneonneo
-    from leafwise.envs.threes.baselines.threesus import Threesus
+    from leafwise.envs.threes.baselines import Nneonneo, Threesus
 
     game, rates = find_game("threes"), {}
     for program in (Threesus(game), Threesus(game, "openness_wegner"), Nneonneo(game)):

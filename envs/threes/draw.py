@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.threes.row import Tables
 from leafwise.envs.threes.text import ACTIONS, deck, ranks, shown, tile_value
 

@@ -8,13 +8,12 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits, symmetric_boards
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, square_views
-from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
-from leafwise.envs.threes.options import Options
 from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank, transpose
 from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
-from leafwise.envs.threes.tables import tile_points
+from leafwise.envs.threes.tables import Options, tile_points
 from leafwise.envs.threes.text import tile_value
 
 FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)

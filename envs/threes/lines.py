@@ -19,8 +19,8 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
-from leafwise.envs.threes.chance import bonus_weight
 from leafwise.envs.threes.row import FOUR, LINE, ONE, S12, S16, S32, S48, THREE, TWO, ZERO, occupied, transpose
+from leafwise.envs.threes.rules import bonus_weight
 
 CELLS_APART = u64(0x0001000100010001)
 """The first cells of four lines."""

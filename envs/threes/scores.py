@@ -22,9 +22,8 @@ from leafwise.envs.core.contract.evaluator import Evaluator, Speed, Terminal
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.lines import ByTile, by_tile, make_line_siblings
-from leafwise.envs.threes.options import Options
 from leafwise.envs.threes.row import FOUR, ONE, THREE, highest_rank, occupied, sum_of_rows, transpose
-from leafwise.envs.threes.tables import cells_of
+from leafwise.envs.threes.tables import Options, cells_of
 
 TWO = u64(2)
 LEFT_COLUMN = u64(0x0001000100010001)

@@ -1,13 +1,32 @@
 """Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, OwnSearch, Programs, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, OwnSearch, Programs, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trap import draw, features, options, reach, rules, scores, sparse, tables, text
-from leafwise.envs.trap.about import ABOUT
+from leafwise.envs.trap import draw, features, rules, scores, tables, text
 from leafwise.envs.trap.baselines.course import players
-from leafwise.envs.trap.turns.player import OPTIONS, TurnPlayer
+from leafwise.envs.trap.turns import OPTIONS, TurnPlayer
+
+ABOUT = About(
+    actions=(
+        "0 to 7 move to the neighbour in the north, north-east, ... (`N`, `NE`, ...); the others throw a trap at a"
+        " cell, `row,column` from 0 at the top left. A turn is a move and a throw."
+    ),
+    observation=(
+        "It does not tell the turn, and so not how near the draw is; with the option `observe_turn` a fifth plane does."
+    ),
+    ends="When a player cannot move and has lost; after `max_turns` turns it is a draw.",
+    rewards={
+        "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",
+    },
+    options={
+        "size": "cells of a side",
+        "self_trap": "whether who traps himself alone loses at once or when he is to move",
+        "max_turns": "turns after which it is a draw; none: four for each cell",
+        "observe_turn": "whether the observation tells the turns left until the draw, in a plane of its own",
+    },
+)
+"""What people are told of the environments."""
 
 GAME = Game(
     name="trap",
@@ -33,7 +52,7 @@ GAME = Game(
         candidates=rules.candidates,
         is_valid=rules.is_valid,
     ),
-    sizes=Sizes(width=2, max_actions=8 + options.MAX_SIZE**2),
+    sizes=Sizes(width=2, max_actions=8 + tables.MAX_SIZE**2),
     observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=tables.action_names,
@@ -47,13 +66,13 @@ GAME = Game(
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),
     search=SearchDefaults(candidates=rules.CANDIDATES, best="turns"),
-    options=options.Options(),
+    options=tables.Options(),
     scores=scores.SCORES,
     ais={
         "solver": solver_player,
         "course": Programs(players.named, tuple(players.RECIPES), levels={name: name for name in players.LEVELS}),
         "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True),
     },
-    features={"sparse": sparse.SPARSE, "reach": reach.REACHING},
+    features={"sparse": features.SPARSE, "reach": features.REACH},
     ids={"Trap": {}},
 )

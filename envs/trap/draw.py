@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.trap import rules as r
-from leafwise.envs.trap.rules import Tables
+from leafwise.envs.trap.tables import Tables
 from leafwise.envs.trap.text import MARKS, cell_name, cells, target
 
 CELL, EDGE, FOOT, RULER = 52, 12, 44, 20

@@ -15,10 +15,7 @@ Source: "AI Squid Game: Trap!", Columbia COMS W4701, autumn 2021.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
@@ -36,45 +33,6 @@ KEEP = ~((LOW2 << PHASE) | (LOW7 << TARGET) | (LOW2 << END))
 COUNTED = u64(34)
 """Turns before the cap from which on the count of turns belongs to the key: no search is deeper."""
 KEY_SALT = u64(0x5851F42D4C957F2D)
-
-
-class Tables(NamedTuple):
-    """Everything compiled code needs besides the row; C cells."""
-
-    size: int
-    cells: int
-    bit: NDArray[np.uint64]
-    """[C, 2]: one cell as a bitboard of two words."""
-    near: NDArray[np.uint64]
-    """[C, 2]: the neighbours of a cell."""
-    step: NDArray[np.int64]
-    """[C, 8]: the cell one step N, NE, E, SE, S, SW, W, NW; -1 off the board."""
-    place: NDArray[np.int64]
-    """[C, 2]: row and column of a cell."""
-    around: NDArray[np.uint8]
-    """[4 * 32 * 32]: open neighbours of open cells next to the middle of a window of 5 x 5, by what is blocked in two rows of it,
-    one below the other; summed over the four pairs of rows."""
-    board: NDArray[np.uint64]
-    """[2]: all cells."""
-    accuracy: NDArray[np.float64]
-    """[C, C]: from, target -> probability of a hit."""
-    image: NDArray[np.int64]
-    """[8, C]: where each symmetry puts a cell."""
-    turned: NDArray[np.int64]
-    """[8, 8]: where each symmetry turns a direction."""
-    west: NDArray[np.uint64]
-    """[2]: all cells but the first column."""
-    east: NDArray[np.uint64]
-    """[2]: all cells but the last column."""
-    immediate: bool
-    """Whether a thrower who traps himself has lost at once."""
-    max_turns: np.uint64
-    observe_turn: bool
-    """Whether the observation tells the turns left."""
-    candidates: int
-    """Which throws a search considers, an index into `CANDIDATES`."""
-    stop: NDArray[np.uint8]
-    leaf: Any
 
 
 @jit(inline=True)

@@ -20,8 +20,8 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, current_player, turn_of
+from leafwise.envs.trap.tables import Options
 
 COUNTS = ("moves", "ocls", "two", "three", "area")
 """Moves P; open cells around the moves (with the board as it stands); cells within two steps, three, any number."""

@@ -1,25 +1,354 @@
-"""The exact solver of Trap on boards of 3 and 4 a side; the values themselves come from `retrograde`.
+"""The exact solver of Trap on boards of 3 and 4 a side: values of every position, and the solver as people and tools call it.
 
-Values are expected results. With fewer than NEAR turns left until the draw they are counted, and the values are those of just this
-position; before that they are those of the game without a cap, in which play without end is worth 0.
+Values are expected results. With fewer than NEAR turns left until the draw they are counted, and the values are those of just
+this position; before that they are those of the game without a cap, in which play without end is worth 0.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from math import comb
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
-from leafwise.envs.trap import retrograde
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.trap import rules as r
+from leafwise.envs.trap.tables import Options, accuracy, images, steps
 from leafwise.envs.trap.text import pieces
+
+# Values of every position of a small board, without a cap on turns or with so many turns left until the draw.
+#
+# Without a cap: value iteration, layer by layer of traps. Traps only grow, so the boards with most traps come first. Throws that
+# change nothing keep to their layer, in cycles: a layer starts from 0 and is swept synchronously until nothing moves, the limit of
+# games with ever later caps; play without end is worth 0.
+#
+# With a cap: one turn more at a time, from no turn left, where every position is worth 0. What each turn has moved is kept, so that
+# the table goes back to fewer turns too.
+#
+# Positions are stored with the player to move in one eighth of the board, the rest by symmetry. Only those are valued again that
+# depend on a value that has moved.
+
+
+TINY = 1e-13
+"""A value that moves by less has not moved."""
+
+
+class Memory(NamedTuple):
+    """Geometry and values; C cells, E cells in an eighth of the board."""
+
+    cells: int
+    step: NDArray[np.int64]
+    """[C, 8]: neighbours, -1 off the board."""
+    near: NDArray[np.int64]
+    """[C]: neighbours as a bitboard."""
+    hits: NDArray[np.float64]
+    """[C, C]: from, target -> probability of a hit."""
+    eighth: NDArray[np.int64]
+    """[C]: which cell of the eighth a cell is an image of, counted from 0."""
+    turn: NDArray[np.int64]
+    """[C]: the symmetry that brings a cell there."""
+    image: NDArray[np.int64]
+    """[8, C]"""
+    turned: NDArray[np.int32]
+    """[8, 2**C]: bitboards under each symmetry."""
+    values: NDArray[np.float64]
+    """[E * C * 2**C]: for the player to move, by his cell, the other's and the traps."""
+    fresh: NDArray[np.float64]
+    """Next values, in the order of a layer; as long as the largest."""
+    places: NDArray[np.int32]
+    """Where values of a layer have moved; as long as the largest."""
+    before: NDArray[np.float64]
+    """What they were; as long."""
+    due: NDArray[np.uint8]
+    """[E * C * 2**C]: whether a value that this one depends on has moved."""
+    worth: NDArray[np.float64]
+    """[C]: scratch, value after the trap has landed on each cell."""
+    immediate: bool
+
+
+def make_memory(options: Options) -> Memory:
+    """Returns memory for a variant, nothing solved yet."""
+    size = options.size
+    cells = size * size
+    step = steps(size)
+    image = np.array(list(images(size)), dtype=np.int64)
+    firsts = sorted({min(int(image[k, cell]) for k in range(8)) for cell in range(cells)})
+    turn = [min(range(8), key=lambda k: int(image[k, cell])) for cell in range(cells)]
+    boards = np.arange(1 << cells)
+    turned = np.zeros((8, 1 << cells), dtype=np.int32)
+    for k in range(8):
+        for cell in range(cells):
+            turned[k] |= ((boards >> cell & 1) << image[k, cell]).astype(np.int32)
+    rows, columns = np.divmod(np.arange(cells), size)
+    distance = abs(rows[:, None] - rows) + abs(columns[:, None] - columns)
+    entries = len(firsts) * cells << cells
+    largest = len(firsts) * (cells - 1) * comb(cells - 2, cells // 2 - 1)
+    return Memory(
+        cells=cells,
+        step=step,
+        near=np.array([sum(1 << c for c in line if c >= 0) for line in step.tolist()], dtype=np.int64),
+        hits=np.array([[accuracy(max(1, int(d))) for d in line] for line in distance]),
+        eighth=np.array([firsts.index(int(image[turn[cell], cell])) for cell in range(cells)], dtype=np.int64),
+        turn=np.array(turn, dtype=np.int64),
+        image=image,
+        turned=turned,
+        values=np.zeros(entries),
+        fresh=np.zeros(largest),
+        places=np.zeros(largest, dtype=np.int32),
+        before=np.zeros(largest),
+        due=np.ones(entries, dtype=np.uint8),
+        worth=np.zeros(cells),
+        immediate=options.self_trap == "immediate",
+    )
+
+
+@jit(inline=True)
+def place(me, opponent, traps, M):
+    """Returns where the value of a position is stored."""
+    k = M.turn[me]
+    return ((M.eighth[me] * M.cells + M.image[k, opponent]) << M.cells) + np.int64(M.turned[k, traps])
+
+
+@jit(inline=True)
+def landed(me, opponent, traps, M):
+    """Returns what a board is worth to the thrower after the landing."""
+    if M.near[opponent] & ~(traps | (1 << me)) == 0:
+        return 1.0
+    if M.immediate and M.near[me] & ~(traps | (1 << opponent)) == 0:
+        return -1.0
+    return -M.values[place(opponent, me, traps, M)]
+
+
+@jit
+def value_landings(me, opponent, traps, M):
+    """Writes what the landing on each cell is worth to the thrower to M.worth; both players' cells are 0."""
+    same = landed(me, opponent, traps, M)
+    for cell in range(M.cells):
+        if cell in (me, opponent):
+            M.worth[cell] = 0.0
+        elif traps >> cell & 1:
+            M.worth[cell] = same
+        else:
+            M.worth[cell] = landed(me, opponent, traps | (1 << cell), M)
+
+
+@jit(inline=True)
+def throw_value(me, opponent, target, M):
+    """Returns what a throw is worth to the thrower, by the landings in M.worth."""
+    hit = M.hits[me, target]
+    total, n = 0.0, 0
+    for direction in range(8):
+        cell = M.step[target, direction]
+        if cell >= 0 and cell != me and cell != opponent:
+            total += M.worth[cell]
+            n += 1
+    return hit * M.worth[target] + (1.0 - hit) * total / n
+
+
+@jit
+def moved_value(me, opponent, traps, M):
+    """Returns what it is worth to have moved to a cell: 1 if the other is stuck, else the best throw."""
+    if M.near[opponent] & ~(traps | (1 << me)) == 0:
+        return 1.0
+    value_landings(me, opponent, traps, M)
+    best = -1.0
+    for target in range(M.cells):
+        if target != me and target != opponent:
+            best = max(best, throw_value(me, opponent, target, M))
+    return best
+
+
+@jit(inline=True)
+def mark(me, opponent, traps, M):
+    """Marks a position as due, in all forms in which it is stored (one who stands on an axis has several)."""
+    home = M.image[M.turn[me], me]
+    for k in range(8):
+        if M.image[k, me] == home:
+            M.due[((M.eighth[me] * M.cells + M.image[k, opponent]) << M.cells) + np.int64(M.turned[k, traps])] |= 1
+
+
+@jit
+def mark_before(me, opponent, traps, M):
+    """Marks the positions of which a turn leads here: the opponent moved to its cell, and a trap has landed or nothing changed."""
+    for direction in range(8):
+        start = M.step[opponent, direction]
+        if start >= 0 and start != me:
+            if traps >> start & 1 == 0:
+                mark(start, me, traps, M)
+            for cell in range(M.cells):
+                fewer = traps & ~(1 << cell)
+                if fewer != traps and fewer >> start & 1 == 0:
+                    mark(start, me, fewer, M)
+
+
+@jit
+def sweep(states, M):
+    """Values every position of a layer that is due by what its successors are worth in the table.
+
+    Writes where values have moved to `places` and what they were to `before`; returns how many.
+    """
+    mask = (1 << M.cells) - 1
+    for i in range(states.shape[0]):
+        at = states[i, 0]
+        if M.due[at]:
+            me, traps, opponent = states[i, 1], at & mask, (at >> M.cells) % M.cells
+            best = -1.0
+            for direction in range(8):
+                to = M.step[me, direction]
+                if to >= 0 and to != opponent and traps >> to & 1 == 0:
+                    best = max(best, moved_value(to, opponent, traps, M))
+            M.fresh[i] = best
+    moved = 0
+    for i in range(states.shape[0]):
+        at = states[i, 0]
+        if M.due[at]:
+            M.due[at] = 0
+            if abs(M.fresh[i] - M.values[at]) > TINY:
+                M.due[at] = 2
+                M.places[moved] = at
+                M.before[moved] = M.values[at]
+                M.values[at] = M.fresh[i]
+                moved += 1
+    for i in range(states.shape[0]):
+        at = states[i, 0]
+        if M.due[at] & 2:
+            M.due[at] &= 1
+            mark_before(states[i, 1], (at >> M.cells) % M.cells, at & mask, M)
+    return moved
+
+
+def layer(number: int, M: Memory) -> NDArray[np.int64]:
+    """Returns the stored positions with so many traps; shape [n, 2]: place, cell of the player to move."""
+    boards = np.arange(1 << M.cells)
+    boards = boards[np.bitwise_count(boards) == number]
+    found = []
+    for k in range(int(M.eighth.max()) + 1):
+        me = next(cell for cell in range(M.cells) if M.eighth[cell] == k and M.turn[cell] == 0)
+        for opponent in range(M.cells):
+            if opponent != me:
+                free = boards[boards & (1 << me | 1 << opponent) == 0]
+                at = ((k * M.cells + opponent) << M.cells) + free
+                found.append(np.stack([at, np.full(len(at), me)], axis=1))
+    return np.concatenate(found)
+
+
+MOST_SWEEPS = 5000
+"""Of a layer without a cap; its last values then move by less than 1e-9 a sweep."""
+
+Moves = list[tuple[NDArray[np.int32], NDArray[np.float64]]]
+"""Where values move in a turn, and the values that are not in the table, by layer."""
+
+
+def size(moves: Moves) -> int:
+    """Returns the bytes of a turn's moves."""
+    return sum(places.nbytes + values.nbytes for places, values in moves)
+
+
+class TurnTable:
+    """The values of all positions, without a cap or with so many turns left; it goes from one to the other when asked."""
+
+    def __init__(self, options: Options, table_mb: float) -> None:
+        """Raises ValueError for less memory than the values take; what is left of it keeps what the last turns have moved."""
+        self.memory = make_memory(options)
+        needed = sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)) / 2**20
+        need_in(table_mb, Range(needed, unit="MB"), "a table", "trap")
+        self.nodes = 0
+        """Positions visited."""
+        self._room = (table_mb - needed) * 2**20
+        self._layers: list[NDArray[np.int64]] = []
+        """Layers by their traps, once turns are counted."""
+        self._begin(capped=False)
+
+    def _begin(self, *, capped: bool) -> None:
+        """Knows nothing: with a cap, the values with no turn left."""
+        self.memory.values[:] = 0.0
+        self.memory.due[:] = 1
+        self._capped = capped
+        self._done = 0
+        """Layers done: of all, or of the turn under way."""
+        self._turns = self._first = 0
+        """The turns left in the table, and the fewest that it can go back to."""
+        self._moves: list[Moves] = []
+        """Of each turn from `_first` on."""
+        self._under_way: Moves = []
+        self._settled = False
+        """Whether more turns change nothing."""
+
+    def solve(self, stop: NDArray[np.uint8], turns: int | None = None) -> bool:
+        """Goes to so many turns left (None: no cap); returns False if stopped, and goes on from there when asked again."""
+        if (turns is not None) != self._capped or (turns is not None and turns < self._first):
+            self._begin(capped=turns is not None)
+        return self._add_layers(stop) if turns is None else self._count(stop, turns)
+
+    def _add_layers(self, stop: NDArray[np.uint8]) -> bool:
+        """Computes the values without a cap that are not yet known."""
+        while self._done < self.memory.cells - 1:
+            states = layer(self.memory.cells - 2 - self._done, self.memory)
+            for _ in range(MOST_SWEEPS):
+                if stop[0]:
+                    return False
+                self.nodes += len(states)
+                if sweep(states, self.memory) == 0:
+                    break
+            self._done += 1
+        return True
+
+    def _count(self, stop: NDArray[np.uint8], turns: int) -> bool:
+        """Goes to so many turns left, no fewer than `_first`."""
+        while self._done or self._turns != turns:
+            known = self._first + len(self._moves)
+            if self._done or self._turns == known < turns:
+                if self._settled:
+                    break
+                if not self._add_turn(stop):
+                    return False
+            elif self._turns < turns:
+                self._swap(self._moves[self._turns - self._first])
+                self._turns += 1
+            else:
+                self._turns -= 1
+                self._swap(self._moves[self._turns - self._first])
+        return True
+
+    def _swap(self, moves: Moves) -> None:
+        """Exchanges values with those in the table."""
+        for places, values in moves:
+            values[:], self.memory.values[places] = self.memory.values[places], values.copy()
+
+    def _add_turn(self, stop: NDArray[np.uint8]) -> bool:
+        """Computes the values with one turn more; layers with fewest traps first, which read only values of a turn less."""
+        M = self.memory
+        while self._done < M.cells - 1:
+            if self._done == len(self._layers):
+                self._layers.append(layer(self._done, M))
+            if stop[0]:
+                return False
+            states = self._layers[self._done]
+            moved = sweep(states, M)
+            self.nodes += len(states)
+            self._under_way.append((M.places[:moved].copy(), M.before[:moved].copy()))
+            self._done += 1
+        moves, self._under_way, self._done = self._under_way, [], 0
+        self._settled = size(moves) == 0
+        if not self._settled:
+            self._moves.append(moves)
+            self._turns += 1
+        while sum(map(size, self._moves)) > self._room and len(self._moves) > 1:
+            self._moves.pop(0)
+            self._first += 1
+        return True
+
+
+# The solver as people and tools call it.
+
 
 SIZES = (3, 4)
 NEAR = 32
@@ -42,13 +371,13 @@ class Solver:
         if size not in SIZES:
             raise UserError(f"trap: expected an exact solver for size {' or '.join(map(str, SIZES))}, got {size}")
         self.game = game
-        self.table = retrograde.TurnTable(game.options, table_mb)
+        self.table = TurnTable(game.options, table_mb)
         self.memory = self.table.memory
         self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
-        retrograde.sweep(np.zeros((0, 2), dtype=np.int64), self.memory)  # loads the compiled code
-        retrograde.moved_value(0, 2, 0, self.memory)
-        retrograde.value_landings(0, 2, 0, self.memory)
-        retrograde.throw_value(0, 2, 1, self.memory)
+        sweep(np.zeros((0, 2), dtype=np.int64), self.memory)  # loads the compiled code
+        moved_value(0, 2, 0, self.memory)
+        value_landings(0, 2, 0, self.memory)
+        throw_value(0, 2, 1, self.memory)
 
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position; see `leafwise.envs.core.play.solver.Solver`. Scores are None."""
@@ -91,13 +420,9 @@ class Solver:
         me, opponent, traps = pieces(state.row, self.game.tables())
         if r.phase_of(state.row[1]) == r.MOVE:
             moved = {a: int(M.step[me, a]) for a in state.legal_actions}
-            return {
-                self.game.actions[a]: float(retrograde.moved_value(to, opponent, traps, M)) for a, to in moved.items()
-            }
-        retrograde.value_landings(me, opponent, traps, M)
-        return {
-            self.game.actions[a]: float(retrograde.throw_value(me, opponent, a - 8, M)) for a in state.legal_actions
-        }
+            return {self.game.actions[a]: float(moved_value(to, opponent, traps, M)) for a, to in moved.items()}
+        value_landings(me, opponent, traps, M)
+        return {self.game.actions[a]: float(throw_value(me, opponent, a - 8, M)) for a in state.legal_actions}
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the value (nothing until all is known) and `nodes`, of the work under way."""

@@ -1,15 +1,18 @@
-"""The variants of Trap, and the tables of each."""
+"""The variants of Trap, and the tables that compiled code reads of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.trap.options import Options
-from leafwise.envs.trap.rules import Tables
+from leafwise.envs.core.fields import RULE_ONLY, SHOWN_ONLY
+from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 
+MIN_SIZE, MAX_SIZE, MOST_TURNS = 3, 9, 60_000
 DIRECTIONS = {
     "N": (-1, 0),
     "NE": (-1, 1),
@@ -20,6 +23,67 @@ DIRECTIONS = {
     "W": (0, -1),
     "NW": (-1, -1),
 }
+
+
+@dataclass(frozen=True)
+class Options:
+    """The variant; raises ValueError for one that Trap does not have."""
+
+    size: Annotated[int, Range(MIN_SIZE, MAX_SIZE)] = 7
+    """Side of the board."""
+    self_trap: Annotated[str, OneOf(("immediate", "deferred"))] = field(default="immediate", metadata=RULE_ONLY)
+    """When a player who has trapped itself has lost."""
+    max_turns: Annotated[int | None, Range(1, MOST_TURNS)] = field(default=None, metadata=RULE_ONLY)
+    """The turn after which the game is a draw; None: four for each cell."""
+    observe_turn: bool = field(default=False, metadata=SHOWN_ONLY)
+    """Whether the observation tells the turns that are left until then."""
+
+    def __post_init__(self) -> None:
+        settle_fields(self, "trap")
+
+    @property
+    def last_turn(self) -> int:
+        """The turn after which the game is a draw."""
+        return 4 * self.size**2 if self.max_turns is None else self.max_turns
+
+
+class Tables(NamedTuple):
+    """Everything compiled code needs besides the row; C cells."""
+
+    size: int
+    cells: int
+    bit: NDArray[np.uint64]
+    """[C, 2]: one cell as a bitboard of two words."""
+    near: NDArray[np.uint64]
+    """[C, 2]: the neighbours of a cell."""
+    step: NDArray[np.int64]
+    """[C, 8]: the cell one step N, NE, E, SE, S, SW, W, NW; -1 off the board."""
+    place: NDArray[np.int64]
+    """[C, 2]: row and column of a cell."""
+    around: NDArray[np.uint8]
+    """[4 * 32 * 32]: open neighbours of open cells next to the middle of a window of 5 x 5, by what is blocked in two rows of it,
+    one below the other; summed over the four pairs of rows."""
+    board: NDArray[np.uint64]
+    """[2]: all cells."""
+    accuracy: NDArray[np.float64]
+    """[C, C]: from, target -> probability of a hit."""
+    image: NDArray[np.int64]
+    """[8, C]: where each symmetry puts a cell."""
+    turned: NDArray[np.int64]
+    """[8, 8]: where each symmetry turns a direction."""
+    west: NDArray[np.uint64]
+    """[2]: all cells but the first column."""
+    east: NDArray[np.uint64]
+    """[2]: all cells but the last column."""
+    immediate: bool
+    """Whether a thrower who traps himself has lost at once."""
+    max_turns: np.uint64
+    observe_turn: bool
+    """Whether the observation tells the turns left."""
+    candidates: int
+    """Which throws a search considers, an index into `CANDIDATES`."""
+    stop: NDArray[np.uint8]
+    leaf: Any
 
 
 def accuracy(distance: int) -> float:

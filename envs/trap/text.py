@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.texts import before_fields, marked, need, whole_number
 from leafwise.envs.trap import rules as r
-from leafwise.envs.trap.rules import Tables
+from leafwise.envs.trap.tables import Tables
 
 MARKS = ".#12"
 COURSE_CODES = {"0": 0, "-1": 1, "1": 2, "2": 3}

@@ -1,12 +1,22 @@
 """Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trilobite import candidates, draw, features, options, parity, rules, scores, tables, text
-from leafwise.envs.trilobite.about import ABOUT
-from leafwise.envs.trilobite.baselines import minimax
+from leafwise.envs.trilobite import baselines, draw, features, rules, scores, tables, text
+
+ABOUT = About(
+    actions="One for each column, from the left: a chip falls to its lowest free cell.",
+    ends="When somebody has k in a row, or the board is full.",
+    rewards={
+        "score": "1 for a win, 0 for a draw, -1 for a loss, when the game ends",
+    },
+    options={
+        "board": "columns x rows",
+        "k": "how many in a row win",
+    },
+)
+"""What people are told of the environments."""
 
 GAME = Game(
     name="trilobite",
@@ -22,7 +32,7 @@ GAME = Game(
         observe=features.observe,
         is_valid=rules.is_valid,
         observe_as=features.observe_as,
-        candidates=candidates.candidates,
+        candidates=rules.candidates,
     ),
     sizes=Sizes(width=2, max_actions=8),
     observation=Observation(features.observation_space, labels=features.labels),
@@ -37,11 +47,11 @@ GAME = Game(
     ),
     draw=draw.draw,
     symmetries=Symmetries(2, features.transform, features.transform_action),
-    options=options.Options(),
-    search=SearchDefaults(candidates=candidates.CANDIDATES),
+    options=tables.Options(),
+    search=SearchDefaults(candidates=rules.CANDIDATES),
     scores=scores.SCORES,
-    ais={"solver": solver_player, "minimax": minimax.named},
-    features={"sparse": features.SPARSE, "parity": parity.PARITY},
+    ais={"solver": solver_player, "minimax": baselines.minimax_player},
+    features={"sparse": features.SPARSE, "parity": features.PARITY},
     ids={
         "Trilobite": {},
         "Trilobite5x5": {"board": "5x5", "k": 4},

@@ -8,8 +8,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.texts import SIDES
-from leafwise.envs.core.pictures.canvas import Canvas
-from leafwise.envs.trilobite.rules import Tables, has_line
+from leafwise.envs.core.pictures import Canvas
+from leafwise.envs.trilobite.rules import has_line
+from leafwise.envs.trilobite.tables import Tables
 from leafwise.envs.trilobite.text import cells
 
 CELL, EDGE, HEAD = 56, 16, 44

@@ -9,10 +9,7 @@ Source: the article "Trilobite: a System of Game Rules and AI" (Lisp), which pla
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
@@ -20,43 +17,6 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.stream import u64
 
 ZERO, ONE, TWO, THREE, FOUR = u64(0), u64(1), u64(2), u64(3), u64(4)
-
-
-class Tables(NamedTuple):
-    """Everything compiled code needs besides the row."""
-
-    width: int
-    height: int
-    k: np.uint64
-    """Chips in a row that win."""
-    stride: np.uint64
-    """Bits from a cell to its right neighbour: height + 1."""
-    board: np.uint64
-    """All cells."""
-    bottom: np.uint64
-    """The lowest cell of every column."""
-    lines_on: NDArray[np.int64]
-    """Bit [64, 3, 2] -> the lines that features tell of (row, diagonals) on a cell, and the cell's power of 3."""
-    line_features: NDArray[np.int64]
-    """First feature of each line, [lines + 1]; the last entry is the first feature after them."""
-    column_features: int
-    """Features of each column: which of its empty cells would complete a line, for either player."""
-    top: np.uint64
-    """The highest cell of every column."""
-    windows: NDArray[np.uint64]
-    """How each window of `parity.windows` is read, [windows, 6]."""
-    base3: NDArray[np.int64]
-    """Bits read as a number in base 3, [2 ** (k + 2)]."""
-    threat_starts: NDArray[np.int64]
-    """Empty cells -> the first feature of such a column and how many it has for one kind of run, [height + 1, 2]."""
-    threat_ranks: NDArray[np.int32]
-    """Which of those a pattern of threats is, by empty cells and pattern."""
-    parity_features: NDArray[np.int64]
-    """The features of all windows, and those of each column, [2]."""
-    candidates: int
-    """Which of `candidates.CANDIDATES` a search considers."""
-    stop: NDArray[np.uint8]
-    leaf: Any
 
 
 @jit(inline=True)
@@ -186,3 +146,42 @@ def returns(S, i, T):
     if has_line(S[i, last], T):
         return 1.0 if last == 0 else -1.0
     return 0.0
+
+
+# Moves of Trilobite that a search may be told to consider: those that do not lose at once.
+
+
+CANDIDATES = ("all", "safe")
+
+
+@jit(inline=True)
+def lowest(cells):
+    """Returns one of some cells."""
+    return cells & (~cells + ONE)
+
+
+@jit(inline=True)
+def worth_trying(S, i, T):
+    """Returns the cells that chips of a `safe` move land on; of moves that come to the same, one."""
+    player = mover(S, i)
+    filled = S[i, 0] | S[i, 1]
+    empty = T.board & ~filled
+    landing = landing_cells(filled, T)
+    wins = threats(S[i, player], empty, T) & landing
+    if wins:
+        return lowest(wins)
+    losses = threats(S[i, 1 - player], empty, T)
+    hindered = landing & losses
+    if hindered:  # where there are two, the other wins all the same
+        return lowest(hindered)
+    safe = landing & ~(losses >> ONE)
+    return safe if safe != ZERO else lowest(landing)
+
+
+@jit(inline=True)
+def candidates(S, i, A, T):
+    """Writes the actions that a search considers: with `safe` a move that wins, else one that keeps the other from winning at
+    once, else all after which the other does not win on top of the chip; where every move loses, one of them."""
+    if T.candidates == 0:
+        return legal_actions(S, i, A, T)
+    return write_columns(worth_trying(S, i, T), A, T)

@@ -8,8 +8,8 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.trilobite.options import Options
 from leafwise.envs.trilobite.rules import ONE, TWO, ZERO, mover
+from leafwise.envs.trilobite.tables import Options
 
 SCALE = 64.0
 """Points of advantage that count as half a win."""

@@ -1,16 +1,92 @@
-"""The variants of Trilobite: sizes of the board and of a winning row."""
+"""The variants of Trilobite, sizes of the board and of a winning row, and the tables that compiled code reads of each."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leafwise.envs.trilobite.options import Options
-from leafwise.envs.trilobite.rules import Tables
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, settle_fields
 
+MAX_SIDE, MAX_CELLS = 8, 56
 RUNS = 3
 """What lies on top of a column: two or more chips of the first player, of the second, or neither."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The variant; raises ValueError for one that Trilobite does not have."""
+
+    board: str = "3x3"
+    """Width x height, 3x3 to 8x7."""
+    k: Annotated[int, Range(3, 5)] = 3
+    """Chips in a row that win, 3 to 5, at most the longer side."""
+
+    def __post_init__(self) -> None:
+        width, height = board_size(self.board)
+        settle_fields(self, "trilobite")
+        if self.k > max(width, height):
+            most = max(width, height)
+            raise UserError(f"trilobite: expected k of at most {most} on a {width}x{height} board, got {self.k!r}")
+        object.__setattr__(self, "board", f"{width}x{height}")
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the board."""
+        return board_size(self.board)
+
+
+def board_size(board: str) -> tuple[int, int]:
+    """Returns width and height of a board written as `7x6`; raises ValueError if Trilobite has no such board."""
+    sides = board.lower().split("x") if isinstance(board, str) else []
+    if len(sides) == 2 and all(len(side) == 1 and side in "345678" for side in sides):
+        width, height = int(sides[0]), int(sides[1])
+        if width * height <= MAX_CELLS:
+            return width, height
+    raise UserError(
+        f"trilobite: expected board as 3x3 to 8x7 (width x height, 3 to {MAX_SIDE} each, at most {MAX_CELLS} cells), "
+        f"got {board!r}"
+    )
+
+
+class Tables(NamedTuple):
+    """Everything compiled code needs besides the row."""
+
+    width: int
+    height: int
+    k: np.uint64
+    """Chips in a row that win."""
+    stride: np.uint64
+    """Bits from a cell to its right neighbour: height + 1."""
+    board: np.uint64
+    """All cells."""
+    bottom: np.uint64
+    """The lowest cell of every column."""
+    lines_on: NDArray[np.int64]
+    """Bit [64, 3, 2] -> the lines that features tell of (row, diagonals) on a cell, and the cell's power of 3."""
+    line_features: NDArray[np.int64]
+    """First feature of each line, [lines + 1]; the last entry is the first feature after them."""
+    column_features: int
+    """Features of each column: which of its empty cells would complete a line, for either player."""
+    top: np.uint64
+    """The highest cell of every column."""
+    windows: NDArray[np.uint64]
+    """How each window of `parity.windows` is read, [windows, 6]."""
+    base3: NDArray[np.int64]
+    """Bits read as a number in base 3, [2 ** (k + 2)]."""
+    threat_starts: NDArray[np.int64]
+    """Empty cells -> the first feature of such a column and how many it has for one kind of run, [height + 1, 2]."""
+    threat_ranks: NDArray[np.int32]
+    """Which of those a pattern of threats is, by empty cells and pattern."""
+    parity_features: NDArray[np.int64]
+    """The features of all windows, and those of each column, [2]."""
+    candidates: int
+    """Which of `candidates.CANDIDATES` a search considers."""
+    stop: NDArray[np.uint8]
+    leaf: Any
 
 
 def action_names(options: Options) -> tuple[str, ...]:

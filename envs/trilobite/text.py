@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.texts import SIDES, last_player, marked, need
-from leafwise.envs.trilobite.rules import Tables, has_line
+from leafwise.envs.trilobite.rules import has_line
+from leafwise.envs.trilobite.tables import Tables
 
 
 def cells(row: NDArray[Any], T: Tables) -> list[list[int]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.cassis.canon import canonical_form
+from leafwise.envs.cassis.solver import canonical_form
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64

@@ -21,11 +21,10 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.friday.cards import PHASES
-from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score
-from leafwise.envs.friday.text import field
+from leafwise.envs.friday.text import number
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import PlacedStudy, command, known_results, share, table, write_page
 from leafwise.models.leaves import named_leaf
@@ -128,7 +127,7 @@ def play_seed(game: Game, own: Any, seed: int) -> Outcome:
 
     state = play_out(game.start(), choose, settle)
     score = int(final_score(state.rows(), np.uint64(0), game.tables()))
-    return Outcome(state.returns > 0, score, field(state.row[STATUS], PHASE_AT, M2), moves, spent, tuple(values))
+    return Outcome(state.returns > 0, score, number(state.row, "phase"), moves, spent, tuple(values))
 
 
 def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -> dict[str, Any]:

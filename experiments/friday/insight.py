@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.pictures.animation import pictured
-from leafwise.envs.core.play.gamefile import play_game
+from leafwise.envs.core.play.gamefile import pictured, play_game
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES, PIRATES
-from leafwise.envs.friday.draw import phase_of, turn_of
-from leafwise.envs.friday.text import cards_in, number, pirates_of
+from leafwise.envs.friday.text import cards_in, number, value
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import PlacedStudy, command, picture, results_of, signed, table, write_page
 from leafwise.models.leaves import named_leaf
@@ -79,7 +77,9 @@ def removals(ask: Asked, rows: Sequence[NDArray[Any]]) -> list[dict[str, Any]]:
     before, found = ask(rows), []
     for now in range(3):
         for kind in range(KINDS):
-            here = [k for k, row in enumerate(rows) if phase_of(row) == now and kind in cards_in(row[at.DISCARD])]
+            here = [
+                k for k, row in enumerate(rows) if number(row, "phase") == now and kind in cards_in(row[at.DISCARD])
+            ]
             if len(here) < LEAST:
                 continue
             less = [rows[k].copy() for k in here]
@@ -99,12 +99,12 @@ def lives(ask: Asked, rows: Sequence[NDArray[Any]], most: int) -> list[dict[str,
     before, found = ask(rows), []
     for now in range(3):
         for life in range(most):
-            here = [k for k, row in enumerate(rows) if phase_of(row) == now and number(row, "life") == life]
+            here = [k for k, row in enumerate(rows) if number(row, "phase") == now and number(row, "life") == life]
             if len(here) < LEAST:
                 continue
             more = [rows[k].copy() for k in here]
             for row in more:
-                row[at.STATUS] += np.uint64(1) << at.LIFE_AT
+                row[at.STATUS] += np.uint64(1) << at.LIFE_AT.shift
             gain = 100 * (ask(more) - before[here])
             found.append({"phase": PHASES[now], "life": life, "positions": len(here), "gain": float(gain.mean())})
     return found
@@ -112,11 +112,9 @@ def lives(ask: Asked, rows: Sequence[NDArray[Any]], most: int) -> list[dict[str,
 
 def with_pirates(row: NDArray[Any], first: int, second: int) -> NDArray[Any]:
     """Returns a row with other pirates, in ascending order."""
-    status = int(row[at.STATUS])
-    for where, pirate in ((at.PIRATE_AT, first), (at.SECOND_PIRATE_AT, second)):
-        status = status & ~(15 << int(where)) | pirate << int(where)
     changed = row.copy()
-    changed[at.STATUS] = np.uint64(status)
+    for where, pirate in ((at.PIRATE_AT, first), (at.SECOND_PIRATE_AT, second)):
+        at.put(changed[None], 0, where, np.uint64(pirate))
     return changed
 
 
@@ -151,12 +149,12 @@ class Told(NamedTuple):
     def choosing(self) -> list[NDArray[Any]]:
         """The rows in which a hazard is chosen."""
         rows = [state.row for state in self.states[:-1]]
-        return [row for row in rows if turn_of(row) == "choose" and phase_of(row) < 3]
+        return [row for row in rows if value(row, "turn") == "choose" and number(row, "phase") < 3]
 
     @property
     def pirates(self) -> list[int]:
         """The numbers of the two pirates."""
-        return pirates_of(self.states[0].row)
+        return value(self.states[0].row, "pirates")
 
 
 def pirate_games(games: Sequence[Told], chances: NDArray[np.float64]) -> list[dict[str, Any]]:
@@ -164,7 +162,7 @@ def pirate_games(games: Sequence[Told], chances: NDArray[np.float64]) -> list[di
     found = []
     for pirate in range(1, 11):
         here = [g for g in games if pirate in g.pirates]
-        reached = [g for g in here if phase_of(g.states[-1].row) == 3]
+        reached = [g for g in here if number(g.states[-1].row, "phase") == 3]
         wins = sum(g.won for g in here)
         low, high = share_interval(wins, max(len(here), 1))
         found.append({
@@ -211,7 +209,7 @@ def game_page(told: Told, seed: int) -> list[str]:
     rows = []
     for k, (state, name) in enumerate(zip(told.states, told.names, strict=False)):
         fight = next((line for line in state.board().splitlines() if line.startswith("fight: total")), "")
-        cells = [f"{k + 1}", PHASES[phase_of(state.row)], f"{number(state.row, 'life')}", f"{told.chances[k]:.1%}"]
+        cells = [f"{k + 1}", value(state.row, "phase"), f"{number(state.row, 'life')}", f"{told.chances[k]:.1%}"]
         rows.append([*cells, fight.removeprefix("fight: "), state.action_words(name)])
     first, second = told.pirates
     return [

@@ -20,8 +20,8 @@ import psutil
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text
 from leafwise.envs.core.programs import Process
-from leafwise.envs.core.textfile import read_text
 from leafwise.experiments.study import finished, logged
 from leafwise.models.files import write_atomically
 from leafwise.training.runs.files import config_file

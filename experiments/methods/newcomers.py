@@ -21,8 +21,8 @@ from gymnasium.spaces import flatten_space
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import Deferred, as_command
-from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import write_atomically
 from leafwise.training.runs.files import FolderLock
 from leafwise.training.runs.folder import command_of, commit, hardware, need_train_extra

@@ -20,7 +20,7 @@ from typing import Annotated
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.core.ranges import Range
 from leafwise.experiments.search import (
     CONTESTS,

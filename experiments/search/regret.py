@@ -22,9 +22,9 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.core.ranges import need_among
-from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.search import LEAVES, MCTS, ROLLOUTS, SEARCH, about, text

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from leafwise.envs.core.pictures.animation import captioned, recorded
+from leafwise.envs.core.pictures import captioned
+from leafwise.envs.core.play.gamefile import pictured, play_game
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.draw import draw
 from leafwise.experiments.study import Study, command
@@ -39,7 +40,7 @@ def study(config: Config) -> None:
     """Plays to the position and draws it."""
     target, game = config.target("values.png"), find_game("threes")
     own = player(f'search:"{config.leaf}",depth=1', game, leaf=named_leaf)
-    states = recorded(game, [own], config.seed, config.moves)
+    states = pictured(play_game(game, [own], config.seed, config.moves).record())
     state = next(state for state in reversed(states) if not state.is_terminal)
     search = Search(game, named_leaf(game, config.leaf), depth=config.depth)
     units, found = units_of(game, config.leaf), search(state).action_values

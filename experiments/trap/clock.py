@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.programs import Process
 from leafwise.envs.trap.baselines.course import PlayerAI, adapter
-from leafwise.envs.trap.baselines.course.grid import Grid
+from leafwise.envs.trap.baselines.course.starter.Grid import Grid
 from leafwise.envs.trap.tables import DIRECTIONS
 
 MARKS = {mark: value for value, mark in adapter.MARKS.items()}

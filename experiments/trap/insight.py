@@ -19,7 +19,7 @@ import numpy as np
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.core.ranges import Range
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.trap import rules as r

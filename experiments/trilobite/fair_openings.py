@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.progress import track
 
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study import Study, command, write_page

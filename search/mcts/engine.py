@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile import clock as clocks
-from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, finished_value, leaf_spec, value_bounds
+from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS
+from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, answered, finished_value, leaf_spec, value_bounds
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -120,7 +119,7 @@ class Mcts(BaseSearch):
         self._values = values_of(evaluator, game.room) if batched else None
         self._line_of = Line(self)
         self._last: Callable[[], MctsResult | None] = _nothing
-        self._reads_clock = clocks.READABLE and not batched and not evaluator.python_only
+        self._reads_clock = HAS_CLOCKS and not batched and not evaluator.python_only
 
     def __copy__(self) -> Mcts:
         copied: Mcts = super().__copy__()

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.compile.clock import read
+from leafwise.envs.core.compile.intrinsics import read_clock, softmax_term
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
-from leafwise.envs.core.softmax import softmax_term
 from leafwise.search.compiled import compiled_search
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.proofs import is_proven, open_bounds, proves, tighten
@@ -217,7 +216,7 @@ def _compiled(
         for k in range(most):
             # The clock is read after twice as many simulations each time, after half as many where these took too long
             if end > 0 and k == look:
-                now = np.int64(read(clock))
+                now = np.int64(read_clock(clock))
                 if now - before > PAUSE:
                     pause = max(pause // 2, 1)
                 else:

@@ -19,8 +19,7 @@ from leafwise.registration import register_when_there
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from leafwise.envs.core.check.checking import check_game
-    from leafwise.envs.core.check.source import ContractError
+    from leafwise.envs.core.check.checking import ContractError, check_game
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
@@ -92,7 +91,7 @@ __all__ = [
 """The public names, with those of `leafwise.authoring`. Whatever else is in the package may move from one version to the next."""
 
 _HOMES = {
-    "ContractError": "envs.core.check.source",
+    "ContractError": "envs.core.check.checking",
     "Dataset": "training.dataset",
     "Evaluation": "training.evaluation.results",
     "Evaluator": "envs.core.contract.evaluator",

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from leafwise import __version__, commands
 from leafwise.envs.core.commandline import WRONG_INPUT, quiet_when_unread, status_of, with_home
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, perhaps
+from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
-from leafwise.envs.core.lines import perhaps
-from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import take_modules
 
 

@@ -1,48 +1,139 @@
-"""What `leafwise analyze` finds out: the values of a position, and what each move of a game gave away."""
+"""What a position is worth, by a search with the unit of its values or by an exact solver: as numbers, JSON and lines of text."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import Any
 
-from leafwise.cli import make_search, make_tree_search, say, units_of_leaf, value_lines, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, move_names
-from leafwise.envs.core.play.gamefile import GameRecord, Step
-from leafwise.models.units import PLAIN, Units, written
+from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
+from leafwise.envs.core.ranges import Range, need_in
+from leafwise.models.leaves import named_leaf
+from leafwise.models.players import player
+from leafwise.models.units import PLAIN, units_of, why_no_units
 from leafwise.search import Result, Search
 from leafwise.search.mcts import Mcts, MctsResult
-from leafwise.search.players import load_code
+from leafwise.search.players import BEST, MctsPlayer, load_code, search_options, split
+from leafwise.search.search_options import MOST_SECONDS
 
-SHOWN = 3
-"""Moves of each player that gave most away and are named again at the end."""
+WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
+"""What exact values are called."""
+SOLVER_SECONDS = 10.0
+"""Seconds that the exact solver gets for a hint; after them the search answers."""
 
 
 class Analyst:
-    """A search of one game, and what its values mean; loading its code is no part of a search's time."""
+    """A search of one game, and what its values mean to people."""
 
-    def __init__(self, game: Game, leaf: str, depth: int, seconds: float, options: str, simulations: int = 0) -> None:
-        """Options are those of `leafwise.cli.make_search`, with simulations `make_tree_search`; raises ValueError for
-        wrong ones."""
-        self.search: Search | Mcts = (
-            make_tree_search(game, leaf, simulations, seconds, options)
-            if simulations
-            else make_search(game, leaf, depth, seconds, options)
-        )
-        self.units = units_of_leaf(game, leaf)
-        self.no_units = why_no_units(game, leaf)
-        self.bare = (game, leaf, options)
-        self.chance_loaded = False
+    def __init__(self, search: Search | Mcts, leaf: str) -> None:
+        """`leaf` names the search's leaf as players do, "" the best there is."""
+        self.search = search
+        self.units, self.no_units = units_of(search.game, leaf), why_no_units(search.game, leaf)
+        self._loaded: set[bool] = set()
 
-    def __call__(self, state: State) -> Result:
-        """Searches a position."""
-        if state.is_chance and not self.chance_loaded and isinstance(self.search, Search):
-            game, leaf, options = self.bare
-            load_code(make_search(game, leaf, 1, 0.0, options), state)
-            self.chance_loaded = True
+    @property
+    def leaf(self) -> str:
+        """The name of the search's leaf."""
+        return self.search.evaluator.name
+
+    @property
+    def unit(self) -> str:
+        """What the numbers are that `meaning` returns."""
+        return self.units.name if self.units else PLAIN
+
+    @property
+    def depth(self) -> int:
+        """How deep the search looks at most."""
+        assert isinstance(self.search, Search)
+        return self.search.depth
+
+    def __call__(self, state: State, seconds: float | None = None) -> Result:
+        """Searches a position, for so many seconds where they are given; raises Stopped if stopped before its first depth."""
+        self.load(state)
+        if seconds is not None:
+            self.search.seconds = seconds
         return self.search(state)
+
+    def is_loaded(self, state: State) -> bool:
+        """Whether the code for positions of this kind, decisions or chance, is loaded; a tree search loads none beforehand."""
+        return state.is_chance in self._loaded or not isinstance(self.search, Search)
+
+    def load(self, state: State) -> None:
+        """Loads the code for positions of this kind, which is excluded from a search's time."""
+        if not self.is_loaded(state):
+            options = {**vars(self.search.options), "depth": 1, "seconds": None}
+            load_code(Search(self.search.game, self.search.evaluator, **options), state)
+            self._loaded.add(state.is_chance)
+
+    def meaning(self, value: float) -> float:
+        """Returns a value in people's units, as it is where they are not known."""
+        return value if self.units is None else self.units(value)
+
+    def text(self, meaning: float) -> str:
+        """Returns a number of the unit as people read it: `63.2 %`, `118,431`, `0.714`."""
+        if self.units is None:
+            return f"{meaning:,.4f}"
+        if self.units.is_chance:
+            return f"{100 * meaning:.1f} %"
+        return f"{meaning:,.0f}" if self.units.meanings[-1] > 100 else f"{meaning:.3f}"
+
+    def written(self, value: float) -> str:
+        """Returns a value of the search as people read it."""
+        return self.text(self.meaning(value))
+
+    def in_unit(self, **values: float) -> dict[str, float | None]:
+        """Returns values as JSON has them, `NAME_in_unit`: None where no unit is known."""
+        return {f"{name}_in_unit": None if self.units is None else self.units(x) for name, x in values.items()}
+
+
+def analyst_of(
+    game: Game, leaf: str = "", depth: int = 0, seconds: float = 0.0, options: str = "", simulations: int = 0
+) -> Analyst:
+    """Returns a search with a leaf named as in players (default: the best there is), its code for decisions loaded.
+
+    0 stands for the search's own depth, for no clock, for a search by depth rather than simulations. `options` are more of the
+    search's, as in players: `threads=2,width=5`. Raises ValueError for wrong names and numbers.
+    """
+    if simulations:
+        limits = f"simulations={simulations}" + (f",seconds={seconds}" if seconds else "")
+        who = player(f"mcts:{leaf or BEST},{limits}{options and ','}{options}", game)
+        assert isinstance(who, MctsPlayer)
+        return Analyst(who.search, leaf)
+    need_in(seconds, Range(0, MOST_SECONDS), "--seconds")
+    more = search_options(split(options))
+    for name in ("depth", "seconds"):
+        if name in more:
+            raise UserError(f"expected {name} as --{name}, got it in --options")
+    search = Search(game, named_leaf(game, leaf or BEST), depth or None, seconds=seconds or None, **more)
+    analyst = Analyst(search, leaf)
+    analyst.load(game.new(0))
+    return analyst
+
+
+@contextmanager
+def stopped_after(seconds: float, stop: Callable[[], None]) -> Iterator[None]:
+    """Has `stop` called, from another thread, where the block takes longer."""
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def stop_of(solver: Solver) -> Callable[[], None]:
+    """Returns what ends a solver's work soon, callable from any thread; the solver then answers with what it knows."""
+
+    def stop() -> None:
+        solver.stop[0] = 1
+
+    return stop
 
 
 def read_position(game: Game, text: str, moves: str = "") -> State:
@@ -52,175 +143,132 @@ def read_position(game: Game, text: str, moves: str = "") -> State:
     """
     if text and not moves and not is_board(text) and all(is_action(game, name) for name in move_names(game, text)):
         text, moves = "", text  # moves in the place of a position
-    state = game.parse(text) if text else beginning(game)
+    state = game.parse(text) if text else game.start()
+    if state.is_chance and not text:
+        state = game.new(0)  # a game that begins with chance: the first decision of seed 0
     if moves:
         state = after_moves(state, move_names(game, moves), moves.strip())
+    return need_playable(state)
+
+
+def need_playable(state: State) -> State:
+    """Returns a position that goes on; raises ValueError for a finished game."""
     if state.is_terminal:
-        raise UserError(f"{game.name}: expected a position to play, got a finished game: {str(state)!r}")
+        raise UserError(f"{state.game.name}: expected a position to play, got a finished game: {str(state)!r}")
     return state
 
 
-def beginning(game: Game) -> State:
-    """Returns the start of a game; in games that begin with chance, the first decision of seed 0."""
-    start = game.start()
-    return game.new(0) if start.is_chance else start
+def position_json(result: Result, analyst: Analyst, line: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """Returns a searched position as JSON: values as the leaf has them, and in people's units where they are known.
 
-
-def described(text: str, result: Result, analyst: Analyst) -> dict[str, Any]:
-    """Returns what `--json` prints of a position: values as the leaf has them, and in people's units where they are known."""
-    units = analyst.units
-    best = [name for name, value in result.action_values.items() if value == result.value]
-    meanings = None if units is None else {name: units(value) for name, value in result.action_values.items()}
+    What a solver finds is as JSON the fields of its `Solution`, of the same names. `line` is the principal line where that is
+    known already.
+    """
+    values = result.action_values
     return {
-        "position": text,
+        "position": str(result.state),
         "player": None if result.state.is_chance else result.state.current_player + 1,
         "value": result.value,
         "score": None,
-        "best_actions": best,
-        "action_values": result.action_values,
-        "unit": None if units is None else units.name,
+        "best_actions": [name for name, value in values.items() if value == result.value],
+        "action_values": values,
+        "unit": None if analyst.units is None else analyst.unit,
         **({"no_unit": analyst.no_units} if analyst.no_units else {}),
-        "value_in_unit": None if units is None else units(result.value),
-        "action_values_in_unit": meanings,
-        "line": result.line,
+        **analyst.in_unit(value=result.value),
+        "action_values_in_unit": None if analyst.units is None else {k: analyst.units(x) for k, x in values.items()},
+        "line": result.line if line is None else line,
         "nodes": result.nodes,
         "leaves": result.leaves,
         "depth": result.depth,
         **({"simulations": result.action_visits, "proven": result.proven} if isinstance(result, MctsResult) else {}),
         "seconds": result.seconds,
-        "leaf": analyst.search.evaluator.name,
+        "leaf": analyst.leaf,
     }
 
 
-def show(state: State, result: Result, analyst: Analyst) -> None:
-    """Prints a result for people."""
-    units = analyst.units
-    say(state.board())
+def position_lines(result: Result, analyst: Analyst) -> Iterator[str]:
+    """Yields the lines that tell people of a searched position."""
+    state, units = result.state, analyst.units
+    yield state.board()
     if legend := state.legend():
-        say(legend)
-    say()
+        yield legend
+    yield ""
     if state.is_chance:
         whose = " for player 1" if state.game.players == 2 else ""
-        say(
-            f"  chance acts next ({state.stage}); {units.name if units else PLAIN} {written(result.value, units)}{whose}"
-        )
+        yield f"  chance acts next ({state.stage}); {analyst.unit} {analyst.written(result.value)}{whose}"
     else:
-        for line in value_lines(result, units):
-            say(line)
-    say()
+        yield from value_lines(result, analyst)
+    yield ""
     if result.line:
-        say(f"  line   {' '.join(result.line)}")
-    say(f"  leaf   {analyst.search.evaluator.name}, depth {result.depth}")
+        yield f"  line   {' '.join(result.line)}"
+    yield f"  leaf   {analyst.leaf}, depth {result.depth}"
     if isinstance(result, MctsResult) and result.proven:
-        say("  proven the value is exact: finished games leave no other")
+        yield "  proven the value is exact: finished games leave no other"
     if units:
-        say(
-            f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {units.fitted.get('games', 0):,} games"
-        )
+        games = units.fitted.get("games", 0)
+        yield f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {games:,} games"
     if analyst.no_units:
-        say(f"  {analyst.no_units}")
-    say(f"  work   {result.nodes:,} decisions, {result.leaves:,} leaves, {result.seconds:.4f} s")
+        yield f"  {analyst.no_units}"
+    yield f"  work   {result.nodes:,} decisions, {result.leaves:,} leaves, {result.seconds:.4f} s"
 
 
-class Judged(NamedTuple):
-    """A move of a game, and what the search says of it. Values are for the player who moved."""
-
-    number: int
-    player: int
-    """1 or 2."""
-    step: Step
-    result: Result
-    loss: float
-    """Value of the best action less that of the one played."""
-
-    @property
-    def value(self) -> float:
-        """Value of the action played."""
-        assert self.step.action is not None
-        return self.result.values[self.step.action]
+def value_lines(result: Result, analyst: Analyst) -> list[str]:
+    """Returns what the numbers are, and one line per action with its value, best first; of a tree search, the simulations too."""
+    visits, values = getattr(result, "action_visits", {}), result.action_values
+    ranked = sorted(values, key=lambda name: (name != result.name, -visits.get(name, 0), -values[name]))
+    words = {name: result.state.action_words(name) for name in ranked}
+    width = max(map(len, ranked), default=0)
+    told = max((len(text) + 2 for name, text in words.items() if text != name), default=0)
+    lines = [f"  {analyst.unit}" + (", simulations" if visits else "")]
+    for name in ranked:
+        taken = f"  {visits[name]:>11,}" if visits else ""
+        best = "  best" if name == result.name else ""
+        text = f"{words[name]:<{told}}" if told else ""
+        lines.append(f"  {name:<{width}}  {text}{analyst.written(values[name]):>12}{taken}{best}")
+    return lines
 
 
-def judged(record: GameRecord, analyst: Callable[[State], Result]) -> Iterator[Judged]:
-    """Yields every move of a game with what it gave away, by a search of each position."""
-    for number, step in enumerate(record.moves, start=1):
-        result = analyst(step.before)
-        assert step.action is not None
-        if step.action not in result.values:
-            raise UserError(f"move {number}: expected a search that considers {step.name!r}, got --options without it")
-        loss = result.value - result.values[step.action]
-        yield Judged(number, step.before.current_player + 1, step, result, loss)
+def solver_of(game: Game) -> Solver | None:
+    """Returns the exact solver of a game; None if it has none, or none for this variant."""
+    try:
+        return exact_solver(game)
+    except UserError:
+        return None
 
 
-def judged_json(one: Judged, units: Units | None, number: int) -> dict[str, Any]:
-    """Returns what `--json` prints of a move of the `number`-th game."""
-    played, best = one.value, one.result.value
-    return {
-        "game": number,
-        "move": one.number,
-        "player": one.player,
-        "played": one.step.name,
-        "value": played,
-        "best": one.result.name,
-        "best_value": best,
-        "loss": one.loss,
-        "unit": None if units is None else units.name,
-        "value_in_unit": None if units is None else units(played),
-        "best_value_in_unit": None if units is None else units(best),
-        "loss_in_unit": None if units is None else units(best) - units(played),
-        "depth": one.result.depth,
-        "seconds": one.result.seconds,
-    }
+class Hints:
+    """The values of all moves of a position for people who play: exact where the game has a solver, else by search."""
+
+    def __init__(self, analyst: Analyst, *, exact: bool, solver: Solver | None = None) -> None:
+        """`exact`: whether to ask the game's solver first; `solver` is one that is at hand already."""
+        self.analyst, self.exact, self.solver = analyst, exact, solver
+
+    def __call__(self, state: State) -> list[str]:
+        """Returns one line per move, best first, and who says so."""
+        by_search = f"  by search, depth {{}}, leaf {self.analyst.leaf}"
+        if self.exact and self.solver is None:
+            self.solver = solver_of(state.game)
+            self.exact = self.solver is not None
+        if self.exact and self.solver is not None:
+            with stopped_after(SOLVER_SECONDS, stop_of(self.solver)):
+                solution = self.solver.solve(state)
+            if solution.complete:
+                note = f", {solution.note}" if solution.note else ""
+                return [*solution_lines(solution), f"  exact, by the solver{note}"]
+            by_search += f"; the exact solver needs more than {SOLVER_SECONDS:.0f} s here"
+        result = self.analyst(state)
+        why = [f"  {self.analyst.no_units}"] if self.analyst.no_units else []
+        return [*value_lines(result, self.analyst), *why, by_search.format(result.depth)]
 
 
-def lost(one: Judged, units: Units | None) -> float:
-    """Returns what a move gave away, in people's units where they are known."""
-    return one.loss if units is None else units(one.result.value) - units(one.value)
-
-
-def loss_text(loss: float, units: Units | None) -> str:
-    """Returns what was given away, as people read it; "" for nothing."""
-    if loss == 0:
-        return ""
-    if units is None:
-        return f"{loss:,.4f}"
-    if units.is_chance:
-        return f"{100 * loss:.1f} %"
-    return f"{loss:,.0f}" if units.meanings[-1] > 100 else f"{loss:.3f}"
-
-
-def seen(one: Judged, units: Units | None) -> bool:
-    """Whether people see that a move gave something away."""
-    return loss_text(lost(one, units), units) not in ("", loss_text(1e-12, units))
-
-
-def show_game(record: GameRecord, analyst: Analyst) -> None:
-    """Prints a game move by move: what was played, what it was worth, what was better, and what that gave away."""
-    units, game, search = analyst.units, record.game, analyst.search
-    assert isinstance(search, Search)  # simulations are for positions alone
-    who = " - ".join(record.players) or "players unknown"
-    result = "not finished" if record.result is None else f"result {record.result:,.10g}"
-    say(f"{game!r}: {who}, {len(record.moves)} moves, {result}")
-    say(f"  leaf   {search.evaluator.name}, depth {search.depth}")
-    say(f"  unit   {units.name if units else PLAIN}, for the player who moves")
-    if analyst.no_units:
-        say(f"  {analyst.no_units}")
-    width = max([4, *(len(name) for step in record.moves for name in (step.name, *step.before.legal_names))])
-    say(
-        f"  {'move':>4}  {'player':>6}  {'played':<{width}}  {'worth':>12}  {'best':<{width}}  {'worth':>12}  {'loss':>10}"
-    )
-    found: list[Judged] = []
-    for one in judged(record, analyst):
-        found.append(one)
-        better = one.result.name if one.loss else ""
-        worth = written(one.result.value, units) if one.loss else ""
-        loss = loss_text(lost(one, units), units)
-        line = f"  {one.number:>4}  {one.player:>6}  {one.step.name:<{width}}  {written(one.value, units):>12}"
-        say(f"{line}  {better:<{width}}  {worth:>12}  {loss:>10}".rstrip())
-    for player in range(1, game.players + 1):
-        own = [one for one in found if one.player == player]
-        if own:
-            mean = sum(lost(one, units) for one in own) / len(own)
-            worst = [one for one in sorted(own, key=lambda one: -lost(one, units))[:SHOWN] if seen(one, units)]
-            named = ", ".join(f"{one.number}. {one.step.name} ({loss_text(lost(one, units), units)})" for one in worst)
-            whose = f"player {player}: " if game.players == 2 else ""
-            say(f"  {whose}mean loss {loss_text(mean, units) or '0'}; most given away by {named or 'no move'}")
+def solution_lines(solution: Solution) -> list[str]:
+    """Returns one line per move, best first: what it is worth, and how soon where the game defines that."""
+    order = solution.action_scores or solution.action_values
+    width = max(map(len, order), default=0)
+    lines = []
+    for name in sorted(order, key=lambda name: -order[name]):
+        value = solution.action_values[name]
+        soon = f"  {solution.action_scores[name]:+3d}" if solution.action_scores and value else ""
+        best = "  best" if name in solution.best_actions else ""
+        lines.append(f"  {name:<{width}}  {WORDS.get(value) or f'{value:+.4f}':<4}{soon}{best}")
+    return lines

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-from leafwise.cli import say, units_of_leaf, why_no_units
+from leafwise.analysis import Analyst
+from leafwise.cli import say
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text, text_of, write_named
 from leafwise.envs.core.play.companion import Advice, Following, Question
-from leafwise.envs.core.textfile import read_text, text_of
-from leafwise.envs.core.writing import write_named
-from leafwise.models.units import PLAIN, Units, written
-from leafwise.search import Search
 
 KEYS = "  u takes the last line back, h shows this, ? lists all that may be typed, q quits"
 SHOWN = 8
@@ -46,18 +44,16 @@ def begun(game: Game, position: str, known: bool, file: str) -> Following:
     return Following(game, start)
 
 
-def assist(following: Following, search_of: Callable[[Game], Search], leaf: str, file: str) -> int:
+def assist(following: Following, analyst_of: Callable[[Game], Analyst], file: str) -> int:
     """Runs the dialogue until the game ends or the person quits; every line that is taken is saved to `file`, if any.
 
-    `search_of` makes the search of a variant, with the leaf that `leaf` names."""
+    `analyst_of` returns the search of a variant, the same one each time."""
     say(f"Follows a game of {following.game.title.partition(',')[0]}.\n{following.companion.help}\n{KEYS}")
-    search: Search | None = None
     shown: State | None = None
     advice: Advice | None = None
     while (state := following.state) is None or not state.is_terminal:
         if state is not None and not state.is_chance and state != shown:
-            search = search if search is not None and search.game == state.game else search_of(state.game)
-            advice, shown = advised(following, search, leaf), state
+            advice, shown = advised(following, analyst_of(state.game)), state
         text = ask(prompt_of(following.question))
         if text is None:
             say(f"left at {state}" + (f", saved to {file}" if file and state is not None else ""))
@@ -114,29 +110,22 @@ def choice_lines(question: Question) -> list[str]:
     return lines
 
 
-def advised(following: Following, search: Search, leaf: str) -> Advice:
+def advised(following: Following, analyst: Analyst) -> Advice:
     """Prints a decision, the worth of every option, and what helps besides; returns it."""
-
-    def values(state: State) -> Mapping[int, float]:
-        return search(state).values
-
-    units, why = units_of_leaf(search.game, leaf), why_no_units(search.game, leaf)
-    advice = following.advise(values, lambda value: written(value, units))
+    advice = following.advise(lambda state: analyst(state).values, analyst.written)
     assert following.state is not None
     board = following.state.board()
     say("\n" + board)
-    say("\n".join(line for line in advice_lines(advice, units) if line.strip() not in board.splitlines()))
-    if why:
-        say(f"  {why}")
+    say("\n".join(line for line in advice_lines(advice, analyst) if line.strip() not in board.splitlines()))
     return advice
 
 
-def advice_lines(advice: Advice, units: Units | None) -> list[str]:
+def advice_lines(advice: Advice, analyst: Analyst) -> list[str]:
     """Returns what the numbers are, a line for every option, the best first, and the notes."""
     name = max(len(option.name) for option in advice.options)
     words = max(len(option.words) for option in advice.options)
-    lines = [f"  {units.name if units else PLAIN}"]
+    lines = [f"  {analyst.unit}"]
     for k, option in enumerate(advice.options):
         best = "  best" if k == 0 else ""
         lines.append(f"  {option.name:<{name}}  {option.words:<{words}}  {option.told:>12}{best}")
-    return lines + [f"  {note}" for note in advice.notes]
+    return lines + [f"  {note}" for note in (*advice.notes, analyst.no_units) if note]

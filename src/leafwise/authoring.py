@@ -30,10 +30,9 @@ from leafwise.envs.core.contract.features import (
     rectangle_views,
     square_views,
 )
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY, from_file
-from leafwise.envs.core.contract.parts import (
+from leafwise.envs.core.contract.game import (
     About,
+    Game,
     Labels,
     Observation,
     OwnSearch,
@@ -47,11 +46,12 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, S
 from leafwise.envs.core.contract.state import State, reads_back
 from leafwise.envs.core.contract.stream import below, mix, new_stream, next_u64, u64, uniform
 from leafwise.envs.core.contract.texts import need, typed_cells, whole_number, words_by_name
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.errors import Forfeit
+from leafwise.envs.core.fields import RULE_ONLY, SHOWN_ONLY, from_file
+from leafwise.envs.core.pictures import Canvas
+from leafwise.envs.core.play.by_name import Choice
 from leafwise.envs.core.play.companion import Companion, Question, read_choices
-from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.solver import FunctionPlayer, Solution, solver_player
-from leafwise.envs.core.play.typed import Choice
 from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 from leafwise.envs.registry import listing
 

@@ -1,20 +1,21 @@
-"""A game looked back on: what it was worth at every decision, and the decisions that cost most, as text, SVG or JSON."""
+"""Games looked back on: what each move gave away, the course of a game, the decisions that cost most; as text, SVG or JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from leafwise.analysis import Analyst, Judged, judged, loss_text, lost, seen
+from leafwise.analysis import Analyst
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.pictures.canvas import Canvas
-from leafwise.envs.core.play.gamefile import GameRecord
-from leafwise.models.units import PLAIN, Units, written
+from leafwise.envs.core.pictures import Canvas
+from leafwise.envs.core.play.gamefile import GameRecord, Step
+from leafwise.search import Result
 
 WORST = 3
-"""Decisions that are told in full."""
+"""Decisions that cost most and are named again at the end."""
 COLUMNS, LINES = 72, 10
 """Size of the curve in characters."""
 WIDTH, HEIGHT, LEFT, RIGHT, TOP = 760, 420, 64, 24, 44
@@ -23,14 +24,96 @@ INK, PAPER, FAINT, LINE, MARK = "#22313f", "#fafafa", "#8a8f94", "#2f6f9f", "#c0
 
 
 @dataclass(frozen=True)
-class Moment:
-    """A decision of the game."""
+class MoveReview:
+    """A move of a game, and what the search says of it. Values are for the player who moved."""
 
-    one: Judged
-    worth: float
-    """What the game was worth to the first player before it, in people's units where they are known."""
-    points: float
-    """What the booklet would have scored then."""
+    number: int
+    player: int
+    """1 or 2."""
+    step: Step
+    result: Result
+    value: float
+    """Value of the action played."""
+    analyst: Analyst
+
+    @property
+    def cost(self) -> float:
+        """What the move gave away, in people's units where they are known."""
+        return self.analyst.meaning(self.result.value) - self.analyst.meaning(self.value)
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether people see that the move gave something away."""
+        return self.analyst.text(self.cost) != self.analyst.text(0.0)
+
+    @property
+    def worth(self) -> float:
+        """What the position before it was worth to the first player, in people's units where they are known."""
+        value, units = self.analyst.meaning(self.result.value), self.analyst.units
+        if self.player == 1:
+            return value
+        return 1.0 - value if units is not None and units.is_chance else -value
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the move as JSON."""
+        played, best = self.value, self.result.value
+        return {
+            "move": self.number,
+            "player": self.player,
+            "played": self.step.name,
+            "value": played,
+            "best": self.result.name,
+            "best_value": best,
+            "loss": best - played,
+            "unit": None if self.analyst.units is None else self.analyst.unit,
+            **self.analyst.in_unit(value=played, best_value=best),
+            "loss_in_unit": None if self.analyst.units is None else self.cost,
+            "depth": self.result.depth,
+            "seconds": self.result.seconds,
+        }
+
+
+def reviewed_moves(record: GameRecord, analyst: Analyst, seconds: float | None = None) -> Iterator[MoveReview]:
+    """Yields every move of a game with what it gave away, by a search of each position."""
+    for number, step in enumerate(record.moves, start=1):
+        result = analyst(step.before, seconds)
+        assert step.action is not None
+        if step.action not in result.values:
+            raise UserError(f"move {number}: expected a search that considers {step.name!r}, got --options without it")
+        value = result.values[step.action]
+        yield MoveReview(number, step.before.current_player + 1, step, result, value, analyst)
+
+
+def worst_of(moves: list[MoveReview]) -> list[MoveReview]:
+    """Returns the moves that cost most, the dearest first; only those whose cost people can see."""
+    return [one for one in sorted(moves, key=lambda one: -one.cost)[:WORST] if one.is_visible]
+
+
+def game_lines(record: GameRecord, analyst: Analyst) -> Iterator[str]:
+    """Yields a game move by move: what was played, what it was worth, what was better, and what that gave away."""
+    game = record.game
+    who = " - ".join(record.players) or "players unknown"
+    result = "not finished" if record.result is None else f"result {record.result:,.10g}"
+    yield f"{game!r}: {who}, {len(record.moves)} moves, {result}"
+    yield f"  leaf   {analyst.leaf}, depth {analyst.depth}"
+    yield f"  unit   {analyst.unit}, for the player who moves"
+    if analyst.no_units:
+        yield f"  {analyst.no_units}"
+    width = max([4, *(len(name) for step in record.moves for name in (step.name, *step.before.legal_names))])
+    row = f"  {{:>4}}  {{:>6}}  {{:<{width}}}  {{:>12}}  {{:<{width}}}  {{:>12}}  {{:>10}}"
+    yield row.format("move", "player", "played", "worth", "best", "worth", "loss")
+    moves: list[MoveReview] = []
+    for one in reviewed_moves(record, analyst):
+        moves.append(one)
+        best = one.result.name, analyst.written(one.result.value), analyst.text(one.cost)
+        better = best if one.value < one.result.value else ("", "", "")
+        yield row.format(one.number, one.player, one.step.name, analyst.written(one.value), *better).rstrip()
+    for player in range(1, game.players + 1):
+        if own := [one for one in moves if one.player == player]:
+            mean = analyst.text(sum(one.cost for one in own) / len(own))
+            named = ", ".join(f"{one.number}. {one.step.name} ({analyst.text(one.cost)})" for one in worst_of(own))
+            whose = f"player {player}: " if game.players == 2 else ""
+            yield f"  {whose}mean loss {mean}; most given away by {named or 'no move'}"
 
 
 @dataclass(frozen=True)
@@ -38,144 +121,126 @@ class Review:
     """A game, and what the search says of it."""
 
     record: GameRecord
-    units: Units | None
-    leaf: str
-    depth: int
-    moments: tuple[Moment, ...]
-    no_units: str = ""
-    """Why there are no units where there might be."""
+    analyst: Analyst
+    moves: list[MoveReview]
 
     @property
-    def worst(self) -> list[Judged]:
-        """The decisions that cost most, the dearest first; only those whose cost people can see."""
-        ranked = sorted((moment.one for moment in self.moments), key=lambda one: -lost(one, self.units))
-        return [one for one in ranked[:WORST] if seen(one, self.units)]
+    def last(self) -> State:
+        """The position where it ended."""
+        return self.record.states[-1]
+
+    @property
+    def depth(self) -> int:
+        """How deep the deepest search was."""
+        return max(one.result.depth for one in self.moves)
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the numbers are chances to win."""
+        return self.analyst.units is not None and self.analyst.units.is_chance
 
     @property
     def curve(self) -> list[float]:
         """What the game was worth at every decision, and where it ended what came of it."""
-        worths = [moment.worth for moment in self.moments]
-        last = self.record.states[-1]
-        if last.is_terminal:
-            is_chance = self.units is not None and self.units.is_chance
-            worths.append((last.returns + 1.0) / 2.0 if is_chance and last.game.players == 2 else last.returns)
+        worths, returns = [one.worth for one in self.moves], self.last.returns
+        if self.last.is_terminal:
+            worths.append((returns + 1.0) / 2.0 if self.is_chance and self.last.game.players == 2 else returns)
         return worths
 
     @property
-    def unit(self) -> str:
-        """What the numbers are."""
-        return self.units.name if self.units else PLAIN
+    def limits(self) -> tuple[float, float]:
+        """The lowest and the highest number of the curve's scale."""
+        return (0.0, 1.0) if self.is_chance else span(self.curve)
 
-    def told(self, worth: float) -> str:
-        """Returns a number of the curve, as people read it."""
-        if self.units is not None and self.units.is_chance:
-            return f"{100 * worth:.1f} %"
-        return f"{worth:,.0f}" if max(map(abs, self.curve), default=0.0) > 100 else f"{worth:.3f}"
-
-
-def worth_of(one: Judged, units: Units | None) -> float:
-    """Returns what a position was worth to the first player."""
-    value = one.result.value if units is None else units(one.result.value)
-    if one.player == 1:
-        return value
-    return 1.0 - value if units is not None and units.is_chance else -value
+    @property
+    def ending(self) -> str:
+        """How the game ended, with the booklet's score."""
+        if not self.last.is_terminal:
+            return self.record.termination or f"not finished, {self.last.points:,.10g} points so far"
+        if self.record.game.companion is not None:
+            return self.record.game.companion.ending(self.last)
+        return f"game over, result {self.last.returns:,.10g}"
 
 
 def review(record: GameRecord, analyst: Analyst) -> Review:
     """Searches every decision of a game; raises ValueError for a game without any."""
-    moments = [Moment(one, worth_of(one, analyst.units), one.step.before.points) for one in judged(record, analyst)]
-    if not moments:
+    moves = list(reviewed_moves(record, analyst))
+    if not moves:
         raise UserError("expected a game with a decision to review, got none")
-    depth = max(moment.one.result.depth for moment in moments)
-    return Review(record, analyst.units, analyst.search.evaluator.name, depth, tuple(moments), analyst.no_units)
+    return Review(record, analyst, moves)
 
 
-def outcome_of(found: Review) -> str:
-    """Returns how the game ended, with the booklet's score."""
-    record, last = found.record, found.record.states[-1]
-    if not last.is_terminal:
-        return record.termination or f"not finished, {last.points:,.10g} points so far"
-    if record.game.companion is not None:
-        return record.game.companion.ending(last)
-    return f"game over, result {last.returns:,.10g}"
+def span(values: list[float]) -> tuple[float, float]:
+    """Returns the ends of a scale for some values."""
+    low, high = min(values), max(values)
+    return (low, high) if high > low else (low - 1.0, high + 1.0)
 
 
 def lines(found: Review) -> list[str]:
     """Returns the review as text: the curve, the dearest decisions with what was better, the booklet's score."""
-    who = " - ".join(found.record.players)
+    game, analyst = found.record.game, found.analyst
+    who = "".join(f", {name}" for name in [" - ".join(found.record.players)] if name)
     text = [
-        f"{found.record.game!r}{', ' + who if who else ''}: {len(found.moments)} decisions, {outcome_of(found)}",
-        f"  {found.unit} over the game, by leaf {found.leaf}, depth {found.depth}"
-        + (" (of the first player)" if found.record.game.players == 2 else ""),
-        *([f"  {found.no_units}"] if found.no_units else []),
+        f"{game!r}{who}: {len(found.moves)} decisions, {found.ending}",
+        f"  {analyst.unit} over the game, by leaf {analyst.leaf}, depth {found.depth}"
+        + (" (of the first player)" if game.players == 2 else ""),
+        *([f"  {analyst.no_units}"] if analyst.no_units else []),
         *plot(found),
         f"  points by the booklet, if it ended there: {', '.join(points_told(found))}",
         "  decisions that cost most",
     ]
-    for one in found.worst:
-        state, units = one.step.before, found.units
+    worst = worst_of(found.moves)
+    for one in worst:
+        words, value = one.step.before.action_words, analyst.written
         text += [
-            f"  {one.number:>4}. {state.action_words(one.step.name)}: {written(one.value, units)}, "
-            f"cost {loss_text(lost(one, units), units)}",
-            f"        better: {state.action_words(str(one.result.name))}: {written(one.result.value, units)}",
-            f"        {state}",
+            f"  {one.number:>4}. {words(one.step.name)}: {value(one.value)}, cost {analyst.text(one.cost)}",
+            f"        better: {words(str(one.result.name))}: {value(one.result.value)}",
+            f"        {one.step.before}",
         ]
-    return text if found.worst else [*text, "        none"]
+    return text if worst else [*text, "        none"]
 
 
 def points_told(found: Review, most: int = 5) -> list[str]:
     """Returns the booklet's score at some decisions, evenly spread, and at the end."""
-    moments, last = found.moments, found.record.states[-1]
-    places = sorted({round(k * (len(moments) - 1) / (most - 1)) for k in range(most)})
-    told = [f"{moments[k].points:,.10g} at {moments[k].one.number}" for k in places]
+    moves, last = found.moves, found.last
+    places = sorted({round(k * (len(moves) - 1) / (most - 1)) for k in range(most)})
+    told = [f"{moves[k].step.before.points:,.10g} at {moves[k].number}" for k in places]
     return [*told, f"{last.points:,.10g} at the end"] if last.is_terminal else told
 
 
 def plot(found: Review) -> list[str]:
     """Returns the curve in characters, the number of the decision below it."""
-    worths = found.curve
+    worths, (low, high) = found.curve, found.limits
     columns = min(COLUMNS, len(worths))
     shown = [worths[k * (len(worths) - 1) // max(columns - 1, 1)] for k in range(columns)]
-    low, high = limits(found)
-    width = max(len(found.told(low)), len(found.told(high)))
     places = [round((worth - low) / (high - low) * LINES) for worth in shown]
+    labels = {line: found.analyst.text(low + (high - low) * line / LINES) for line in range(0, LINES + 1, LINES // 2)}
+    width = max(map(len, labels.values()))
     rows = []
     for line in range(LINES, -1, -1):
-        label = found.told(low + (high - low) * line / LINES) if line % 5 == 0 else ""
-        rows.append(f"  {label:>{width}} |" + "".join("*" if place == line else " " for place in places).rstrip())
-    last = str(len(found.moments))
+        marks = "".join("*" if place == line else " " for place in places).rstrip()
+        rows.append(f"  {labels.get(line, ''):>{width}} |{marks}")
+    last = str(len(found.moves))
     return [*rows, f"  {'':>{width}}  1{last:>{max(columns - 1, len(last) + 1)}}"]
-
-
-def limits(found: Review) -> tuple[float, float]:
-    """Returns the lowest and the highest number of the curve's scale."""
-    if found.units is not None and found.units.is_chance:
-        return 0.0, 1.0
-    low, high = min(found.curve), max(found.curve)
-    return (low, high) if high > low else (low - 1.0, high + 1.0)
 
 
 def picture(found: Review) -> Canvas:
     """Returns the review as a drawing: the curve with the dearest decisions marked, and the booklet's score below."""
-    canvas = Canvas(WIDTH, HEIGHT, PAPER)
-    canvas.text(LEFT, 20, f"{found.unit}, {outcome_of(found)}", size=15, colour=INK, anchor="start")
-    low, high = limits(found)
-    places = drawn_curve(canvas, found.curve, TOP, CURVE_HEIGHT, (low, high), [found.told(x) for x in (low, high)])
-    for one in found.worst:
+    canvas, text, limits = Canvas(WIDTH, HEIGHT, PAPER), found.analyst.text, found.limits
+    canvas.text(LEFT, 20, f"{found.analyst.unit}, {found.ending}", size=15, colour=INK, anchor="start")
+    places = drawn_curve(canvas, found.curve, TOP, CURVE_HEIGHT, limits, [text(x) for x in limits])
+    for one in worst_of(found.moves):
         x, y = places[one.number - 1]
         canvas.disc(x, y, 5, fill=MARK)
-        words = f"{one.number}: -{loss_text(lost(one, found.units), found.units)}"
-        canvas.text(min(max(x, LEFT + 40), WIDTH - 60), y - 12 if y > TOP + 20 else y + 14, words, size=11, colour=MARK)
-    last = found.record.states[-1]
-    points = [moment.points for moment in found.moments] + [last.points] * last.is_terminal
-    canvas.text(
-        LEFT, POINTS_TOP - 18, "points by the booklet, if it ended there", size=12, colour=FAINT, anchor="start"
-    )
-    least, most = min(points), max(points)
-    scale = (least, most) if most > least else (least - 1.0, most + 1.0)
+        label = min(max(x, LEFT + 40), WIDTH - 60), y - 12 if y > TOP + 20 else y + 14
+        canvas.text(*label, f"{one.number}: -{text(one.cost)}", size=11, colour=MARK)
+    points = [one.step.before.points for one in found.moves] + [found.last.points] * found.last.is_terminal
+    title = "points by the booklet, if it ended there"
+    canvas.text(LEFT, POINTS_TOP - 18, title, size=12, colour=FAINT, anchor="start")
+    scale = span(points)
     drawn_curve(canvas, points, POINTS_TOP, POINTS_HEIGHT, scale, [f"{x:,.10g}" for x in scale])
     canvas.text(LEFT, HEIGHT - 18, "decision 1", size=11, colour=FAINT, anchor="start")
-    canvas.text(WIDTH - RIGHT, HEIGHT - 18, str(len(found.moments)), size=11, colour=FAINT, anchor="end")
+    canvas.text(WIDTH - RIGHT, HEIGHT - 18, str(len(found.moves)), size=11, colour=FAINT, anchor="end")
     return canvas
 
 
@@ -194,40 +259,40 @@ def drawn_curve(
     return places
 
 
-def as_json(found: Review, number: int) -> dict[str, Any]:
-    """Returns what `--json` prints of the `number`-th game."""
-    last: State = found.record.states[-1]
+def as_json(found: Review) -> dict[str, Any]:
+    """Returns what `--json` prints of a game.
+
+    Of its `decisions`, `worth` is the first player's; the other numbers are those of the player who decides.
+    """
+    record, analyst = found.record, found.analyst
+    decisions = [
+        {
+            "move": one.number,
+            "player": one.player,
+            "position": str(one.step.before),
+            "worth": one.worth,
+            "points": one.step.before.points,
+            "played": one.step.name,
+            "played_words": one.step.before.action_words(one.step.name),
+            "played_value": analyst.meaning(one.value),
+            "best": one.result.name,
+            "best_words": one.step.before.action_words(str(one.result.name)),
+            "best_value": analyst.meaning(one.result.value),
+            "cost": one.cost,
+        }
+        for one in found.moves
+    ]
     return {
-        "game": number,
-        "name": found.record.game.name,
-        "options": dict(found.record.game.given_options),
-        "players": list(found.record.players),
-        "result": found.record.result,
-        "ending": outcome_of(found),
-        "points": last.points,
-        "unit": found.unit,
-        **({"no_unit": found.no_units} if found.no_units else {}),
-        "leaf": found.leaf,
+        "name": record.game.name,
+        "options": dict(record.game.given_options),
+        "players": list(record.players),
+        "result": record.result,
+        "ending": found.ending,
+        "points": found.last.points,
+        "unit": analyst.unit,
+        **({"no_unit": analyst.no_units} if analyst.no_units else {}),
+        "leaf": analyst.leaf,
         "depth": found.depth,
-        "decisions": [decision_json(moment, found.units) for moment in found.moments],
-        "worst": [one.number for one in found.worst],
-    }
-
-
-def decision_json(moment: Moment, units: Units | None) -> dict[str, Any]:
-    """Returns what is told of a decision; `worth` is the first player's, the others are those of the player who decides."""
-    one, state = moment.one, moment.one.step.before
-    return {
-        "move": one.number,
-        "player": one.player,
-        "position": str(state),
-        "worth": moment.worth,
-        "points": moment.points,
-        "played": one.step.name,
-        "played_words": state.action_words(one.step.name),
-        "played_value": one.value if units is None else units(one.value),
-        "best": one.result.name,
-        "best_words": state.action_words(str(one.result.name)),
-        "best_value": one.result.value if units is None else units(one.result.value),
-        "cost": lost(one, units),
+        "decisions": decisions,
+        "worst": [one.number for one in worst_of(found.moves)],
     }

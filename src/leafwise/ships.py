@@ -21,8 +21,8 @@ import tyro
 from leafwise.cli import flag_of
 from leafwise.envs.core.commandline import one_line
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_small_text
 from leafwise.envs.core.ranges import Range, check_fields
-from leafwise.envs.core.textfile import read_small_text
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,
@@ -37,8 +37,8 @@ from leafwise.envs.starship import (
     switched,
     to_toml,
 )
-from leafwise.envs.starship.files import write_bytes
-from leafwise.envs.starship.hulls import lines_of
+from leafwise.envs.starship.hull import lines_of
+from leafwise.envs.starship.ship import write_bytes
 from leafwise.envs.starship.targets import read_targets, with_targets
 
 PROGRAM = "leafwise ship"
@@ -162,7 +162,7 @@ def gen(options: Gen) -> int:
 def built(options: Gen, parameters: Parameters) -> Ship:
     """Returns the ship that a builder makes of the hull and requests of the seed's first attempt."""
     from leafwise.envs.registry import game
-    from leafwise.envs.starship.report import reported
+    from leafwise.envs.starship.ship import reported
     from leafwise.training.starship.builders import builder
 
     if options.story or options.strict:
@@ -213,7 +213,7 @@ def checked(options: Check) -> int:
 
 def stats(options: Stats) -> int:
     """Measures the ships of many seeds."""
-    from leafwise.envs.starship.survey import survey
+    from leafwise.envs.starship.statistics import survey
     from leafwise.training.execution import executor_for
 
     def each(work: Callable[[Sequence[int]], Any], pieces: Sequence[Sequence[int]]) -> Iterator[Any]:

@@ -17,7 +17,8 @@ import leafwise
 from contract.cases import CASES, GAMES, positions
 from contract.refusals import ODD, assert_one_clear_line
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.starship import CLASSIC, files, generate, settings
+from leafwise.envs.starship import CLASSIC, generate, settings
+from leafwise.envs.starship import ship as files
 from leafwise.models.files import model_path
 from leafwise.models.tensors import load_tensors, save_tensors
 from leafwise.training.ntuple_td import ntuple_td as td

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from contract.cases import twin
-from leafwise.envs.core.check.answers import compare_with_twin, moves, with_texts
 from leafwise.envs.core.check.door import PLAYED, Door
+from leafwise.envs.core.check.inspection import compare_with_twin, moves, with_texts
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 

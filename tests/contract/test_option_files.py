@@ -11,7 +11,7 @@ import pytest
 from games import dice
 from leafwise.envs.core.check.door import PLAIN, RuleFault
 from leafwise.envs.core.check.inspection import check_option_files, inspect_game
-from leafwise.envs.core.contract.options import from_file
+from leafwise.envs.core.fields import from_file
 from leafwise.envs.registry import game, games
 
 RaceOptions: Any = type(dice.GAME.options)

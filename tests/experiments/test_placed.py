@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import leafwise
-from leafwise.envs.starship import SCOUT, survey
+from leafwise.envs.starship import SCOUT
+from leafwise.envs.starship import statistics as survey
 from leafwise.experiments.friday import insight
 from leafwise.experiments.friday.baselines import Entry, play_block
 from leafwise.experiments.study import PlacedStudy

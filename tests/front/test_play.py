@@ -14,7 +14,7 @@ import pytest
 from front.console import Shell
 
 import leafwise
-from leafwise import hints
+from leafwise import analysis
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.companion import Following
 from leafwise.envs.core.play.gamefile import load_game
@@ -83,9 +83,8 @@ def test_the_solver_hints_and_plays_at_a_level(shell: Shell) -> None:
 def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4)
     solver = Solver(game, by_heart=False)
-    monkeypatch.setattr(hints, "PATIENCE", 0.2)
-    search = leafwise.Search(game, game.score(), 1)
-    lines = hints.Hints(game, search, exact=True, solver=solver)(game.start())
+    monkeypatch.setattr(analysis, "SOLVER_SECONDS", 0.2)
+    lines = analysis.Hints(analysis.analyst_of(game, "lines", 1), exact=True, solver=solver)(game.start())
     assert len(lines) == 9
     assert lines[0] == "  score of the leaf"
     assert lines[-1] == "  by search, depth 1, leaf lines; the exact solver needs more than 0 s here"
@@ -192,16 +191,7 @@ def test_follow_refuses_what_cannot_be(text: str, expected: str) -> None:
 def test_ctrl_c_ends_a_long_search_with_one_line() -> None:
     asked = [
         sys.executable,
-        "-m",
-        "leafwise",
-        "analyze",
-        "threes",
-        "--leaf",
-        "openness",
-        "--file",
-        "-",
-        "--depth",
-        "30",
+        *["-m", "leafwise", "analyze", "threes", "--leaf", "openness", "--file", "-", "--depth", "30"],
     ]
     process = subprocess.Popen(asked, stdin=-1, stdout=-1, stderr=-1, text=True)
     assert process.stdin is not None

@@ -114,17 +114,17 @@ def test_an_analysis_deepens_until_its_time_is_up(client):
     assert len(answers) > 1, "told more than once"
     last = answers[-1]
     assert 0 < answers[0]["seconds"] < last["seconds"] < 20
-    assert set(last["values"]) == {"1", "2", "3"}
-    assert last["value"] == max(last["values"].values())
-    assert last["line"][0] == last["best"]
-    assert (last["unit"], last["meanings"]) == ("score of the leaf", None)
+    assert set(last["action_values"]) == set(last["worths"]) == {"1", "2", "3"}
+    assert last["value"] == max(last["action_values"].values())
+    assert last["line"][0] == last["best_actions"][0]
+    assert (last["unit"], last["action_values_in_unit"]) == (None, None)
 
 
 def test_values_are_in_units_where_they_are_known(client):
     events = client.events("/api/analyse", game="trilobite", text=START, seconds=0.1)
     last = [data for name, data in events if name == "answer"][-1]
     assert last["unit"].startswith("chance to win")
-    assert last["worth"] == f"{100 * last['meaning']:.1f} %"
+    assert last["worth"] == f"{100 * last['value_in_unit']:.1f} %"
 
 
 def test_values_have_no_unit_where_the_rules_were_not_measured(client):
@@ -135,14 +135,14 @@ def test_values_have_no_unit_where_the_rules_were_not_measured(client):
     text = client.ask("/api/state", **rules)["text"]
     events = client.events("/api/analyse", **rules, text=text, seconds=0.1)
     last = [data for name, data in events if name == "answer"][-1]
-    assert (last["unit"], last["meaning"], last["no_unit"]) == ("score of the leaf", None, why)
+    assert (last["unit"], last["value_in_unit"], last["no_unit"]) == (None, None, why)
     assert "%" not in last["worth"]
 
 
 def test_a_solver_answers_exactly_or_tells_what_it_knows(client):
     events = client.events("/api/solve", game="trilobite", text=".../oo./xx.", seconds=20)
     (found,) = [data for name, data in events if name == "answer"]
-    assert (found["complete"], found["value"], found["best"]) == (True, 1, ["3"])
+    assert (found["complete"], found["value"], found["best_actions"]) == (True, 1, ["3"])
     wide = client.ask("/api/state", game="trilobite", options={"board": "7x6", "k": 4})["text"]
     events = client.events("/api/solve", game="trilobite", options={"board": "7x6", "k": 4}, text=wide, seconds=0.1)
     (found,) = [data for name, data in events if name == "answer"]

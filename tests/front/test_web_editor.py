@@ -7,9 +7,7 @@ from pathlib import Path
 
 from leafwise import web
 from leafwise.envs.friday.cards import HAZARDS, NAMES, PHASES
-from leafwise.envs.friday.named import in_words
-from leafwise.envs.friday.text import FIELDS, HOMES
-from leafwise.envs.friday.words import TURNS
+from leafwise.envs.friday.text import HOMES, TURNS, WORDS, in_words
 
 SOURCE = (Path(web.__file__).parent / "static/games/friday.js").read_text(encoding="utf-8")
 
@@ -38,4 +36,4 @@ def test_the_editor_of_friday_knows_every_word() -> None:
     assert set(listed("HOMES")) == set(HOMES)
     parts = [told(name) for name in ("PILES", "MORE_PILES", "NUMBERS", "FIELDS", "MORE_FIELDS")]
     words = {word for part in parts for word in re.findall(r"(\w+): [\[\"]", part)}
-    assert {"turn", "phase"} | words == set(FIELDS)
+    assert {"turn", "phase"} | words == set(WORDS)

@@ -15,7 +15,7 @@ import leafwise
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.gym.observer import Observer
+from leafwise.envs.core.gym.observation import Observer
 from leafwise.models.leaves import Values
 from leafwise.search import Search
 

@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMoni
 
 import leafwise
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.observer import Observer
+from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models import sb3
 from leafwise.search import Search

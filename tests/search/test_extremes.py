@@ -11,10 +11,10 @@ import pytest
 
 import leafwise
 from games import dice
+from leafwise.envs.core.compile.intrinsics import logistic, logistic_of, softmax_term, win_less_loss, win_less_loss_of
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.sampled import compiled_sampled
-from leafwise.envs.core.softmax import logistic, logistic_of, softmax_term, win_less_loss, win_less_loss_of
+from leafwise.envs.core.play.players import compiled_sampled
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts import tree as M
 

@@ -18,10 +18,9 @@ from leafwise.envs.core.contract.features import cell_values
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.errors import Forfeit, UserError
 from leafwise.envs.core.play.gamefile import Recorder
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
 from leafwise.search.search_options import MOST_SECONDS

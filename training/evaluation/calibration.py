@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.intrinsics import LARGEST, logistic_of
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.softmax import LARGEST, logistic_of
 from leafwise.models.sparse import SparseNetwork
 
 BINS = 10

@@ -19,7 +19,7 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.errors import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
-from leafwise.envs.core.writing import is_stream, write_named
+from leafwise.envs.core.files import is_stream, read_text, write_named
 from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval
 
 FaultKind = Literal["crash", "hang", "illegal", "forfeit"]

@@ -25,7 +25,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from leafwise.envs.core.writing import open_itself
+from leafwise.envs.core.files import open_itself
 from leafwise.training.execution.executor import Executor, Lost, P, R, Shared
 from leafwise.training.runs.files import HELD, lock_file
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver

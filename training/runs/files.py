@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import short
-from leafwise.envs.core.textfile import read_text
-from leafwise.envs.core.writing import open_itself
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.files import open_itself, read_text
 
 LOCK = "run.lock"
 """The file in a run folder that is locked; it stays, and says which process held it last."""

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 import msgspec
 
 from leafwise.envs.core.commandline import flag_of
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import perhaps
+from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.files import read_table
 from leafwise.training.runs.run_options import code_in, file_of, take_option

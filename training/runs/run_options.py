@@ -16,10 +16,8 @@ import msgspec
 import tyro
 
 from leafwise.envs.core.commandline import flag_of, parse
-from leafwise.envs.core.contract.options import with_files_read
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.fields import options_from_text, types_of
-from leafwise.envs.core.lines import short
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.fields import options_from_text, types_of, with_files_read
 from leafwise.envs.core.ranges import Range
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games

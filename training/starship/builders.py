@@ -15,12 +15,12 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.starship.builder import WIDTH, LookAhead
-from leafwise.envs.starship.diversity import core_layout
-from leafwise.envs.starship.hand import HandBuilder, hand_made_ships, hand_rollout
+from leafwise.envs.starship.heuristic_builder import HandBuilder, hand_made_ships, hand_rollout
+from leafwise.envs.starship.lookahead import WIDTH, LookAhead
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS
-from leafwise.envs.starship.report import measured
+from leafwise.envs.starship.ship import measured
+from leafwise.envs.starship.statistics import core_layout
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values

@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.starship.hand import HandBuilder
+from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.models.grid import TENSORS, GridNetwork, load_grid

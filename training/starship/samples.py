@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.playing import play_out
-from leafwise.envs.starship.ahead import draw_on, list_places, place_all
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.starship.draw import gallery
-from leafwise.envs.starship.hand import finish_by_hand, hand_choice, hand_made_ships
+from leafwise.envs.starship.heuristic_builder import finish_by_hand, hand_choice, hand_made_ships
+from leafwise.envs.starship.lookahead import draw_on, list_places, place_all
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS, potential
+from leafwise.envs.starship.rules import OVER
 from leafwise.envs.starship.tables import TURN
-from leafwise.envs.starship.turns import OVER
 from leafwise.search.players import Player
 from leafwise.training.evaluation.statistics import logged_bounds, mean_interval
 

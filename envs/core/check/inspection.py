@@ -1,4 +1,7 @@
-"""Checks one game, or one row, in this process: in plain Python, compiled with every index checked, and as it is played."""
+"""Checks one game, or one row, in this process: in plain Python, compiled with every index checked, and as it is played.
+
+What the rules answer at a position is compared between these forms, and with a twin.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,43 @@ import math
 import os
 import sys
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from random import Random
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafwise.envs.core.check import answers, together
-from leafwise.envs.core.check.door import CHECKED, PLAIN, WHOLE, Door, Row, RuleFault, at_row, expect, fault_of
-from leafwise.envs.core.check.guards import Misuse, arrays_of
-from leafwise.envs.core.check.position import Checker
+from leafwise.envs.core.check import position
+from leafwise.envs.core.check.door import (
+    CHECKED,
+    PLAIN,
+    PLAYED,
+    WHOLE,
+    Door,
+    Misuse,
+    Row,
+    RuleFault,
+    arrays_of,
+    at_row,
+    expect,
+    fault_of,
+    same,
+    words,
+)
+from leafwise.envs.core.check.position import MOST_ACTIONS, Checker
 from leafwise.envs.core.check.walk import Walk
 from leafwise.envs.core.compile.forms import PlainForms
-from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.errors import short
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.checking import Note
     from leafwise.envs.core.contract.game import Game
+
 
 COMPARED = 200
 """Positions at which the forms, and a twin, are compared."""
@@ -48,8 +69,8 @@ def inspect_game(
     """
     check_option_files(game)
     positions = 0
-    expected: list[answers.Answer] = []
-    asked: list[answers.Answer] = []
+    expected: list[Answer] = []
+    asked: list[Answer] = []
     for form, time in seconds.items():
         try:
             before = _digest(game)
@@ -57,7 +78,7 @@ def inspect_game(
         except (Exception, SystemExit) as problem:
             raise fault_of("", problem, game.make_tables) from None
         for one in expected:
-            answers.compare(door, one)
+            compare(door, one)
         rows = [_read(door, text) for text in texts]
         try:
             seen = _walk(door, time, rows)
@@ -71,8 +92,8 @@ def inspect_game(
         expect(not written, "tables", "only arrays named in `scratch` to be written", change)
         if form == PLAIN:
             some = Random(SEED).sample(seen, min(COMPARED, len(seen)))
-            expected = [answers.answer(door, row) for row in some]
-            asked = [answers.with_texts(door, one) for one in expected] if twins else []
+            expected = [answer(door, row) for row in some]
+            asked = [with_texts(door, one) for one in expected] if twins else []
         positions = max(positions, len(seen))
     return {"positions": positions, "twins": asked}
 
@@ -114,13 +135,13 @@ def _check_score(door: Door, name: str, rows: list[Row]) -> None:
     T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
 
     def check_value(row: Row) -> None:
-        value = together.worth(door, rule, evaluator, row, T)
+        value = position.worth(door, rule, evaluator, row, T)
         low = -math.inf if evaluator.low is None else evaluator.low
         high = math.inf if evaluator.high is None else evaluator.high
         expect(math.isfinite(value) and low <= value <= high, rule, f"a finite number in {low:g}..{high:g}", value)
 
     def check_siblings(row: Row) -> None:
-        together.check_siblings(door, rule, evaluator, row, T)
+        position.check_siblings(door, rule, evaluator, row, T)
 
     asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
     chance = rows if evaluator.speed.sibling_values is not None else []
@@ -201,3 +222,124 @@ def _budget(codes: set[Any]) -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
+
+
+Answer = dict[str, Any]
+WITHIN = 1e-9
+"""By how much numbers of two forms may differ, of their size."""
+CODE = {CHECKED: "in compiled code that checks indices", PLAYED: "in compiled code"}
+PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
+"""How a twin calls who acts."""
+
+
+def moves(door: Door, row: Row) -> Answer:
+    """Returns what the rules say of who acts at a position and of where that leads; rows are lists of words."""
+    acts = door.player(row)
+    found: Answer = {"row": words(row), "current_player": acts, "returns": float(door.ask("returns", row))}
+    if acts == CHANCE:
+        found["chance_outcomes"] = [[p, words(successor)] for p, successor in door.outcomes(row)]
+    elif acts != TERMINAL:
+        legal = found["legal_actions"] = door.numbers("legal_actions", row)
+        tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
+        found["apply_action"] = [[a, words(door.after(row, a))] for a in tried]
+    return found
+
+
+def answer(door: Door, row: Row) -> Answer:
+    """Returns all that the rules say of a position."""
+    found = moves(door, row)
+    found |= {"stage": door.whole_number("stage", row), "key": int(door.ask("key", row))}
+    if "chance_outcomes" in found:
+        found["sample_outcome"] = [words(door.draw(row, key)) for key in range(1, 4)]
+        return found
+    for rule, viewers in (("observe", (None,)), ("observe_as", range(door.game.players))):
+        seen = [array for viewer in viewers for array in door.observation(row, viewer).values()]
+        found[rule] = [x for array in seen for x in array.ravel().astype(float).tolist()]
+    if "apply_action" in found:
+        found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a, _ in found["apply_action"]]
+        some = range(len(door.game.search.candidates))
+        found["candidates"] = [door.numbers("candidates", row, which) for which in some]
+    return found
+
+
+def compare(door: Door, expected: Answer) -> None:
+    """Raises RuleFault where this form answers otherwise than plain Python did, at the position of that answer."""
+    row = np.array(expected["row"], dtype=door.game.dtype)
+    with at_row(door, row):
+        door.stand(door.text(row))
+        door.renew()
+        got = answer(door, row)
+        for rule, wanted in expected.items():
+            plain = f"what plain Python answers, {short(wanted)}"
+            expect(alike(wanted, got.get(rule)), rule, plain, f"{short(got[rule])} {CODE[door.name]}")
+
+
+def alike(first: Any, second: Any) -> bool:
+    """Whether two answers are the same, numbers up to rounding."""
+    if isinstance(first, (list, tuple)):
+        return len(first) == len(second) and all(map(alike, first, second))
+    if isinstance(first, float) and math.isfinite(first):
+        return math.isclose(first, second, rel_tol=WITHIN, abs_tol=WITHIN)
+    return same(first, second)
+
+
+def with_texts(door: Door, found: Answer) -> Answer:
+    """Returns an answer for a twin, which knows positions by their texts and actions by their names."""
+    game = door.game
+
+    def text(row: Sequence[int]) -> str:
+        return door.text(np.array(row, dtype=game.dtype))
+
+    said: Answer = {"row": found["row"], "text": text(found["row"]), "returns": found["returns"]}
+    said["player"] = PLAYERS[found["current_player"]]
+    if "legal_actions" in found:
+        said["legal"] = [game.actions[a] for a in found["legal_actions"]]
+        said["play"] = {game.actions[a]: text(row) for a, row in found["apply_action"]}
+    if "chance_outcomes" in found:
+        said["outcomes"] = [[p, text(row)] for p, row in found["chance_outcomes"]]
+    return said
+
+
+def game_twin(game: Game) -> SimpleNamespace:
+    """Returns a twin that answers by the rules of another game."""
+    return SimpleNamespace(
+        read=game.parse,
+        write=str,
+        player=lambda state: PLAYERS[state.current_player],
+        returns=attrgetter("returns"),
+        legal=attrgetter("legal_names"),
+        play=lambda state, name: state.play(name),
+        outcomes=lambda state: state.outcomes(),
+    )
+
+
+def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
+    """Raises RuleFault where a twin says something else of a position."""
+    rule = "twin"
+    try:
+        position = twin.read(told["text"])
+        rule, acts = "current_player", twin.player(position)
+        expect(told["player"] == acts, rule, f"{acts!r} as the twin says", repr(told["player"]))
+        rule, worth = "returns", twin.returns(position)
+        expect(alike(float(worth), told["returns"]), rule, f"{worth:.9g} as the twin says", f"{told['returns']:.9g}")
+        if "legal" in told:
+            rule, legal, mine = "legal_actions", sorted(twin.legal(position)), sorted(told["legal"])
+            expect(mine == legal, rule, f"{short(legal)} as the twin says", short(mine))
+            rule = "apply_action"
+            for name, after in told["play"].items():
+                wanted = twin.write(twin.play(position, name))
+                expect(wanted == after, rule, f"{name!r} to lead to {wanted!r} as the twin says", repr(after))
+        if "outcomes" in told:
+            rule = "chance_outcomes"
+            law: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+            for p, text in told["outcomes"]:
+                law[text][0] += p
+            for p, after in twin.outcomes(position):
+                law[twin.write(after)][1] += p
+            for text, (p, other) in sorted(law.items()):
+                expect(abs(p - other) < WITHIN, rule, f"{text!r} with {other:.9g} as the twin says", f"{p:.9g}")
+    except RuleFault as fault:
+        raise RuleFault(fault.rule, fault.told, told["text"], told["row"]) from None
+    except Exception as problem:
+        got = f"expected a twin that answers, got {type(problem).__name__}: {problem}"
+        raise RuleFault(rule, got, told["text"], told["row"]) from None

@@ -16,7 +16,7 @@ import numpy as np
 from leafwise.envs.core.check.door import Door, Row, RuleFault, at_row, expect, words
 from leafwise.envs.core.check.position import GROUP, Checker, Step, check_actions
 from leafwise.envs.core.contract.rules import CHANCE
-from leafwise.envs.core.lines import short
+from leafwise.envs.core.errors import short
 
 LEAST = 10
 """Positions that are seen however little time there is: what compiles at the first costs more than all others."""

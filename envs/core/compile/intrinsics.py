@@ -1,15 +1,20 @@
-"""Prefetching, and the vector loops of networks: as LLVM's own, as loops that any numba compiles, and in plain Python.
+"""What compiled code takes beside NumPy: prefetching, loops of networks, the system's clocks, exponentials that never overflow.
 
-A build that checks indices has the loops, so that nothing is read or written by an address that was not checked.
+There are LLVM's own, loops that any numba compiles, and plain Python. A build that checks indices has the loops, so that nothing is
+read or written by an address that was not checked.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.compile import emitted
+from leafwise.envs.core.compile.emitted import NANOSECONDS
 from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED, PLAIN, jit
 
 
@@ -105,3 +110,79 @@ elif BOUNDSCHECK:
 elif PLAIN:
     prefetch, sum_rows, dense = jit(inline=True)(prefetch_nothing), sum_rows_loops, dense_loops
     add_runs = add_runs_loops
+
+
+HAS_CLOCKS = emitted.HAS_CLOCKS and not PLAIN
+"""Whether compiled code can read a clock here."""
+CLOCKS: dict[str, int] = {"wall": time.CLOCK_MONOTONIC, "cpu": time.CLOCK_THREAD_CPUTIME_ID} if HAS_CLOCKS else {}
+"""What the system calls the clocks: time that passes, and time for which the thread that asks has computed."""
+
+
+def _read_clock_plain(number: int) -> int:
+    """Returns the nanoseconds on a clock."""
+    return time.clock_gettime_ns(int(number))
+
+
+@jit(inline=True)
+def _read_no_clock(number):
+    """Stands in where compiled code cannot read a clock; never asked."""
+    return 0
+
+
+read_clock: Any = _read_clock_plain if DISABLED else emitted.read_clock if HAS_CLOCKS else _read_no_clock
+
+
+@jit(inline=True)
+def is_late(deadline):
+    """Whether a deadline has passed: a clock's number and the nanoseconds on it, of which 0 are no deadline."""
+    return deadline[1] > 0 and read_clock(deadline[0]) >= deadline[1]
+
+
+def deadline_in(seconds: float, clock: str) -> tuple[int, int]:
+    """Returns the deadline for a time from now on, at least a nanosecond; the calling thread's on the clock "cpu"."""
+    number = CLOCKS[clock]
+    return number, time.clock_gettime_ns(number) + max(1, int(NANOSECONDS * seconds))
+
+
+LARGEST = 709.0
+"""The largest number whose exponential is finite, rounded down."""
+FAR = 1e300
+"""What counts for infinity where differences are taken."""
+
+
+@jit(inline=True)
+def softmax_term(x, greatest):
+    """Returns exp(x - greatest) for the greatest of a softmax's numbers: 0 to 1, also where both are infinite."""
+    return 1.0 if x == greatest else math.exp(x - greatest)
+
+
+@jit(inline=True)
+def logistic(x):
+    """Returns 1 / (1 + exp(-x))."""
+    return 1.0 / (1.0 + math.exp(min(-x, LARGEST)))
+
+
+def logistic_of(x: NDArray[Any]) -> NDArray[np.float64]:
+    """Returns `logistic` of every number of an array."""
+    return np.asarray(1.0 / (1.0 + np.exp(np.minimum(-x, LARGEST))), dtype=np.float64)
+
+
+@jit(inline=True)
+def win_less_loss(win, draw, loss):
+    """Returns the chance to win less that to lose, from three numbers whose softmax the chances to win, draw and lose are.
+
+    The first is subtracted from all where no exponential can then overflow, else the greatest: both give the same chances, the
+    first those of published figures to the last bit.
+    """
+    greatest = max(win, draw, loss)
+    shift = win if greatest < win + 0.5 * LARGEST else greatest
+    won, drawn, lost = softmax_term(win, shift), softmax_term(draw, shift), softmax_term(loss, shift)
+    return (won - lost) / (won + drawn + lost)
+
+
+def win_less_loss_of(x: NDArray[Any]) -> NDArray[np.float64]:
+    """Returns `win_less_loss` of every row of an array [n, 3]."""
+    x = np.clip(x.astype(np.float64), -FAR, FAR)
+    win, greatest = x[:, :1], x.max(axis=1, keepdims=True)
+    won, drawn, lost = np.exp(x - np.where(greatest < win + 0.5 * LARGEST, win, greatest)).T
+    return np.asarray((won - lost) / (won + drawn + lost), dtype=np.float64)

@@ -18,8 +18,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 import numba
 import numpy as np
 
-from leafwise.envs.core.compile.cache import cache_folder
-from leafwise.envs.core.compile.fingerprint import fingerprint
+from leafwise.envs.core.compile.cache import cache_folder, fingerprint
 from leafwise.envs.core.compile.mode import BOUNDSCHECK as BOUNDSCHECK
 from leafwise.envs.core.compile.mode import COMMON, DISABLED, FLAGS, INDEX_CHECKED, PLAIN, refuse_negative_indices
 

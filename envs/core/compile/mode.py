@@ -20,7 +20,7 @@ import llvmlite
 import numba
 
 from leafwise.envs.core.compile.cache import cache_root
-from leafwise.envs.core.writing import open_itself
+from leafwise.envs.core.files import open_itself
 
 config: Any = numba.config
 DISABLED = bool(config.DISABLE_JIT)
@@ -47,10 +47,10 @@ def _is_as_expected() -> bool:
     except OSError:  # no cache, or none that may be read: checked at every start
         known = None
     try:
-        from leafwise.envs.core.compile import selfcheck
+        from leafwise.envs.core.compile.linking import check_numba
 
         with tempfile.TemporaryDirectory() as folder:
-            selfcheck.check(Path(folder), FLAGS)
+            check_numba(Path(folder), FLAGS)
     except Exception as problem:
         warnings.warn(
             f"numba {numba.__version__}: expected the inner parts that fast compilation builds on, got {problem!r}; everything "

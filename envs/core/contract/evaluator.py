@@ -1,4 +1,7 @@
-"""What a leaf evaluator is: a number for a position, and an exact statement of what that number means."""
+"""What a leaf evaluator is: a number for a position, and an exact statement of what that number means.
+
+Numbers that people's functions answer are taken where they fit, as float64, else refused in one line (`answered`).
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import Floats, Number, Rows
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, short
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
+
 
 Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
 
@@ -165,3 +169,28 @@ def nothing_more(S, i, T):
 def for_player_zero(value, player):
     """Turns a value for the player who acts into player 0's; at a chance stage it already is."""
     return -value if player == 1 else value
+
+
+def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:
+    """Returns what a function answered as float64, of the shape that it has.
+
+    Raises ValueError, `expected` and what came, for what are no real numbers: a tensor that requires a gradient or lies on another
+    device, complex numbers, texts.
+    """
+    try:
+        array = np.asarray(found)
+        if array.dtype.kind in "biufO":
+            return array.astype(np.float64)
+    except Exception as problem:  # of the library that the numbers are of
+        raise UserError(f"{expected}, got {type(found).__name__}: {short(problem, 160)}") from None
+    raise UserError(f"{expected}, got numbers of type {array.dtype}")
+
+
+def answered(found: Any, shape: tuple[int, ...], expected: str) -> NDArray[np.float64]:
+    """Returns what a function answered as float64 of a shape; raises ValueError as `real_numbers`, and for other shapes and nan."""
+    numbers = real_numbers(found, expected)
+    if numbers.shape != shape:
+        raise UserError(f"{expected}, got shape {numbers.shape}")
+    if np.isnan(numbers).any():
+        raise UserError(f"{expected}, got nan")
+    return numbers

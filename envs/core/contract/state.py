@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.numbers import answered
-from leafwise.envs.core.contract.parts import Picture, Row
+from leafwise.envs.core.contract.evaluator import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import short
-from leafwise.envs.core.pictures.canvas import text_picture
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.pictures import text_picture
 from leafwise.envs.core.ranges import Range, need_in
 
 if TYPE_CHECKING:
-    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.game import Game, Picture, Row
 
 R = TypeVar("R")
 FIRST, SECOND = np.uint64(0), np.uint64(1)
@@ -124,12 +122,15 @@ class State:
 
     def outcomes(self) -> list[tuple[float, State]]:
         """Returns the successors of a chance stage with their probabilities; raises ValueError elsewhere."""
-        if not self.is_chance:
-            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+        self._need_chance()
         rows = self.rows(self.game.max_outcomes)
         P = np.zeros(1 + self.game.max_outcomes)
         n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game.thread_tables))
         return [(float(P[o]), State.unchecked(self.game, rows[o])) for o in range(1, n + 1)]
+
+    def _need_chance(self) -> None:
+        if not self.is_chance:
+            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
 
     def outcome_name(self, after: State) -> str:
         """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
@@ -150,8 +151,7 @@ class State:
 
     def sample(self, stream: NDArray[np.uint64]) -> State:
         """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
-        if not self.is_chance:
-            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+        self._need_chance()
         rows = self.rows()
         self.game.rules.sample_outcome(rows, FIRST, stream, self.game.thread_tables)
         return State.unchecked(self.game, rows[0])

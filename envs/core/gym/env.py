@@ -14,12 +14,19 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED
+from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, as_game, explained, names_of
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
-from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, as_game, explained, names_of
-from leafwise.envs.core.gym.stepper import Stepper, key_of, new_key, reset_options
-from leafwise.envs.core.gym.window import FPS, Display
+from leafwise.envs.core.gym.stepper import (
+    SOME_ILLEGAL,
+    SOME_TERMINATED,
+    SOME_TRUNCATED,
+    Stepper,
+    key_of,
+    new_key,
+    reset_options,
+)
+from leafwise.envs.core.pictures import FPS, Display
 
 
 @explained
@@ -38,7 +45,7 @@ class GameEnv(gym.Env[Observation, int]):
     actions follow), and all further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for
     wrong input, TypeError for unknown keywords.
 
-    The first `reset` compiles one function, or loads it from the cache on disk: `step_batch` in `batch.py`, with the rules, the
+    The first `reset` compiles one function, or loads it from the cache on disk: `step_batch` in `stepper.py`, with the rules, the
     reward and a compiled opponent inside. Every `reset`, `step` and `set_state` runs it; a step compiles nothing.
     """
 

@@ -1,16 +1,27 @@
-"""Observations of one array or of several named ones: a `Box`, or a `Dict` of boxes."""
+"""Observations: of one array or of several named ones (a `Box`, or a `Dict` of boxes), and rows as an environment shows them.
+
+`Observer` says what is seen, what is legal and who acts: one compiled call for many rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
+from leafwise.envs.core.contract.stream import u64
+
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
+
 
 Observation = NDArray[Any] | dict[str, NDArray[Any]]
 """What an environment returns: one array, or arrays by name."""
@@ -42,3 +53,85 @@ def reader(buffer: Any) -> Callable[[], Any]:
 def at(buffer: Any, e: int) -> Any:
     """Returns the view of environment e in a buffer, itself a buffer."""
     return buffer[e] if isinstance(buffer, np.ndarray) else type(buffer)(*(array[e] for array in buffer))
+
+
+class Seen(NamedTuple):
+    """What environments show of n positions."""
+
+    obs: Observation
+    """[n, ...]: observations as `step` returns them, or a dict of such arrays; zeros where chance acts next and nobody is said
+    to look."""
+    mask: NDArray[np.int8]
+    """[n, A]: 1 for each legal action; all ones where nobody decides."""
+    player: NDArray[np.int8]
+    """[n]: who acts: 0, 1, CHANCE (-1) or TERMINAL (-4)."""
+    returns: NDArray[np.float64]
+    """[n]: player 0's return so far."""
+
+
+@cache
+def make_look(rules: Rules, room: Path) -> Compiled:
+    """Compiles a game's `look`."""
+    current_player, legal_actions = rules.current_player, rules.legal_actions
+    returns, observe_as = rules.returns, rules.observe_as
+
+    @bind(room)
+    def look(S, viewers, obs, mask, player, gains, A, T):
+        """Writes what is to be seen of the rows S [n, width] to buffers as `Seen` has them; A [actions] is scratch.
+
+        `viewers` [n] are the players who look, -1 where it is who acts, or player 0 where the game is over.
+        """
+        for e in range(S.shape[0]):
+            i = u64(e)
+            acts = current_player(S, i, T)
+            player[e] = acts
+            gains[e] = returns(S, i, T)
+            if viewers[e] >= 0:
+                observe_as(S, i, np.int64(viewers[e]), obs, e, T)
+            elif acts != CHANCE:
+                observe_as(S, i, np.int64(max(acts, 0)), obs, e, T)
+            for a in range(mask.shape[1]):
+                mask[e, a] = acts < 0
+            if acts >= 0:
+                for k in range(legal_actions(S, i, A, T)):
+                    mask[e, A[k]] = 1
+
+    return look
+
+
+class Observer:
+    """Turns rows of a game into exactly the observations and masks that `GameEnv.step` gives there."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._look = make_look(game.rules, game.room)
+        self._tables = game.tables()
+        self._blank = new_observations(game, 0)
+
+    def __call__(self, rows: NDArray[Any], T: Any = None, viewers: NDArray[np.int8] | None = None) -> Seen:
+        """Returns what there is to be seen of rows [n, width].
+
+        `viewers`, int8 [n], are the players who look; without them it is who acts, and player 0 where the game is over. `T` is the
+        game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
+        """
+        n, game = len(rows), self.game
+        buffer = self._buffer(n)
+        seen = Seen(
+            obs=buffer if isinstance(buffer, np.ndarray) else buffer._asdict(),
+            mask=np.zeros((n, len(game.actions)), dtype=np.int8),
+            player=np.zeros(n, dtype=np.int8),
+            returns=np.zeros(n),
+        )
+        A = np.zeros(game.max_actions, dtype=np.int64)
+        bare = self._tables if T is None else T._replace(leaf=())
+        if viewers is None:
+            viewers = np.full(n, -1, dtype=np.int8)
+        self._look(np.ascontiguousarray(rows), viewers, buffer, *seen[1:], A, bare)
+        return seen
+
+    def _buffer(self, n: int) -> Any:
+        """Returns what `rules.observe` writes n observations to."""
+        blank = self._blank
+        if isinstance(blank, np.ndarray):
+            return np.zeros((n, *blank.shape[1:]), blank.dtype)
+        return type(blank)(*(np.zeros((n, *array.shape[1:]), array.dtype) for array in blank))

@@ -16,10 +16,14 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym import batch
-from leafwise.envs.core.play.greedy import compiled_greedy
-from leafwise.envs.core.play.named import UnknownPlayer, own_programs, split
-from leafwise.envs.core.play.sampled import compiled_sampled
+from leafwise.envs.core.play.players import (
+    UnknownPlayer,
+    compiled_greedy,
+    compiled_sampled,
+    own_programs,
+    random_opponent,
+    split,
+)
 
 
 class Chooser(Protocol):
@@ -84,7 +88,7 @@ def _named(game: Game, text: str) -> Seated:
         if text.endswith(":"):
             raise UnknownPlayer
         if text == "random":
-            return Seated(batch.random_opponent(game.rules, game.room))
+            return Seated(random_opponent(game.rules, game.room))
         if kind == "greedy" and len(words) < 2 and "ties=first" not in words:
             words = [word for word in words if word != "ties=random"]
             evaluator = registry.leaf(words[0], game) if words else game.score()

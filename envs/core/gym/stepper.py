@@ -1,28 +1,348 @@
-"""The buffers and settings behind the environments: what `GameEnv` and `GameVectorEnv` have in common."""
+"""What environments have in common: their buffers and settings, and the one compiled function that steps them.
+
+A call acts, draws, answers for the opponent and starts episodes, in n environments. `make_step` makes it for a game, a reward and
+an opponent; rows 0..n-1 of `S` are the environments, the rows after them scratch. `Stepper` owns the buffers and calls it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from operator import index
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.held import hold
+from leafwise.envs.core.compile.emitted import hold
+from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym import batch
+from leafwise.envs.core.contract.stream import below, u64
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.gym.keywords import (
+    NEXT_STEP,
+    NO_LIMIT,
+    NOOP,
+    RAISE,
+    RANDOM_SEAT,
+    SAME_STEP,
+    SEAT_NAMES,
+    SEATS,
+    EnvOptions,
+)
 from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.core.gym.opponents import check_picklable, seated
-from leafwise.envs.core.gym.options import NO_LIMIT, SEAT_NAMES, SEATS, EnvOptions
-from leafwise.envs.core.lines import short
-from leafwise.envs.core.play.greedy import rows_needed
+from leafwise.envs.core.play.players import rows_needed
 from leafwise.envs.core.ranges import Range, need_in
+
+OVER, TERMINATED, TRUNCATED, ILLEGAL, SEAT = 0, 1, 2, 3, 4
+"""Rows of `Buffers.flags`."""
+
+GOING, ENDED, CUT_OFF, UNBEGUN = 0, 1, 2, 3
+"""Values of OVER: an episode goes on; the game is over; it was truncated, and the game is not over; none has begun yet."""
+
+ACT, BEGIN, SHOW = 0, 1, 2
+"""Values of `Buffers.task`: take the action, start an episode, or show again what is there."""
+
+STEPS, IN_A_ROW = 0, 1
+"""Rows of `Buffers.counts`: steps of the episode, illegal actions since a legal one."""
+
+SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL = 1, 2, 4
+SOME_ENDED = SOME_TERMINATED | SOME_TRUNCATED
+"""Bits of what `step_batch` returns."""
+
+OVER_IN_A_ROW, MORE_WITH_PLIES = 500, 20
+"""So many games are begun in search of one in which the agent decides, and for each random action of the openings so many more:
+one opening of all lengths has none."""
+MOST_BETWEEN = 1_000_000
+"""Acts of chance and of the opponent that may lie between two decisions."""
+UNDECIDED = 2
+"""What `play_on` returns, beside 0 and 1, where there are more."""
+Binder = Callable[[Callable[..., Any]], Compiled]
+"""What compiles a part of the step into it."""
+
+
+class Buffers(NamedTuple):
+    """The arrays that a step reads and writes; n environments, A actions."""
+
+    S: NDArray[Any]
+    """[n + scratch, width]: the rows."""
+    R: NDArray[np.uint64]
+    """[n, 2]: the streams."""
+    action: NDArray[np.int64]
+    """[n]: what the agents do; read."""
+    obs: Any
+    """[n, ...]: what the agents see, one array or a NamedTuple of arrays."""
+    final: Any
+    """[n, ...]: what was seen last in episodes that ended in this step (SAME_STEP only)."""
+    mask: NDArray[np.int8]
+    """[n, A]: 1 for each legal action; all ones where the game is over."""
+    final_mask: NDArray[np.int8]
+    """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only)."""
+    last: NDArray[Any]
+    """[n, width]: the last rows of episodes that ended in this step (SAME_STEP only)."""
+    reward: NDArray[np.float64]
+    """[n]"""
+    so_far: NDArray[np.float64]
+    """[n]: player 0's return at the row; kept where rewards are its differences."""
+    flags: NDArray[np.uint8]
+    """[5, n]: OVER (the episode has ended and none has begun), TERMINATED, TRUNCATED and ILLEGAL in this step, SEAT."""
+    counts: NDArray[np.int64]
+    """[2, n]: STEPS and IN_A_ROW; an episode is truncated when one reaches its limit."""
+    patience: int
+    """Where IN_A_ROW ends an episode."""
+    task: NDArray[np.uint8]
+    """[n]: what the next call does in each environment, ACT, BEGIN or SHOW."""
+    legal: NDArray[np.int64]
+    """[max_actions]: scratch."""
+    P: NDArray[np.float64]
+    """[n + scratch]: scratch for probabilities."""
+    options: Any
+    """`StepOptions`: the environment's options as numbers."""
+
+
+def make_play_on(rules: Rules, opponent_action: Compiled | None, inlined: Binder) -> Compiled:
+    """Compiles `(S, i, o, seat, R, B, T)`: plays row i on until the agent decides (0) or the game is over (1).
+
+    It returns UNDECIDED where neither comes. Rows from o on are scratch.
+    """
+    current_player, sample_outcome, apply_action = rules.current_player, rules.sample_outcome, rules.apply_action
+
+    @inlined
+    def play_on(S, i, o, seat, R, B, T):
+        for _ in range(MOST_BETWEEN):
+            player = current_player(S, i, T)
+            if player == CHANCE:
+                sample_outcome(S, i, R, T)
+            elif player == TERMINAL:
+                return 1
+            elif opponent_action is None or player == seat:
+                return 0
+            else:
+                apply_action(S, i, opponent_action(S, i, o, B.legal, B.P, R, T), i, T)
+        return UNDECIDED
+
+    return play_on
+
+
+def make_begin(rules: Rules, play_on: Compiled, inlined: Binder) -> Compiled:
+    """Compiles `(e, B, T)`: starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
+    initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
+    sample_outcome, apply_action, returns = rules.sample_outcome, rules.apply_action, rules.returns
+
+    @inlined
+    def open_randomly(S, i, plies, R, B, T):
+        """Plays up to so many random actions at row i, whoever is to act."""
+        left = np.int64(below(R, plies + 1)) if plies else np.int64(0)
+        for _ in range(MOST_BETWEEN):
+            if left == 0:
+                return
+            player = current_player(S, i, T)
+            if player == TERMINAL:
+                return
+            if player == CHANCE:
+                sample_outcome(S, i, R, T)
+            else:
+                left -= 1
+                apply_action(S, i, B.legal[below(R, legal_actions(S, i, B.legal, T))], i, T)
+
+    @inlined
+    def begin(e, B, T):
+        i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
+        seat = B.options.seat
+        if seat == RANDOM_SEAT:
+            seat = np.int64(below(R, 2))
+        B.flags[SEAT, e] = seat
+        over = 1
+        for _ in range(OVER_IN_A_ROW + MORE_WITH_PLIES * B.options.plies):
+            initial_state(B.S, i, T)
+            open_randomly(B.S, i, B.options.plies, R, B, T)
+            over = play_on(B.S, i, o, seat, R, B, T)
+            if over != 1:
+                break
+        if over != 0:
+            B.flags[OVER, e] = UNBEGUN
+            return False
+        B.so_far[e] = returns(B.S, i, T)
+        B.flags[OVER, e] = GOING
+        B.counts[STEPS, e] = 0
+        B.counts[IN_A_ROW, e] = 0
+        return True
+
+    return begin
+
+
+def make_act(
+    rules: Rules, play_on: Compiled, other_reward: Compiled | None, return_range: tuple[float, float], inlined: Binder
+) -> Compiled:
+    """Compiles `(e, B, T)`: takes the action of environment e, be it legal or not, and plays on to the agent's next decision.
+
+    It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over, or UNDECIDED.
+    """
+    apply_action, returns = rules.apply_action, rules.returns
+    low, high = return_range
+
+    @inlined
+    def act(e, B, T):
+        S, i, after = B.S, u64(e), u64(B.reward.shape[0])
+        seat = np.int64(B.flags[SEAT, e])
+        B.counts[STEPS, e] += 1
+        # An illegal action does nothing, or ends the episode with the least that there is to get.
+        if not B.mask[e, B.action[e]]:
+            B.flags[ILLEGAL, e] = 1
+            B.counts[IN_A_ROW, e] += 1
+            if B.options.illegal == NOOP:
+                return 0
+            so_far = returns(S, i, T)
+            B.reward[e] = so_far - high if seat == 1 else low - so_far
+            return 1
+        B.counts[IN_A_ROW, e] = 0
+        if other_reward is None:
+            apply_action(S, i, B.action[e], i, T)
+            over = play_on(S, i, after, seat, B.R[e], B, T)
+            before = B.so_far[e]
+            B.so_far[e] = returns(S, i, T)
+            reward = B.so_far[e] - before
+        else:
+            # Such a reward is told the rows of the decision, right after the action, and of the next decision.
+            now = after + u64(1)
+            apply_action(S, i, B.action[e], after, T)
+            copy_row(S, after, now)
+            over = play_on(S, now, now + u64(1), seat, B.R[e], B, T)
+            reward = other_reward(S, i, after, now, T)
+            copy_row(S, now, i)
+        B.reward[e] = -reward if seat == 1 else reward
+        return over
+
+    return act
+
+
+def make_show(rules: Rules, alone: bool, inlined: Binder) -> Compiled:
+    """Compiles `(e, obs, mask, B, T)`: writes what the agent sees and may do to row e of `obs` and `mask`.
+
+    All may be done where the game is over.
+    """
+    observe, observe_as, legal_actions = rules.observe, rules.observe_as, rules.legal_actions
+
+    @inlined
+    def show(e, obs, mask, B, T):
+        if alone:
+            observe(B.S, u64(e), obs, e, T)
+        else:
+            observe_as(B.S, u64(e), np.int64(B.flags[SEAT, e]), obs, e, T)
+        over = B.flags[OVER, e] == ENDED or B.flags[OVER, e] == UNBEGUN
+        for a in range(mask.shape[1]):
+            mask[e, a] = over
+        if not over:
+            for k in range(legal_actions(B.S, u64(e), B.legal, T)):
+                mask[e, B.legal[k]] = 1
+
+    return show
+
+
+def make_step(
+    rules: Rules,
+    opponent_action: Compiled | None,
+    other_reward: Compiled | None,
+    return_range: tuple[float, float],
+    room: Path,
+    plain: bool = False,
+) -> Compiled:
+    """Compiles `step_batch(held)`, for `compile.emitted.hold` with `Buffers` B and the game's tables T.
+
+    `opponent_action` is None where one player plays alone. `other_reward` is one of `game.rewards`, or None for the difference of
+    returns; `return_range` is player 0's. `plain` leaves it plain Python around the compiled rules, for an opponent that is a
+    Python function.
+    """
+    inlined = bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
+    play_on = make_play_on(rules, opponent_action, inlined)
+    begin = make_begin(rules, play_on, inlined)
+    act = make_act(rules, play_on, other_reward, return_range, inlined)
+    show = make_show(rules, opponent_action is None, inlined)
+    returns = rules.returns
+
+    @bind(room, plain=plain)
+    def step_batch(held):
+        """Does the task of every environment, which is ACT afterwards; returns bits SOME_..., or a negative number if it fails.
+
+        -1 - e: environment e refuses its action, which is no id, or illegal under RAISE, or its episode is over; nothing changes.
+        -1 - n: an agent does not get to decide any more, and the call broke off there.
+        """
+        B, T = held[0], held[1]
+        n = B.reward.shape[0]
+
+        # Refusals come first, before anything changes.
+        for e in range(n):
+            if B.task[e] != ACT:
+                continue
+            a, over = B.action[e], B.flags[OVER, e]
+            if a < 0 or a >= B.mask.shape[1]:
+                return -1 - e
+            if over:
+                if B.options.autoreset_mode != NEXT_STEP or over == UNBEGUN:
+                    return -1 - e
+            elif B.options.illegal == RAISE and B.mask[e, a] == 0:
+                return -1 - e
+
+        summary = 0
+        for e in range(n):
+            task = B.task[e]
+            B.task[e] = ACT
+            if task == SHOW:
+                if B.flags[OVER, e] == GOING:
+                    B.so_far[e] = returns(B.S, u64(e), T)
+                show(e, B.obs, B.mask, B, T)
+                continue
+            B.flags[TERMINATED, e] = 0
+            B.flags[TRUNCATED, e] = 0
+            B.flags[ILLEGAL, e] = 0
+            B.reward[e] = 0.0
+            # Act where an episode goes on, and say how it ends.
+            start = task == BEGIN or B.flags[OVER, e] != GOING
+            if not start:
+                over = act(e, B, T)
+                if over == UNDECIDED:
+                    B.flags[OVER, e] = UNBEGUN
+                    return -1 - n
+
+                # Whether the episode ends: the game is over, or a count has reached its limit.
+                cut = B.counts[STEPS, e] >= B.options.max_episode_steps or B.counts[IN_A_ROW, e] >= B.patience
+                if B.flags[ILLEGAL, e]:
+                    summary |= SOME_ILLEGAL
+                if cut:
+                    summary |= SOME_TRUNCATED
+                    B.flags[TRUNCATED, e] = 1
+                    B.flags[OVER, e] = CUT_OFF
+                if over:
+                    summary |= SOME_TERMINATED
+                    B.flags[TERMINATED, e] = 1
+                    B.flags[OVER, e] = ENDED
+
+                # Under SAME_STEP the next episode starts at once, and the end of this one is kept beside it.
+                if (over or cut) and B.options.autoreset_mode == SAME_STEP:
+                    show(e, B.final, B.final_mask, B, T)
+                    for word in range(B.last.shape[1]):
+                        B.last[e, word] = B.S[e, word]
+                    start = True
+                elif B.flags[ILLEGAL, e] and not over:
+                    continue  # all is as it was
+            # Start the next one where it is over, and show what there is
+            if start and not begin(e, B, T):
+                return -1 - n
+            show(e, B.obs, B.mask, B, T)
+        return summary
+
+    return step_batch
+
+
+shared_step = cache(make_step)
+"""`make_step`, once for all environments of a game. An opponent that is a Python function goes with its environment instead."""
+
 
 SEEDS = Range(0, 2**64 - 1)
 STEP_ROWS = 2
@@ -98,7 +418,7 @@ def nothing_to_decide(game: Game, seat: int | None = None) -> UserError:
 
 def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
     """Returns the first decision of a game that has one, chance drawn from `stream`; raises ValueError where none ever comes."""
-    for _ in range(batch.OVER_IN_A_ROW):
+    for _ in range(OVER_IN_A_ROW):
         if not (state := game.start().settle(stream)).is_terminal:
             return state
     raise nothing_to_decide(game)
@@ -112,7 +432,7 @@ def not_begun() -> int:
 class Stepper:
     """n environments of one game: their arrays, and the one compiled function that changes them.
 
-    Making a stepper compiles nothing. The first `reset` compiles `step_batch` of `batch.make_step`, with the game's rules, the
+    Making a stepper compiles nothing. The first `reset` compiles `step_batch` of `make_step`, with the game's rules, the
     reward and the opponent inside, or loads it from the cache on disk. `reset`, `step` and `set_state` all run this function, so a
     step compiles nothing more.
 
@@ -126,10 +446,10 @@ class Stepper:
         other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked ones name a reward
         self._parts, self._asked = (game.rules, play, other, game.return_range, game.room), asked
         self.call: Callable[[], int] = not_begun
-        """The compiled function from the first reset on; what it does and returns says `batch.make_step`."""
+        """The compiled function from the first reset on; what it does and returns says `make_step`."""
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
-        self.buffers = batch.Buffers(
+        self.buffers = Buffers(
             S=game.rows(n + scratch),
             R=np.zeros((n, 2), dtype=np.uint64),
             action=np.zeros(n, dtype=np.int64),
@@ -148,7 +468,7 @@ class Stepper:
             P=np.zeros(max(n + scratch, game.max_actions)),
             options=options.compiled(),
         )
-        self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset
+        self.buffers.flags[OVER] = UNBEGUN  # until the first reset
 
     def start(self, keys: Mapping[int, np.uint64], where: NDArray[np.bool_] | None = None) -> None:
         """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`.
@@ -157,18 +477,18 @@ class Stepper:
         """
         for e, key in keys.items():
             self.buffers.R[e] = key, 0
-        self._run(batch.BEGIN if where is None else np.where(where, batch.BEGIN, batch.SHOW))
+        self._run(BEGIN if where is None else np.where(where, BEGIN, SHOW))
 
     def _run(self, task: int | NDArray[Any]) -> None:
         """Does a task other than ACT, once, in each environment; compiles at the first one."""
         if self.call is not_begun:
-            step = batch.make_step(*self._parts, plain=True) if self._asked else batch.shared_step(*self._parts)
+            step = make_step(*self._parts, plain=True) if self._asked else shared_step(*self._parts)
             self.call = hold(step, self.buffers, self.tables)
         self.buffers.task[:] = task
         try:
             self.step()
         except BaseException:  # of an opponent in Python too: what is left undone stays so
-            self.buffers.task[:] = batch.ACT
+            self.buffers.task[:] = ACT
             raise
 
     def step(self) -> int:
@@ -182,18 +502,18 @@ class Stepper:
         """Raises ValueError, saying why an action was refused, or that an agent does not get to decide any more."""
         e, game, flags = -1 - summary, self.game, self.buffers.flags
         if e == self.n:
-            e = int(np.flatnonzero(flags[batch.OVER] == batch.UNBEGUN)[0])
-            raise nothing_to_decide(game, int(flags[batch.SEAT, e]) if game.players > 1 else None)
+            e = int(np.flatnonzero(flags[OVER] == UNBEGUN)[0])
+            raise nothing_to_decide(game, int(flags[SEAT, e]) if game.players > 1 else None)
         where = f" in environment {e}" if self.n > 1 else ""
         action = action_id(self.buffers.action[e], game, where)
-        if flags[batch.OVER, e]:
+        if flags[OVER, e]:
             raise UserError(f"{game.name}: expected reset() before step(){where}, the episode is over or has not begun")
         legal = ", ".join(game.actions[a] for a in np.flatnonzero(self.buffers.mask[e]))
         raise UserError(f"{game.name}: expected a legal action ({legal}){where}, got {game.actions[action]!r}")
 
     def sentence(self, e: int) -> str:
         """Returns what is said of the illegal action that environment e has just taken."""
-        truncated = bool(self.buffers.flags[batch.TRUNCATED, e])
+        truncated = bool(self.buffers.flags[TRUNCATED, e])
         return said_of_illegal(self.game, int(self.buffers.action[e]), self.options.illegal, truncated=truncated)
 
     def told(self) -> dict[str, NDArray[Any]]:
@@ -217,8 +537,8 @@ class Stepper:
         """Returns the parts of the buffers that the future depends on, by their names in a state."""
         flags, counts = self.buffers.flags, self.buffers.counts
         return {
-            "rows": self.buffers.S[: self.n], "streams": self.buffers.R, "seats": flags[batch.SEAT], "over": flags[batch.OVER],
-            "steps": counts[batch.STEPS], "illegal_in_a_row": counts[batch.IN_A_ROW],
+            "rows": self.buffers.S[: self.n], "streams": self.buffers.R, "seats": flags[SEAT], "over": flags[OVER],
+            "steps": counts[STEPS], "illegal_in_a_row": counts[IN_A_ROW],
         }  # fmt: skip
 
     def get_state(self) -> dict[str, NDArray[Any]]:
@@ -233,21 +553,19 @@ class Stepper:
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit.
 
-        Every row is checked. In a state that was taken before there were counts, they are 0; one taken before the variant was told
-        is taken for one of this game.
+        Every row is checked.
         """
         state = self._checked(state)
         for name, part in self._kept().items():
             part[:] = state[name]
-        self._run(batch.SHOW)
+        self._run(SHOW)
 
     def _checked(self, state: Any) -> dict[str, NDArray[Any]]:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
         now, name = self.get_state(), self.game.name
         if not isinstance(state, Mapping):
             raise UserError(f"{name}: expected a state from get_state, got {type(state).__name__}")
-        none = np.zeros(self.n, dtype=np.int64)
-        state = {"steps": none, "illegal_in_a_row": none, "variant": now["variant"]} | dict(state)
+        state = dict(state)
         if set(state) != set(now):
             raise UserError(
                 f"{name}: expected a state from get_state with {', '.join(now)}, got {', '.join(map(str, state))}"
@@ -261,16 +579,16 @@ class Stepper:
             raise UserError(f"{name}: expected a state of {self.game!r}, got one of another game or variant")
         seats = [0, 1] if self.options.seat == "random" else [SEATS[self.options.seat]]
         self._need("seats", state["seats"], seats[0], seats[-1])
-        self._need("over", state["over"], batch.GOING, batch.UNBEGUN)
+        self._need("over", state["over"], GOING, UNBEGUN)
         for key in ("steps", "illegal_in_a_row"):
             self._need(key, state[key], 0, NO_LIMIT)
         known: dict[bytes, State] = {}
         for e, row in enumerate(state["rows"]):
-            if state["over"][e] == batch.UNBEGUN and not row.any():
+            if state["over"][e] == UNBEGUN and not row.any():
                 continue
             found = known.get(row.tobytes()) or State(self.game, row)
             known[row.tobytes()] = found
-            if state["over"][e] != batch.UNBEGUN:
+            if state["over"][e] != UNBEGUN:
                 self._check_position(found, int(state["seats"][e]), int(state["over"][e]))
         return state
 
@@ -283,8 +601,8 @@ class Stepper:
     def _check_position(self, position: State, seat: int, over: int) -> None:
         """Raises ValueError unless an episode that goes on, or was truncated, is at a decision of its agent."""
         acts = position.current_player
-        if acts == CHANCE or (over != batch.ENDED and acts != seat):
-            expected = "no chance stage" if over == batch.ENDED else f"a decision of player {seat}"
+        if acts == CHANCE or (over != ENDED and acts != seat):
+            expected = "no chance stage" if over == ENDED else f"a decision of player {seat}"
             raise UserError(f"{self.game.name}: expected {expected} in the row of a state, got {short(position)}")
 
     def __reduce__(self) -> Any:

@@ -15,13 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, as_game, explained, names_of
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
-from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, as_game, explained, names_of
-from leafwise.envs.core.gym.stepper import Stepper, key_of, new_key, reset_options
-from leafwise.envs.core.gym.window import Display
+from leafwise.envs.core.gym.stepper import (
+    ILLEGAL,
+    SOME_ENDED,
+    SOME_ILLEGAL,
+    TERMINATED,
+    TRUNCATED,
+    Stepper,
+    key_of,
+    new_key,
+    reset_options,
+)
+from leafwise.envs.core.pictures import Display
 from leafwise.envs.core.ranges import Range, need_in
 
 
@@ -71,7 +80,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         buffers = self._stepper.buffers
         self._see, self._reward, self._mask = reader(buffers.obs), buffers.reward, buffers.mask
         ends = buffers.flags.view(np.bool_)
-        self._terminated, self._truncated = ends[batch.TERMINATED], ends[batch.TRUNCATED]
+        self._terminated, self._truncated = ends[TERMINATED], ends[TRUNCATED]
         self._tells = self.game.observation.info is not None
 
     def reset(
@@ -154,7 +163,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
     def _add_to(self, info: dict[str, Any], summary: int, ended: NDArray[np.bool_]) -> None:
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
         apart = np.zeros_like(ended)
-        if summary & batch.SOME_ENDED and self.autoreset_mode is AutoresetMode.SAME_STEP:
+        if summary & SOME_ENDED and self.autoreset_mode is AutoresetMode.SAME_STEP:
             apart = ended
             final_obs = np.empty(self.num_envs, dtype=object)
             last = self._stepper.buffers.final
@@ -163,14 +172,14 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             mask = self._stepper.buffers.final_mask * ended[:, None]
             info["final_obs"], info["_final_obs"] = final_obs, ended.copy()
             info["final_info"], info["_final_info"] = {"action_mask": mask, "_action_mask": ended.copy()}, ended.copy()
-        if summary & batch.SOME_ENDED and self.game.observation.info is not None:
+        if summary & SOME_ENDED and self.game.observation.info is not None:
             here, rows = (
                 (info["final_info"], self._stepper.buffers.last) if apart.any() else (info, self._stepper.buffers.S)
             )
             for e in ended.nonzero()[0].tolist():
                 self._add_info(here, self._stepper.told_of_end(rows[e]), e)
-        if summary & batch.SOME_ILLEGAL:
-            illegal = self._stepper.buffers.flags[batch.ILLEGAL].astype(np.bool_)
+        if summary & SOME_ILLEGAL:
+            illegal = self._stepper.buffers.flags[ILLEGAL].astype(np.bool_)
             for here, which in ((info, illegal & ~apart), (info.get("final_info", {}), illegal & apart)):
                 if which.any():
                     sentences = np.empty(self.num_envs, dtype=object)

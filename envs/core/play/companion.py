@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError, asked_of_plugin
-from leafwise.envs.core.play.by_name import outcome_names, stepped
+from leafwise.envs.core.play.by_name import Choice, chosen, outcome_names, stepped
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder, read_games
-from leafwise.envs.core.play.typed import Choice, chosen
 
 Values = Callable[[State], Mapping[int, float]]
 """(a decision) -> the value of every action that is considered, by id, for the player who acts: `Search(...)(state).values`."""

@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import UserError, asked_of_plugin
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, need_among, ranged
 
 
@@ -125,10 +125,11 @@ def exact_labels(game: Game, table_mb: float) -> Labels:
 
 
 def labels_of(game: Game) -> Any:
-    """Returns the class of a game's labels: `Labels` in its room's `labels`; raises ValueError for a game that has none."""
-    if (game.room / "labels.py").exists():
-        return importlib.import_module(f"{game.module}.labels").Labels
-    raise UserError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
+    """Returns the class of a game's labels: `Labels` in its room's `solver`; raises ValueError for a game that has none."""
+    module = importlib.import_module(f"{game.module}.solver") if (game.room / "solver.py").exists() else None
+    if not hasattr(module, "Labels"):
+        raise UserError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
+    return module.Labels
 
 
 LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.05, "best": 0.0}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import game
 from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.options import ship_at

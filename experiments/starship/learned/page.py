@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.starship.diversity import entropy, pairwise_distances, set_score
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.statistics import entropy, pairwise_distances, set_score
 from leafwise.experiments.study import logged, picture, table
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 

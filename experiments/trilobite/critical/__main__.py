@@ -24,7 +24,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.play.playing import play_out
+from leafwise.envs.core.play.players import play_out
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.search import MCTS, mcts_defaults
 from leafwise.experiments.study import (

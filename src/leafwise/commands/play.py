@@ -5,24 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from leafwise.cli import (
-    check_writable,
-    flag_of,
-    make_search,
-    parse_with_game,
-    say,
-    units_of_leaf,
-    why_no_units,
-)
+from leafwise.cli import OutputFile, command, say
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play import prints
-from leafwise.envs.core.ranges import Range, check_fields, need_among
-from leafwise.envs.core.textfile import text_of
+from leafwise.envs.core.files import text_of
+from leafwise.envs.core.programs import prints_shown
+from leafwise.envs.core.ranges import Range, need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
@@ -30,11 +23,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from leafwise.analysis import Hints
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import Step
-    from leafwise.hints import Hints
-    from leafwise.search import Search
     from leafwise.search.players import Player
 
 HUMAN = "human"
@@ -67,7 +59,7 @@ class Config:
     assist: bool = False
     """Follow a game played elsewhere, Friday at a table or Threes on a phone: you type what falls there, and are told what every
     option is worth."""
-    save: str = ""
+    save: OutputFile = ""
     """File for the game: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
     --assist it is kept up to date, and a game that it holds goes on."""
     overwrite: bool = False
@@ -81,6 +73,16 @@ class Config:
     """Seconds of that search per position (0: no limit)."""
     verbose: bool = False
     """Show, on standard error, what other people's programs print (course:DIR/PlayerAI.py)."""
+    variant: tyro.conf.Suppress[tuple[str, ...]] = ()
+    """The game's own options that were given."""
+
+    @staticmethod
+    def respelt(words: Sequence[str]) -> list[str]:
+        """Returns a command line with `--level` spelt `--strength`, unless it names a game with an option `level` of its own."""
+        name = next((word for word in words if word in games()), "")
+        if name and "level" in option_defaults(name):
+            return list(words)
+        return [f"--strength{word[7:]}" if re.match(r"--level(=|$)", word) else word for word in words]
 
     @staticmethod
     def more_help(name: str) -> list[str]:
@@ -221,9 +223,9 @@ def ending(game: Game, state: State) -> str:
     return f"game over, player {1 if state.returns > 0 else 2} wins"
 
 
-def play(config: Config, session: Session, hints: Hints) -> int:
+def play(config: Config, session: Session, hints: Hints) -> None:
     """Runs the game to its end, or until the person quits."""
-    from leafwise.envs.core.play.forfeit import Forfeit
+    from leafwise.envs.core.errors import Forfeit
 
     game = session.state.game
     say(f"{game.title}\n{HELP}")
@@ -234,7 +236,7 @@ def play(config: Config, session: Session, hints: Hints) -> int:
             say("\n" + session.state.board())
             if not turn_of_person(session, hints):
                 say(f"left the game at {session.state}")
-                return 0
+                return
             continue
         try:
             action = chooser.choose(session.state)
@@ -242,14 +244,13 @@ def play(config: Config, session: Session, hints: Hints) -> int:
             loser = session.state.current_player
             session.forfeit = f"player {loser + 1}: forfeit: {reason}", game.return_range[loser]
             say("\n".join([f"player {loser + 1} forfeits: {reason}", *reason.report]))
-            return 0
+            return
         happened = session.play(action)
         if session.odds:
             say(f"odds: {session.odds}")
         say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
     say("\n" + session.state.board())
     say(ending(game, session.state))
-    return 0
 
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
@@ -277,24 +278,15 @@ def opponent_name(config: Config) -> str:
     return f"level:{config.strength}"
 
 
-def with_strength(arguments: Sequence[str]) -> list[str]:
-    """Returns a command line with `--level` spelt `--strength`, unless it names a game with an option `level` of its own."""
-    name = next((word for word in arguments if word in games()), "")
-    if name and "level" in option_defaults(name):
-        return list(arguments)
-    return [f"--strength{word[7:]}" if re.match(r"--level(=|$)", word) else word for word in arguments]
-
-
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
     """Returns who answers `h`: the exact solver, at best the one that plays, unless options ask for a search."""
+    from leafwise.analysis import Hints, analyst_of
     from leafwise.envs.core.play.solver import SolverPlayer
-    from leafwise.hints import Hints
 
-    search = make_search(game, config.leaf, config.depth, config.seconds)
+    analyst = analyst_of(game, config.leaf, config.depth, config.seconds)
     at_hand = next((p.solver for p in sitting.values() if isinstance(p, SolverPlayer)), None)
     exact = not (config.leaf or config.depth or config.seconds)
-    units, why = units_of_leaf(game, config.leaf), why_no_units(game, config.leaf)
-    return Hints(game, search, exact=exact, solver=at_hand, units=units, no_units=why)
+    return Hints(analyst, exact=exact, solver=at_hand)
 
 
 def introduce(config: Config, session: Session, hints: Hints) -> None:
@@ -312,57 +304,46 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
             say(f"against {who.name}{by}")
     if config.strength:
         say(next(line for line in level_lines(session.state.game) if line.startswith(config.strength)))
-    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.search.evaluator.name}")
+    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.analyst.leaf}")
 
 
 def save(config: Config, session: Session) -> None:
     """Writes the game to the file of --save, if there is one."""
     if config.save:
-        from leafwise.envs.core.writing import write_named
+        from leafwise.envs.core.files import write_named
 
         record = session.recorder.record(*(session.forfeit or ()))
         write_named(Path(config.save), str(record).encode())
         say(f"saved to {config.save}")
 
 
-def follow(config: Config, game: Game, arguments: Sequence[str]) -> int:
+def follow(config: Config, game: Game) -> None:
     """Follows a game that is played elsewhere; a variant that is told on the command line is not asked for."""
+    from leafwise.analysis import analyst_of
     from leafwise.assist import assist, begun
 
     if game.companion is None:
         followed = " or ".join(name for name in games() if find_game(name).companion)
         raise UserError(f"expected {followed} with --assist, got {game.name!r}")
-    told = {word.partition("=")[0] for word in arguments}
-    known = any(flag_of(name) in told for name in option_defaults(game.name))
-    if config.save:
-        check_writable(config.save, "--save")
-    following = begun(game, config.position, known, config.save)
-    searches: dict[Game, Search] = {}
-
-    def search_of(variant: Game) -> Search:
-        if variant not in searches:
-            searches[variant] = make_search(variant, config.leaf, config.depth, config.seconds)
-        return searches[variant]
-
-    search_of(following.game)  # so that wrong options are refused at once
-    return assist(following, search_of, config.leaf, config.save)
+    following = begun(game, config.position, bool(config.variant), config.save)
+    made = cache(lambda variant: analyst_of(variant, config.leaf, config.depth, config.seconds))
+    made(following.game)  # so that wrong options are refused at once
+    assist(following, made, config.save)
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game) -> None:
     """Runs the command."""
-    config, game = parse_with_game(Config, with_strength(arguments), "leafwise play")
     if config.assist:
-        return follow(config, game, arguments)
+        follow(config, game)
+        return
     from leafwise.envs.core.contract.stream import new_stream
 
-    with prints.shown(config.verbose):
-        check_fields(config, shown=flag_of)
-        if config.save:
-            check_writable(config.save, "--save", overwrite=config.overwrite)
+    with prints_shown(config.verbose):
         state = game.parse(config.position) if config.position else game.start()
         session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
         hints = make_hints(config, game, session.seats)
         try:
-            return play(config, session, hints)
+            play(config, session, hints)
         finally:
             save(config, session)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from leafwise.cli import say
 from leafwise.envs.core.commandline import WRONG_INPUT
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.lines import perhaps
+from leafwise.envs.core.errors import UserError, perhaps
 
 COMMANDS = ("gen", "check", "stats", "gallery")
 

@@ -7,9 +7,8 @@ import pytest
 
 import leafwise
 from leafwise.envs.cassis import GAME
-from leafwise.envs.cassis.baselines.dfs import DepthFirst
-from leafwise.envs.cassis.options import Options
-from leafwise.envs.cassis.tables import make_tables
+from leafwise.envs.cassis.baselines import DepthFirst
+from leafwise.envs.cassis.tables import Options, make_tables
 from leafwise.envs.cassis.text import parse_code, to_code
 
 STORED = {

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.cassis.canon import canonical_form, inverse, renamed_edge
 from leafwise.envs.cassis.features import renaming
-from leafwise.envs.cassis.options import Options
-from leafwise.envs.cassis.rules import Tables
-from leafwise.envs.cassis.tables import make_tables
+from leafwise.envs.cassis.solver import canonical_form, inverse, renamed_edge
+from leafwise.envs.cassis.tables import Options, Tables, make_tables
 from leafwise.envs.cassis.text import to_code
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.cassis.canon import canonical_form
-from leafwise.envs.cassis.solver import Solver
+from leafwise.envs.cassis.solver import Solver, canonical_form
 
 
 @pytest.mark.parametrize(("n", "positions"), [(3, 4), (4, 18), (5, 136), (6, 2_250)])

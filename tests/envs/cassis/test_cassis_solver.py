@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.cassis.baselines.dfs import DepthFirst
+from leafwise.envs.cassis.baselines import DepthFirst
 from leafwise.envs.cassis.solver import Solver
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution

@@ -8,8 +8,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.companion import Following
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday.cards import CARDS
-from leafwise.envs.friday.named import TITLES
-from leafwise.envs.friday.text import number, pile
+from leafwise.envs.friday.text import TITLES, number, value
 
 FIGHT = (
     "turn=fight phase=green life=20 pirates=P3,P7 stack=S1*2,S2*7,S3*3,S4,S5 discard=G1 hazards=W1,W3*2 away=W1 "
@@ -120,7 +119,7 @@ def test_a_typed_position_is_completed_in_the_first_turn_and_else_refused() -> N
     first = GAME.parse("turn=choose phase=green life=20 pirates=P3,P7 active=W1,N1 away=none")
     whole = "stack=S1*5,S2*8,S3*3,S4,S5 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3"
     assert all(word in str(first).split() for word in whole.split())
-    assert sum(pile(first.row, "hazards").values()) == 28
+    assert sum(value(first.row, "hazards").values()) == 28
     with pytest.raises(
         ValueError, match=r"expected hazards=, as W1,W3\*2,W5\*2,.*C1\*2 lie nowhere \(hazards=none says that"
     ):

@@ -15,7 +15,7 @@ from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KIND, NAMES, VERY_STUPID
-from leafwise.envs.friday.text import cards_in, field, pile, sequence
+from leafwise.envs.friday.text import cards_in, number, value
 from twins.friday import Twin
 
 VARIANTS: list[dict[str, Any]] = [
@@ -32,9 +32,9 @@ def cards_of(row: Any) -> Counter[int]:
     for w in (at.STACK, at.DISCARD, at.LEFT, at.LEFT_USED, at.RIGHT, at.RIGHT_USED, at.DOWN):
         found.update(cards_in(row[w]))
     for name in ("hazards", "away", "aging"):
-        found.update(pile(row, name))
+        found.update(value(row, name))
     for name in ("look", "active"):
-        found.update(sequence(row, name))
+        found.update(value(row, name))
     return found
 
 
@@ -82,9 +82,9 @@ def test_no_card_is_made_or_lost(options: dict[str, Any]) -> None:
 def test_life_and_counters_stay_within_bounds(options: dict[str, Any]) -> None:
     for _, after in games(options, range(4, 7)):
         most = int(after.game.tables().max_life)
-        assert field(after.row[at.STATUS], at.LIFE_AT, at.M5) <= most
-        assert field(after.row[at.FIGHT], at.USES_AT, at.M7) <= 64
-        kinds = Counter(sequence(after.row, "top") + sequence(after.row, "bottom"))
+        assert number(after.row, "life") <= most
+        assert number(after.row, "uses") <= 64
+        kinds = Counter(value(after.row, "top") + value(after.row, "bottom"))
         assert not kinds - Counter(cards_in(after.row[at.STACK]))
 
 
@@ -122,7 +122,7 @@ def test_cards_below_the_pile_can_go_round_and_round_until_the_guard() -> None:
             state = state.play(next(name for name in names if name.startswith(("use", "card"))))
         else:
             break
-        uses = field(state.row[at.FIGHT], at.USES_AT, at.M7)
+        uses = number(state.row, "uses")
     assert 3 < uses <= 64
 
 
@@ -139,7 +139,7 @@ def test_rewards(reward: str) -> None:
         assert total == hand_counted_score(end)
     else:
         beaten = sum(n for kind, n in cards_of(start.row).items()) and red_value(start) - red_value(end)
-        life = field(end.row[at.STATUS], at.LIFE_AT, at.M5)
+        life = number(end.row, "life")
         assert total == pytest.approx(beaten / 198 + 0.2 * (life - 20) / 22)
 
 

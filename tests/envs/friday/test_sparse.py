@@ -9,9 +9,9 @@ import numpy as np
 from contract.cases import positions
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.friday import GAME
-from leafwise.envs.friday import sparse as see
+from leafwise.envs.friday import features as see
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES
-from leafwise.envs.friday.words import TURNS, Words
+from leafwise.envs.friday.text import TURNS, said_of
 
 PILES = {1: ("top", "stack", "bottom"), 2: ("discard",), 7: ("hazards",), 8: ("away",), 9: ("aging",)}
 
@@ -30,27 +30,27 @@ def pile(counts: Counter[int], number: int) -> set[int]:
 
 def test_each_group_says_what_it_should() -> None:
     for state in positions(GAME):
-        words, found = Words(str(state)), set(features(state))
-        piles = {number: sum((words.cards(name) for name in names), Counter()) for number, names in PILES.items()}
+        said, found = said_of(state.row, GAME.tables()), set(features(state))
+        piles = {number: sum((Counter(said[name]) for name in names), Counter()) for number, names in PILES.items()}
         for k in range(4):
-            side = words.table(("left", "right")[k // 2])
+            side = said[("left", "right")[k // 2]]
             piles[3 + k] = Counter(kind for kind, used, _ in side if used == k % 2)
         piles[0] = sum((piles[k] for k in (1, 2, 3, 4, 5, 6)), Counter())
         expected = set().union(*(pile(counts, number) for number, counts in piles.items()))
         assert {f for f in found if f < see.NEXT} == expected, str(state)
-        doubled = {see.TWICE + kind for side in ("left", "right") for kind, _, by in words.table(side) if by}
+        doubled = {see.TWICE + kind for side in ("left", "right") for kind, _, by in said[side] if by}
         assert {f for f in found if see.TWICE <= f < see.SEEN} == doubled
-        assert {f - see.SEEN for f in found if see.SEEN <= f < see.LIFE} == set(words.sequence("look"))
-        now = PHASES.index(words.choice("phase"))
-        single = {see.LIFE + 32 * now + words.number("life"), see.MODE + TURNS.index(words.choice("turn"))}
-        single |= {see.POINTS + words.number("points"), see.LEFT_OVER + 31 * now + sum(piles[7].values())}
+        assert {f - see.SEEN for f in found if see.SEEN <= f < see.LIFE} == set(said["look"])
+        now = PHASES.index(said["phase"])
+        single = {see.LIFE + 32 * now + said["life"], see.MODE + TURNS.index(said["turn"])}
+        single |= {see.POINTS + said["points"], see.LEFT_OVER + 31 * now + sum(piles[7].values())}
         assert single <= found
-        hazards = {see.ACTIVE + KINDS * now + kind for kind in words.sequence("active")}
+        hazards = {see.ACTIVE + KINDS * now + kind for kind in said["active"]}
         assert {f for f in found if see.ACTIVE <= f < see.LACK} == hazards
-        pirates, beaten = words.sequence("pirates"), words.sequence("beaten")
+        pirates, beaten = said["pirates"], said["beaten"]
         if len(pirates) == 2:
             assert {f - see.BEAT for f in found if see.BEAT <= f < see.FOUGHT} == set(pirates) - set(beaten)
-            assert {f - see.FOUGHT for f in found if see.FOUGHT <= f < see.PAIR} == set(words.sequence("fought"))
+            assert {f - see.FOUGHT for f in found if see.FOUGHT <= f < see.PAIR} == set(said["fought"])
         fights = [line.split() for line in state.board().splitlines() if line.startswith("fight: total")]
         lack = {f - see.LACK for f in found if see.LACK <= f < see.LEFT_OVER}
         if fights:
@@ -62,13 +62,13 @@ def test_each_group_says_what_it_should() -> None:
         assert max(found) < see.SIZE
         cards, stack = list(piles[0].elements()), list(piles[1].elements())
         mean = 10 * sum(CARDS[kind].value for kind in cards) // max(len(cards), 1) + 20
-        sums = {see.VALUES + see.STRENGTH * now + mean, see.CARDS + len(cards), see.STACKED + len(stack)}
+        sums = {see.VALUES + see.STRENGTH * now + mean, see.OWNED + len(cards), see.STACKED + len(stack)}
         sums |= {see.AGES + 12 * now + sum(piles[9].values()), see.MOST_LIFE + 22}
         assert sums <= found
-        later = set(words.sequence("top")[1:]) | set(words.sequence("bottom"))
+        later = set(said["top"][1:]) | set(said["bottom"])
         assert {f - see.LATER for f in found if see.LATER <= f < see.VALUES} == later
         if len(pirates) == 2:
             spare = next(f for f in found if see.SPARE <= f < see.UNBEATEN) - see.SPARE - 32
             hand_made = state.value(GAME.score("pirates"))
-            if not state.is_terminal and not words.sequence("look"):
+            if not state.is_terminal and not said["look"]:
                 assert spare == max(-32, min(31, int(hand_made + 32) - 32))

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafwise.envs.starship import catalogue, stages, tables
+from leafwise.envs.starship import catalogue, generator, tables
 from leafwise.envs.starship.board import ZERO, contiguous, load_planes, put_part
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, PART_NUMBERS
-from leafwise.envs.starship.legality import next_anchor
+from leafwise.envs.starship.placing import next_anchor, prepare, score
 from leafwise.envs.starship.presets import CLASSIC
-from leafwise.envs.starship.strategies import prepare, score
 
 ROW = np.uint64(0)
 GRID, MARGIN = 24, 4
@@ -70,7 +69,7 @@ class Board:
         return east | {(int(x) - MARGIN, int(y) - MARGIN, "S") for y, x in np.argwhere(cells & tables.DOOR_SOUTH)}
 
     def run(self, stage: int, seed: int = 0) -> None:
-        stages.run_stage(self.S, ROW, self.T, stage, np.uint64(seed), np.uint64(0))
+        generator.run_stage(self.S, ROW, self.T, stage, np.uint64(seed), np.uint64(0))
 
 
 @pytest.fixture

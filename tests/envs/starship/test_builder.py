@@ -12,9 +12,9 @@ import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship import GAME
-from leafwise.envs.starship.builder import AT_RANDOM, Children, LookAhead, followed
+from leafwise.envs.starship.lookahead import AT_RANDOM, Children, LookAhead, followed
+from leafwise.envs.starship.rules import DRAW_REQUEST
 from leafwise.envs.starship.tables import PHASE, STAGE_THRUSTERS, TURN
-from leafwise.envs.starship.turns import DRAW_REQUEST
 from leafwise.search.frontier import bound_values
 
 VALUES = bound_values(GAME, GAME.score("potential"))

@@ -8,9 +8,24 @@ import pytest
 from PIL import Image, ImageColor
 
 from leafwise.envs.starship import Generator, Ship, generate
-from leafwise.envs.starship.draw import gallery, image, png, rgb, story, svg
-from leafwise.envs.starship.scene import CELL, LETTER, STYLES, centre_of_mass, footer, hull_box, scene, sheet
-from leafwise.envs.starship.shapes import Text, font
+from leafwise.envs.starship.draw import (
+    CELL,
+    LETTER,
+    STYLES,
+    Text,
+    centre_of_mass,
+    font,
+    footer,
+    gallery,
+    hull_box,
+    image,
+    png,
+    rgb,
+    scene,
+    sheet,
+    story,
+    svg,
+)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leafwise.envs.starship import Door, PlacedPart, Ship, check, dump, generate, load, read, ship_hash, write
-from leafwise.envs.starship.files import LARGEST_FILE
+from leafwise.envs.starship.ship import LARGEST_FILE
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from leafwise.envs.starship import GAME, Generator
-from leafwise.envs.starship.hand import hand_made_ships, hand_rollout
+from leafwise.envs.starship.heuristic_builder import hand_made_ships, hand_rollout
 
 
 def test_the_first_hand_made_ship_is_the_generators() -> None:
@@ -32,7 +32,7 @@ def test_a_roll_out_is_a_function_of_the_row() -> None:
 def test_a_roll_out_that_is_loaded_is_the_one_that_was_compiled() -> None:
     """Its code may stand in the cache, and other rooms compile the hash of a row too."""
     script = (
-        "from leafwise.envs.starship.hand import hand_rollout\n"
+        "from leafwise.envs.starship.heuristic_builder import hand_rollout\n"
         "import leafwise.search.frontier\n"
         "from leafwise.envs.starship import GAME\n"
         "print(GAME.new(3).value(hand_rollout(GAME, 3)))"

@@ -24,7 +24,7 @@ from leafwise.envs.starship import (
 )
 from leafwise.envs.starship.check import Plan
 from leafwise.envs.starship.draw import png
-from leafwise.envs.starship.replay import check_stages
+from twins.starship_story import check_stages
 
 # SHA-256 of the ship without its stats, of (preset, seed): these bytes never change.
 GOLDEN: dict[tuple[str, int], str] = {

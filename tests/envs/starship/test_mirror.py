@@ -7,10 +7,10 @@ import numpy as np
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship import GAME
-from leafwise.envs.starship.hand import HandBuilder
+from leafwise.envs.starship.heuristic_builder import HandBuilder
+from leafwise.envs.starship.info import INFO
 from leafwise.envs.starship.mirror import mirrored
 from leafwise.envs.starship.options import ship_at
-from leafwise.envs.starship.told import INFO
 
 
 def story(seed: int) -> list[State]:

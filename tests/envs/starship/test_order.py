@@ -21,11 +21,10 @@ from leafwise.envs.starship import (
     to_toml,
 )
 from leafwise.envs.starship.check import Plan
-from leafwise.envs.starship.diversity import core_entropy
 from leafwise.envs.starship.order import final, runs
-from leafwise.envs.starship.replay import check_stages
-from leafwise.envs.starship.survey import survey
+from leafwise.envs.starship.statistics import core_entropy, survey
 from leafwise.envs.starship.targets import asked_errors, with_targets
+from twins.starship_story import check_stages
 
 USUAL = tuple(run.title for run in runs(SCOUT))
 

@@ -18,9 +18,9 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.starship import GAME, Generator, dump
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.features import CHANNELS
-from leafwise.envs.starship.hand import HandBuilder
+from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.quality import TERM_WEIGHTS, TERMS
-from leafwise.envs.starship.report import reported
+from leafwise.envs.starship.ship import reported
 from twins.starship import Twin
 
 SCOUT, CLASSIC = GAME, GAME.variant(preset="classic")

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship import GAME, check
-from leafwise.envs.starship.ahead import placeable
-from leafwise.envs.starship.builder import Children
-from leafwise.envs.starship.diversity import core_layout, entropy
+from leafwise.envs.starship.lookahead import Children, placeable
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.plans import TRIED, TRIED_BELOW, Plans
+from leafwise.envs.starship.statistics import core_layout, entropy
 from leafwise.envs.starship.tables import PHASE, STAGE_REACTOR
 from leafwise.search.frontier import bound_values
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leafwise.envs.starship import Generator
-from leafwise.envs.starship.problem import SHARE, ShipProblem
+from leafwise.envs.starship.pcg_problem import SHARE, ShipProblem
 
 
 def test_content_is_a_ship() -> None:

@@ -7,9 +7,8 @@ import pytest
 
 from leafwise.envs.starship import CLASSIC, SCOUT, Generator, Ship, generate
 from leafwise.envs.starship.check import Plan
-from leafwise.envs.starship.diversity import pairwise_distances, part_map, set_score
-from leafwise.envs.starship.report import stats_of
-from leafwise.envs.starship.survey import survey
+from leafwise.envs.starship.ship import stats_of
+from leafwise.envs.starship.statistics import pairwise_distances, part_map, set_score, survey
 
 THRUST = {"thruster_small": 400, "thruster_med": 1200, "thruster_large": 3200}
 FIRE = {"cannon_med": 1, "cannon_large": 2}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from leafwise.envs.starship import CLASSIC, Generator, dump, generate, switched, tables
+from leafwise.envs.starship.generator import draw_entry, entry_usable, open_streams, phase_over
 from leafwise.envs.starship.parameters import CockpitArmour, FillGaps
-from leafwise.envs.starship.stages import draw_entry, entry_usable, open_streams, phase_over
-from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, alignment, gap, measure_mass
+from leafwise.envs.starship.placing import MOMENT_X, MOMENT_Y, TOTAL, alignment, gap, measure_mass
 
 ROW = np.uint64(0)
 

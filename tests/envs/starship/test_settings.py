@@ -1,8 +1,6 @@
 """Parameters: TOML and back, switches, and the errors of wrong values."""
 
 import dataclasses
-import subprocess
-import sys
 
 import pytest
 
@@ -94,14 +92,6 @@ def test_parameters_check_themselves():
         Parameters(thrusters=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"shape\.symmetry should be one of none, pairs, x"):
         Parameters(shape=Shape(symmetry="y"))  # type: ignore[arg-type]
-
-
-def test_msgspec_is_loaded_when_something_is_read():
-    code = (
-        "import sys; import leafwise.envs.starship as starship; assert 'msgspec' not in sys.modules; "
-        "starship.from_toml(''); assert 'msgspec' in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_sources_spelling_of_stages_is_understood():

@@ -3,8 +3,7 @@
 import pytest
 
 from leafwise.envs.registry import game
-from leafwise.envs.threes.baselines.nneonneo import Nneonneo, depth_limit
-from leafwise.envs.threes.baselines.threesus import Threesus
+from leafwise.envs.threes.baselines import Nneonneo, Threesus, depth_limit
 from leafwise.search.players import player
 
 THREES = game("threes")

@@ -14,14 +14,13 @@ import pytest
 import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play import prints
-from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.errors import Forfeit
+from leafwise.envs.core.programs import prints_are_shown, prints_shown
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import PlayerAI
-from leafwise.envs.trap.baselines.course import guest as guests
-from leafwise.envs.trap.baselines.course.grid import Grid
-from leafwise.envs.trap.baselines.course.guest import GuestPlayer
-from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer
+from leafwise.envs.trap.baselines.course import players as guests
+from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer, GuestPlayer
+from leafwise.envs.trap.baselines.course.starter.Grid import Grid
 from leafwise.training.evaluation.arena import play_game
 from twins.trap import Cell, Twin
 
@@ -276,7 +275,7 @@ def test_who_breaks_the_rules_forfeits_and_is_told_where(tmp_path: Path, trouble
 def test_what_is_printed_is_in_the_report_or_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     trouble = "print('thinking of', self.turns); assert False"
     for wanted in (False, True):
-        with prints.shown(wanted):
+        with prints_shown(wanted):
             player = guest(tmp_path, trouble)
             capfd.readouterr()
             with pytest.raises(Forfeit) as lost:
@@ -284,7 +283,7 @@ def test_what_is_printed_is_in_the_report_or_shown(tmp_path: Path, capfd: pytest
             player.close()
         assert ("  thinking of 1" in lost.value.report) != wanted
         assert ("thinking of 1" in capfd.readouterr().err) == wanted
-    assert not prints.are_shown()
+    assert not prints_are_shown()
 
 
 def test_the_report_has_what_was_printed_in_this_game_alone(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import child
-from leafwise.envs.trap.baselines.course.grid import Grid
 from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer
+from leafwise.envs.trap.baselines.course.starter.Grid import Grid
 from twins.trap import Twin
 
 DEFERRED = GAME.variant(self_trap="deferred")

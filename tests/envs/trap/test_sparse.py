@@ -10,8 +10,8 @@ import pytest
 from contract.cases import walk
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.trap import GAME, reach
-from leafwise.envs.trap.sparse import MOVES, SUMS, WINDOWS
+from leafwise.envs.trap import GAME
+from leafwise.envs.trap.features import AROUND, MOVES, REACHED, STRIPS, SUMS, WINDOWS, reach_count
 from twins.trap import Cell, Position, Twin
 
 
@@ -87,10 +87,10 @@ def test_reach_says_how_far_both_get_and_what_is_blocked_around_them(game: Game)
                 down * 1024 + rows[down] * 32 + rows[down + 1] for down in range(4)
             ]
             ring = [row >> 1 & 7 for row in rows[1:4]]
-            assert F[6 + 5 * k] == first + reach.STRIPS + ring[0] * 64 + ring[1] * 8 + ring[2]
-            first += reach.AROUND
+            assert F[6 + 5 * k] == first + STRIPS + ring[0] * 64 + ring[1] * 8 + ring[2]
+            first += AROUND
         assert [f - first for f in F[12:-3]] == [f - 4 * size**2 - WINDOWS for f in known[12:]]
-        first = reach.feature_count(game.options) - (2 - int(p.due == "throw")) * reach.REACH
+        first = reach_count(game.options) - (2 - int(p.due == "throw")) * REACHED
         own, other = (steps_to(twin, p, cell) for cell in players)
         for within, numbers in ((2, 25), (3, 49)):
             here = [sum(steps <= within for steps in way.values()) for way in (own, other)]

@@ -14,7 +14,7 @@ from pettingzoo.test import api_test
 import leafwise
 from leafwise.envs.core.check.door import PLAIN
 from leafwise.envs.core.check.inspection import inspect_game
-from leafwise.envs.core.gym.page import page
+from leafwise.envs.core.gym.env_page import page
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.trap import GAME
 

@@ -13,7 +13,7 @@ from leafwise import Search
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import PlayerAI
-from leafwise.envs.trap.baselines.course.grid import Grid
+from leafwise.envs.trap.baselines.course.starter.Grid import Grid
 from leafwise.envs.trap.solver import Solver
 from twins.trap import Twin
 

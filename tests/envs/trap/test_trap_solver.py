@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
-from leafwise.envs.trap import GAME, retrograde
+from leafwise.envs.trap import GAME
+from leafwise.envs.trap import solver as module
 from leafwise.envs.trap.solver import Solver
 
 RULES = ("immediate", "deferred")
@@ -186,13 +187,13 @@ def test_wrong_input() -> None:
 
 def test_a_stopped_solver_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     game = THREE["immediate"]
-    solver, layer = Solver(game), retrograde.layer
+    solver, layer = Solver(game), module.layer
 
-    def stopping(number: int, M: retrograde.Memory) -> NDArray[np.int64]:
+    def stopping(number: int, M: module.Memory) -> NDArray[np.int64]:
         solver.stop[0] = number == 4
         return layer(number, M)
 
-    monkeypatch.setattr(retrograde, "layer", stopping)
+    monkeypatch.setattr(module, "layer", stopping)
     solution = solver.solve(game.start())
     assert (solution.value, solution.complete, solution.bounds) == (None, False, (-1, 1))
     assert solver.known()["nodes"] == solution.nodes > 0
@@ -202,13 +203,13 @@ def test_a_stopped_solver_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_solver_stopped_within_a_turn_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     game = THREE["immediate"]
-    solver, layer, state = Solver(game), retrograde.layer, game.parse(".1./.../.2. turn=30")
+    solver, layer, state = Solver(game), module.layer, game.parse(".1./.../.2. turn=30")
 
-    def stopping(number: int, M: retrograde.Memory) -> NDArray[np.int64]:
+    def stopping(number: int, M: module.Memory) -> NDArray[np.int64]:
         solver.stop[0] = number == 4
         return layer(number, M)
 
-    monkeypatch.setattr(retrograde, "layer", stopping)
+    monkeypatch.setattr(module, "layer", stopping)
     assert not solver.solve(state).complete
     monkeypatch.undo()
     assert solver.solve(state).action_values == Solver(game).solve(state).action_values

@@ -11,7 +11,7 @@ import pytest
 import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
-from leafwise.envs.trap.turns.player import TurnPlayer, TurnSearch
+from leafwise.envs.trap.turns import TurnPlayer, TurnSearch
 
 SIZE = 4
 SMALL = GAME.variant(size=SIZE)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import leafwise
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.trilobite.parity import DRAWN, FORCED, LOST, MOST, PARITY, QUIET, WINS, filled_up, tactics
+from leafwise.envs.trilobite.features import DRAWN, FORCED, LOST, MOST, PARITY, QUIET, WINS, filled_up, tactics
 from leafwise.envs.trilobite.rules import landing_cells, threats
 from leafwise.envs.trilobite.tables import two_lowest
 from leafwise.models import SparseNetwork

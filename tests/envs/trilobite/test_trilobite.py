@@ -7,7 +7,7 @@ import pytest
 import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trilobite import GAME
-from leafwise.envs.trilobite.baselines.minimax import choose, tree
+from leafwise.envs.trilobite.baselines import choose, tree
 
 CELLS = {"6": "1", "7": "2", "8": "3"}
 """The article's cells of the bottom row -> columns."""

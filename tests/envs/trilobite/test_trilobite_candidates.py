@@ -9,7 +9,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.trilobite.candidates import CANDIDATES
+from leafwise.envs.trilobite.rules import CANDIDATES
 from leafwise.envs.trilobite.solver import Solver
 
 GAMES = [leafwise.game("trilobite"), leafwise.game("trilobite", board="5x4", k=4)]

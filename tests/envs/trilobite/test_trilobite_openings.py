@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import SolverPlayer
-from leafwise.envs.trilobite import openings
+from leafwise.envs.trilobite import solver as openings
 from leafwise.envs.trilobite.alphabeta import SCATTER, lookup
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.trilobite import openings as study

@@ -14,10 +14,10 @@ from leafwise.__main__ import run as run_leafwise
 from leafwise.commands.ship import main as ship_main
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.starship import GAME, check, read
-from leafwise.envs.starship.builder import Children
+from leafwise.envs.starship.lookahead import Children
 from leafwise.envs.starship.plans import TRIED, Plans
+from leafwise.envs.starship.rules import DECISION
 from leafwise.envs.starship.tables import TURN
-from leafwise.envs.starship.turns import DECISION
 from leafwise.models.files import load_tensors
 from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.models.players import player

@@ -7,22 +7,352 @@ the like.
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.named import ByName
+from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.errors import Forfeit, UserError
+from leafwise.envs.core.fields import values_of
+from leafwise.envs.core.play.players import ByName
+from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Refused, TimedOut, prints_are_shown
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.trap import rules as r
-from leafwise.envs.trap.baselines.course import trees
-from leafwise.envs.trap.scores import COUNTS
+from leafwise.envs.trap.rules import ZERO
+from leafwise.envs.trap.scores import COUNTS, weigh
+from leafwise.envs.trap.tables import DIRECTIONS
 from leafwise.envs.trap.text import pieces
+
+# The course's two search trees: in each, one player moves and the other, who stands still, throws at him.
+#
+# getMove: my moves, then throws at me; getTrap: my throws, then the other's moves. Both are alpha-beta over alternating moves
+# and throws, at most five plies deep, with values of the player who moves. A throw is valued by one of three models of
+# chance: "p_only" (probability times the value of a hit, a miss counts nothing: the course's simplification, no
+# expectation), "hit_miss" (a miss changes nothing), "full" (every cell where the trap can land). Values are raw counts;
+# a win is worth `BIG`. Source: handout and staff programs of COMS W4701.
+
+
+ROOM = Path(__file__).parents[2]
+"""Trap's folder."""
+BIG = 1000.0
+MAX_DEPTH = 5
+P_ONLY, HIT_MISS, FULL = 0, 1, 2
+CHANCE_MODELS = ("p_only", "hit_miss", "full")
+NEAR, NEAR_AND_TRAPS, ALL = 0, 1, 2
+THROWS = ("near", "near+traps", "all")
+"""Cells thrown at: next to the player who moves, free ones or all; or any."""
+
+
+class Settings(NamedTuple):
+    """What a tree is told."""
+
+    factors: NDArray[np.float64]
+    """[2, 2, 5]: while many cells are free and after; me and the opponent; weights of `scores.COUNTS`."""
+    around: NDArray[np.float64]
+    """[2]: weight of the open cells around all my neighbours, blocked ones too."""
+    early: float
+    """The first weights serve while more than this share of the cells is free."""
+    chance: int
+    throws: int
+
+
+@jit(inline=True)
+def free_cells(mover, thrower, low, high, T):
+    """Returns the free cells of a board with traps `low`, `high` as two words."""
+    return (
+        T.board[0] & ~(low | T.bit[mover, 0] | T.bit[thrower, 0]),
+        T.board[1] & ~(high | T.bit[mover, 1] | T.bit[thrower, 1]),
+    )
+
+
+@jit(inline=True)
+def stuck(cell, low, high, T):
+    """Whether a player has no move; `low`, `high` are the free cells."""
+    return (T.near[cell, 0] & low) | (T.near[cell, 1] & high) == ZERO
+
+
+@jit
+def throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
+    """Returns the leaf's value for the player who moves; `mine` says whether that is me."""
+    me, opponent = (mover, thrower) if mine else (thrower, mover)
+    low, high = free_cells(mover, thrower, low, high, T)
+    late = np.float64(count_bits(low) + count_bits(high)) <= settings.early * T.cells
+    k = 1 if late else 0
+    value = weigh(me, low, high, settings.factors[k, 0], T) + weigh(opponent, low, high, settings.factors[k, 1], T)
+    if settings.around[k] != 0.0:
+        summed = ZERO
+        for direction in range(8):
+            cell = T.step[me, direction]
+            if cell >= 0:
+                summed += count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
+        value += settings.around[k] * np.float64(summed)
+    return value if mine else -value
+
+
+@jit
+def move_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
+    """Returns the value for the player who is to move but is not searched further."""
+    free_low, free_high = free_cells(mover, thrower, low, high, T)
+    if stuck(mover, free_low, free_high, T):
+        return -BIG
+    if T.immediate and stuck(thrower, free_low, free_high, T):
+        return BIG
+    return throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T)
+
+
+def make_move_value(deeper_throw: Compiled) -> Compiled:
+    """Returns `move_value`: the value for the player who moves, after a trap has landed."""
+
+    @bind(ROOM)
+    def move_value(mover, thrower, low, high, lower, upper, mine, settings, T):
+        free_low, free_high = free_cells(mover, thrower, low, high, T)
+        if T.immediate and stuck(thrower, free_low, free_high, T) and not stuck(mover, free_low, free_high, T):
+            return BIG
+        best = -BIG
+        for direction in range(8):
+            to = T.step[mover, direction]
+            if to < 0 or (T.bit[to, 0] & free_low) | (T.bit[to, 1] & free_high) == ZERO:
+                continue
+            after_low, after_high = free_cells(to, thrower, low, high, T)
+            if stuck(thrower, after_low, after_high, T):
+                return BIG
+            best = max(best, deeper_throw(to, thrower, low, high, max(lower, best), upper, mine, settings, T))
+            if best >= upper:
+                return best
+        return best
+
+    return move_value
+
+
+def make_aim_value(deeper_move: Compiled) -> Compiled:
+    """Returns `aim_value`, whose first argument is a cell: what a throw at it is worth to the player who moves."""
+
+    @bind(ROOM)
+    def aim_value(target, mover, thrower, low, high, lower, upper, mine, settings, T):
+        p = T.accuracy[thrower, target]
+        hit_low, hit_high = low | T.bit[target, 0], high | T.bit[target, 1]
+        rest = 0.0
+        if p < 1.0 and settings.chance == HIT_MISS:
+            rest = (1.0 - p) * deeper_move(mover, thrower, low, high, -np.inf, np.inf, mine, settings, T)
+        elif p < 1.0 and settings.chance == FULL:
+            n = 0
+            for direction in range(8):
+                cell = T.step[target, direction]
+                if cell >= 0 and cell != mover and cell != thrower:
+                    spilt_low, spilt_high = low | T.bit[cell, 0], high | T.bit[cell, 1]
+                    rest += deeper_move(mover, thrower, spilt_low, spilt_high, -np.inf, np.inf, mine, settings, T)
+                    n += 1
+            rest *= (1.0 - p) / n
+        lower, upper = (lower - rest) / p, (upper - rest) / p
+        return rest + p * deeper_move(mover, thrower, hit_low, hit_high, lower, upper, mine, settings, T)
+
+    return aim_value
+
+
+def make_throw_value(aim_value: Compiled) -> Compiled:
+    """Returns `throw_value`: the value for the player who moves when the other throws."""
+
+    @bind(ROOM)
+    def throw_value(mover, thrower, low, high, lower, upper, mine, settings, T):
+        best = np.inf
+        count = T.cells if settings.throws == ALL else 8
+        for k in range(count):
+            target = k if settings.throws == ALL else T.step[mover, k]
+            if target < 0 or target in (mover, thrower):
+                continue
+            if settings.throws == NEAR and (T.bit[target, 0] & low) | (T.bit[target, 1] & high):
+                continue
+            best = min(best, aim_value(target, mover, thrower, low, high, lower, min(upper, best), mine, settings, T))
+            if best <= lower:
+                return best
+        return best
+
+    return throw_value
+
+
+class Plies(NamedTuple):
+    """The compiled functions of a tree of some plies, called with (mover, thrower, low, high, lower, upper, mine, settings, T).
+
+    `mover` and `thrower` are cells, `low` and `high` the traps as two words of 64 cells, `lower` and `upper` the window, and `mine`
+    says whether it is I who move.
+    """
+
+    move_value: Compiled
+    """The mover is to move: its value for him."""
+    throw_value: Compiled
+    """The thrower is to throw: its value for the mover."""
+    aim_value: Any = None
+    """The thrower throws at a cell, the first argument; there is none for leaves."""
+
+
+@cache
+def compiled(depth: int) -> Plies:
+    """Returns the functions of a tree `depth` plies deep; 0 are leaves.
+
+    Each depth is code of its own that calls the next: recursion in compiled code is not to be relied on.
+    """
+    if depth == 0:
+        return Plies(move_leaf, throw_leaf)
+    deeper = compiled(depth - 1)
+    aim_value = make_aim_value(deeper.move_value)
+    return Plies(make_move_value(deeper.throw_value), make_throw_value(aim_value), aim_value)
+
+
+def aims(mover: int, thrower: int, traps: int, settings: Settings, T: Any) -> list[int]:
+    """Returns the cells that a thrower considers at the root."""
+    if settings.throws == ALL:
+        return [cell for cell in range(T.cells) if cell not in (mover, thrower)]
+    near = [int(cell) for cell in T.step[mover] if cell >= 0 and cell != thrower]
+    return [cell for cell in near if settings.throws == NEAR_AND_TRAPS or not traps >> cell & 1]
+
+
+def move_values(me: int, opponent: int, traps: int, depth: int, settings: Settings, T: Any) -> dict[int, float]:
+    """Returns what moves to the free cells around me are worth; after the best so far only bounds."""
+    low, high = words(traps)
+    throw = compiled(depth - 1).throw_value
+    values: dict[int, float] = {}
+    for to in T.step[me].tolist():
+        if to < 0 or to == opponent or traps >> to & 1:
+            continue
+        free_low, free_high = free_cells(to, opponent, low, high, T)
+        if stuck(opponent, free_low, free_high, T):
+            values[to] = BIG
+        else:
+            best = max(values.values(), default=-np.inf)
+            values[to] = float(throw(to, opponent, low, high, best, np.inf, True, settings, T))
+    return values
+
+
+def throw_values(me: int, opponent: int, traps: int, depth: int, settings: Settings, T: Any) -> dict[int, float]:
+    """Returns what throws are worth to me; after the best so far only bounds."""
+    low, high = words(traps)
+    aim = compiled(depth).aim_value
+    values: dict[int, float] = {}
+    for target in aims(opponent, me, traps, settings, T):
+        least = min((-value for value in values.values()), default=np.inf)
+        values[target] = -float(aim(target, opponent, me, low, high, -np.inf, least, False, settings, T))
+    return values
+
+
+def words(traps: int) -> tuple[np.uint64, np.uint64]:
+    """Returns a bitboard as two words."""
+    return u64(traps & (1 << 64) - 1), u64(traps >> 64)
+
+
+# Anyone's program for the course as a player: it runs in a process of its own, under the clock.
+
+
+LOADING = 60.0
+"""Seconds that a program may take to load."""
+MOST_SECONDS = 86_400
+CHILD = Path(__file__).with_name("child.py")
+LAST_PRINTED = 10
+"""Lines that a program printed last, which a report has."""
+
+
+class GuestPlayer(ByName):
+    """Plays what a PlayerAI.py says; raises Forfeit where it breaks a rule, fails, or takes too long.
+
+    The clock runs for move and throw together, and is read after each: `seconds` and an `allowance`. Every game gets a new
+    PlayerAI; a process that did not answer is ended, and the next game starts another. It works in the program's folder.
+    What it prints is shown where `leafwise.envs.core.programs` says so; otherwise the report of a fault has the end of it.
+    """
+
+    is_loaded = True
+    """A program is loaded when this is made; the first answer takes no longer than others."""
+
+    def __init__(self, game: Game, name: str, path: str, seconds: float = 5.0, allowance: float = 1.0) -> None:
+        """Starts the process; raises ValueError for a file that is none, does not load, or a time that is not positive."""
+        self.name, self.game, self.path = name, game, Path(path).resolve()
+        if not self.path.is_file():
+            raise UserError(f"expected a Python file with a class PlayerAI, got {path!r}")
+        seconds = need_in(seconds, Range(0, MOST_SECONDS, above=True), "seconds")
+        self.limit = seconds + need_in(allowance, Range(0, MOST_SECONDS), "allowance")
+        self._T = game.tables()
+        self._spent = 0.0
+        command = [sys.executable, "-u", str(CHILD), str(self.path)]
+        self._program = Engine(command, self.path.parent, shows=prints_are_shown())
+        self._begin(0)
+
+    def _begin(self, player: int) -> None:
+        """Starts a game; raises ValueError for a program that does not load."""
+        self._program.forget_lines()
+        try:
+            self._program.hello("trap", values_of(self.game.options), player, LOADING)
+        except NoAnswer as problem:
+            self._program.kill()
+            what = f"it took more than {LOADING:g} s" if isinstance(problem, TimedOut) else said(problem)
+            where = f" ({problem.where})" if problem.where else ""
+            raise UserError(f"expected a program that loads, got: {what}{where}") from None
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._program.close()
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action; raises Forfeit if the program has none."""
+        word = state.row[1]
+        player, moving = state.current_player, r.phase_of(word) == r.MOVE
+        call = "getMove" if moving else "getTrap"
+        if moving:
+            self._spent = 0.0
+            if not self._program.is_running or int(r.turn_of(word)) < 2:
+                try:
+                    self._begin(player)
+                except UserError as problem:
+                    raise Forfeit(f"{self.name}: {problem}") from None
+        started = time.perf_counter()
+        try:
+            answer = self._program.go(str(state), max(self.limit - self._spent, 0.001))
+        except NoAnswer as problem:
+            raise self._forfeit(state, call, problem) from None
+        self._spent += time.perf_counter() - started
+        name = answer["move"]
+        if name not in state.legal_names:
+            legal = "legal: any cell of the board without a player"
+            if moving:
+                at = divmod(int(r.cell_of(word, player)), self._T.size)
+                ways = [step for way, step in DIRECTIONS.items() if way in state.legal_names]
+                legal = f"legal: {', '.join(str((at[0] + down, at[1] + right)) for down, right in ways)}"
+            got = f"expected a legal cell from {call}, got {tuple(answer['cell'])}"
+            raise self._forfeit(state, call, Refused(got, report=[legal]))
+        return self.game.action(name)
+
+    def _forfeit(self, state: State, call: str, problem: NoAnswer) -> Forfeit:
+        """Returns how the program has lost, with what its author wants to know."""
+        turn = int(r.turn_of(state.row[1]))
+        where = [words for words in (problem.where, f"{call}, turn {turn // 2 + 1}") if words]
+        printed = self._program.last_lines(LAST_PRINTED)
+        report = [
+            *problem.report,
+            f"as player {turn % 2 + 1} at {state}",
+            *state.board().splitlines(),
+            *(["it printed last:"] if printed else []),
+            *(f"  {line}" for line in printed),
+        ]
+        what = f"took more than {self.limit:g} s for its turn" if isinstance(problem, TimedOut) else said(problem)
+        return Forfeit(f"{self.name}: {what} ({', '.join(where)})", tuple(report))
+
+
+def said(problem: NoAnswer) -> str:
+    """Returns what is said of a program that did not answer."""
+    return "its process ended" if isinstance(problem, Ended) else str(problem)
+
+
+# The players by name.
+
 
 Counts = tuple[Sequence[float], Sequence[float]]
 """Weights of my counts and of the opponent's, in the order of `COUNTS`."""
@@ -50,7 +380,7 @@ class Recipe:
 
     move: Leaves
     throw: Leaves
-    depth: int = trees.MAX_DEPTH
+    depth: int = MAX_DEPTH
     throws: str = "near"
 
 
@@ -67,18 +397,18 @@ LEVELS = ("easy", "medium", "hard")
 """The course's three opponents, which are the levels of play in this game."""
 
 
-def settings(leaves: Leaves, chance: str, throws: str) -> trees.Settings:
+def settings(leaves: Leaves, chance: str, throws: str) -> Settings:
     """Returns what the compiled tree reads."""
     factors = np.zeros((2, 2, len(COUNTS)))
     for k, (own, other) in enumerate((leaves.early, leaves.late or leaves.early)):
         factors[k, 0, : len(own)] = own
         factors[k, 1, : len(other)] = -np.asarray(other, dtype=np.float64)
-    return trees.Settings(
+    return Settings(
         factors=factors,
         around=np.full(2, leaves.around),
         early=0.5,
-        chance=trees.CHANCE_MODELS.index(chance),
-        throws=trees.THROWS.index(throws),
+        chance=CHANCE_MODELS.index(chance),
+        throws=THROWS.index(throws),
     )
 
 
@@ -97,9 +427,9 @@ class CoursePlayer(ByName):
     ) -> None:
         """Compiles the trees; raises ValueError for a depth, chance model or kind of throws that there is not."""
         self.name, self.game = name, game
-        self.depth = need_in(recipe.depth if depth is None else depth, Range(1, trees.MAX_DEPTH), "a depth", kind=int)
+        self.depth = need_in(recipe.depth if depth is None else depth, Range(1, MAX_DEPTH), "a depth", kind=int)
         throws = throws or recipe.throws
-        for what, given, known in (("chance", chance, trees.CHANCE_MODELS), ("throws", throws, trees.THROWS)):
+        for what, given, known in (("chance", chance, CHANCE_MODELS), ("throws", throws, THROWS)):
             need_among(given, known, what)
         self._move = settings(recipe.move, chance, throws)
         self._throw = settings(recipe.throw, chance, throws)
@@ -111,9 +441,9 @@ class CoursePlayer(ByName):
         """Returns the values, in the tree's raw counts, of the actions that it considers; bounds after the best so far."""
         me, opponent, traps = pieces(state.row, self._T)
         if r.phase_of(state.row[1]) == r.THROW:
-            found = trees.throw_values(me, opponent, traps, self.depth, self._throw, self._T)
+            found = throw_values(me, opponent, traps, self.depth, self._throw, self._T)
             return {8 + cell: value for cell, value in found.items()}
-        found = trees.move_values(me, opponent, traps, self.depth, self._move, self._T)
+        found = move_values(me, opponent, traps, self.depth, self._move, self._T)
         direction = self._T.step[me].tolist()
         return {direction.index(cell): value for cell, value in found.items()}
 
@@ -132,8 +462,6 @@ def named(game: Game, name: str, words: list[str]) -> Any:
     if first not in RECIPES and Path(first).is_dir():
         first = str(Path(first) / "PlayerAI.py")
     if first.endswith(".py"):
-        from leafwise.envs.trap.baselines.course.guest import GuestPlayer
-
         return GuestPlayer(game, name, first, **checked(options, {"seconds": float, "allowance": float}))
     if first not in RECIPES:
         raise UserError(f"expected a name among {', '.join(RECIPES)}, or a path that ends with .py, got {first!r}")

@@ -5,7 +5,7 @@ import { stream } from "./api.js";
 /** Streams the analysis of a position to `tell(answer)`, until `signal` ends it; `stage` hears loading, working, waiting. */
 export async function analyse(variant, text, leaf, seconds, tell, stage, signal) {
   for await (const { event, data } of stream("api/analyse", { ...variant, text, leaf, seconds }, signal)) {
-    if (event === "answer") tell(data);
+    if (event === "answer") tell({ no_unit: "", ...data, unit: data.unit ?? "score of the leaf", best: data.best_actions[0] ?? null });
     if (event === "stage") stage(data);
   }
 }
@@ -21,7 +21,7 @@ export async function solve(variant, text, seconds, signal) {
 
 /** Returns how strongly each action is to be lit, 0 to 1, by what it is worth. */
 export function shares(answer) {
-  const worth = answer.meanings || answer.values, values = Object.values(worth);
+  const worth = answer.action_values_in_unit || answer.action_values, values = Object.values(worth);
   const low = Math.min(...values), span = Math.max(...values) - low;
   const chance = answer.unit.startsWith("chance");
   return Object.fromEntries(Object.entries(worth).map(([name, value]) =>
@@ -32,11 +32,11 @@ const WORDS = { 1: "win", 0: "draw", "-1": "loss" };
 
 /** Returns an exact answer in the form of an analysis: what to draw on the board. */
 export function exactMarks(found) {
-  const worths = Object.fromEntries(Object.entries(found.values).map(([name, value]) => [
+  const worths = Object.fromEntries(Object.entries(found.action_values).map(([name, value]) => [
     name, (WORDS[value] || `${(100 * (value + 1) / 2).toFixed(1)} %`)
-      + (found.scores && value ? ` ${found.scores[name] > 0 ? "+" : "−"}${Math.abs(found.scores[name])}` : "")]));
+      + (found.action_scores && value ? ` ${found.action_scores[name] > 0 ? "+" : "−"}${Math.abs(found.action_scores[name])}` : "")]));
   return {
-    worths, best: found.line[0] || found.best[0] || null, line: found.line,
-    shares: Object.fromEntries(Object.entries(found.values).map(([name, value]) => [name, (value + 1) / 2])),
+    worths, best: found.line[0] || found.best_actions[0] || null, line: found.line,
+    shares: Object.fromEntries(Object.entries(found.action_values).map(([name, value]) => [name, (value + 1) / 2])),
   };
 }

@@ -11,7 +11,7 @@ import pytest
 import leafwise
 from games import coins, planted, solitaire
 from leafwise.envs.core.check.checking import INSIDE, Checked, check_game
-from leafwise.envs.core.check.guards import arrays_of
+from leafwise.envs.core.check.door import arrays_of
 from twins.solitaire import Twin
 
 

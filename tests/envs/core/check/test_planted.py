@@ -7,10 +7,9 @@ import re
 import pytest
 
 from games import coins, dice, planted
-from leafwise.envs.core.check.checking import inspect_apart
+from leafwise.envs.core.check.checking import ContractError, inspect_apart
 from leafwise.envs.core.check.door import CHECKED, PLAIN, RuleFault
 from leafwise.envs.core.check.inspection import inspect_game
-from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.core.contract.game import Game
 
 

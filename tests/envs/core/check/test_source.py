@@ -12,8 +12,8 @@ import pytest
 
 import leafwise
 from games import coins, planted
-from leafwise.envs.core.check import source
-from leafwise.envs.core.check.source import ContractError, load
+from leafwise.envs.core.check import checking
+from leafwise.envs.core.check.checking import ContractError, load
 
 RACE = """
 import sys
@@ -92,24 +92,24 @@ def test_without_source_it_is_refused_in_one_line(tmp_path: Path) -> None:
 
 def test_a_game_of_a_package_and_its_variants(tmp_path: Path) -> None:
     for game in (leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)):
-        found = source.origin(game, tmp_path)
+        found = checking.origin(game, tmp_path)
         assert (found["module"], found["attribute"]) == ("leafwise.envs.trilobite", "GAME")
         assert load(found) == game
 
 
 def test_a_game_below_a_name(tmp_path: Path) -> None:
-    found = source.origin(planted.GAMES["descending"], tmp_path)
+    found = checking.origin(planted.GAMES["descending"], tmp_path)
     assert (found["attribute"], found["keys"]) == ("GAMES", ["descending"])
     assert load(found) is planted.GAMES["descending"]
 
 
 def test_a_game_that_no_name_holds_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match=r"coins: expected a game that its module 'games.coins' holds under a name"):
-        source.origin(coins.make(max_outcomes=17), tmp_path)
+        checking.origin(coins.make(max_outcomes=17), tmp_path)
 
 
 def test_a_game_made_again_is_found(tmp_path: Path) -> None:
-    assert source.origin(coins.make(), tmp_path)["attribute"] == "GAME"
+    assert checking.origin(coins.make(), tmp_path)["attribute"] == "GAME"
 
 
 SOURCE = """
@@ -132,7 +132,7 @@ GAME2 = idle()
 
 
 def test_only_what_a_name_needs_is_kept() -> None:
-    kept = source.needed([SOURCE], "GAME")
+    kept = checking.needed([SOURCE], "GAME")
     assert len(kept.splitlines()) == len(SOURCE.splitlines())
     statements = [ast.unparse(statement).splitlines()[0] for statement in ast.parse(kept).body]
     assert statements == [

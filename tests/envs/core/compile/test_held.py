@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from leafwise.envs.core.compile.held import hold
+from leafwise.envs.core.compile.emitted import hold
 from leafwise.envs.core.compile.jit import DISABLED, PLAIN, bind
 
 HERE = Path(__file__)

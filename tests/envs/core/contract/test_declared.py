@@ -12,9 +12,9 @@ import pytest
 from games.dice import GAME as DICE
 from games.solitaire import GAME as SOLITAIRE
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.options import values_of
-from leafwise.envs.core.contract.parts import OwnSearch
+from leafwise.envs.core.contract.game import OwnSearch
 from leafwise.envs.core.contract.rules import one_stage
+from leafwise.envs.core.fields import values_of
 
 BOX = gym.spaces.Box(0, 1, (2,), np.float32)
 

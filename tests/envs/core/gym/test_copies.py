@@ -14,7 +14,7 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.options import Kind, names_of
+from leafwise.envs.core.gym.keywords import Kind, names_of
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.sb3 import Sb3VecEnv
 

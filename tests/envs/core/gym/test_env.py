@@ -20,7 +20,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, u64
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.observation import Observation
-from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
+from leafwise.envs.core.play.players import compiled_greedy, rows_needed
 
 DEAD = "1 1 2 2/2 2 1 1/1 1 2 2/2 2 1 1 deck=4,4,4"
 

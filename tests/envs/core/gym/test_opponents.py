@@ -15,8 +15,8 @@ from contract.same import assert_same
 from games import nim
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.keywords import EnvOptions
 from leafwise.envs.core.gym.opponents import seated
-from leafwise.envs.core.gym.options import EnvOptions
 from leafwise.envs.core.gym.stepper import Stepper, not_begun
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.play.solver import FunctionPlayer, exact_solver

@@ -17,7 +17,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.observer import Observer
+from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.dataset import collect_dataset
 from leafwise.training.sb3 import Sb3VecEnv

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.by_name import Choice, chosen
 from leafwise.envs.core.play.companion import Following
 from leafwise.envs.core.play.gamefile import read_games
-from leafwise.envs.core.play.typed import Choice, chosen
 from leafwise.envs.registry import game
 from leafwise.envs.threes.companion import first_deck
 

@@ -178,7 +178,7 @@ class AnalysePage {
     const { a } = this.found, notes = Object.values(this.notes).filter(Boolean).join("; ");
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     this.status.textContent = a
-      ? `${a.worth} (${a.unit}${a.player === "chance" ? "" : `, ${this.who(a.player)}`}) · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
+      ? `${a.worth} (${a.unit}${a.player ? `, ${this.who(a.player)}` : ""}) · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
       : `searching … ${seconds} s ${notes && `· ${notes}`}`;
   }
 
@@ -219,7 +219,7 @@ class AnalysePage {
       this.show();
     }));
     if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
-    const told = columns.find(([key]) => key === drawn)[2], order = told.values || told.shares;
+    const told = columns.find(([key]) => key === drawn)[2], order = told.action_values || told.shares;
     const names = Object.keys(columns[0][2].worths).sort((x, y) => order[y] - order[x]);
     const lines = columns.filter(([, , told]) => told.line?.length).map(([, name, told]) =>
       h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));

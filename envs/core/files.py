@@ -1,0 +1,144 @@
+"""Files and text as people's editors and shells write them, and files that are written where others may write too.
+
+In run folders and caches a link is never followed, and a file appears whole. A file that a person names is another matter: it may
+be a link, a device or a pipe (`write_named`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+
+from leafwise.envs.core.errors import UserError
+
+MAX_SMALL = 1 << 18
+"""Bytes of a small file, at most: one that an option names."""
+
+
+def read_text(path: str | Path, errors: str = "strict") -> str:
+    """Returns the text of a UTF-8 file, without the byte order mark that some editors and shells put first.
+
+    Raises OSError as `open` does, and UserError for other bytes unless `errors` says what becomes of them.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8-sig", errors=errors)
+    except UnicodeDecodeError as problem:
+        raise UserError(f"{not_text(problem)} of {str(path)!r}") from None
+
+
+def read_small_text(path: Path) -> str:
+    """Returns a small UTF-8 file.
+
+    Raises UserError for another text or too much of it, OSError for what cannot be read or is no file: devices and pipes can
+    make a reader wait for ever.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except ValueError as problem:  # a zero byte
+        raise OSError(str(problem)) from None
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"expected a file, got another thing: {str(path)!r}")
+        data = file.read(MAX_SMALL + 1)
+    if data is None:
+        raise OSError(f"expected a file that can be read at once, got {str(path)!r}")
+    if len(data) > MAX_SMALL:
+        raise UserError(f"{path}: expected at most {MAX_SMALL} bytes, got more")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UserError(f"{path}: {not_text(problem)}") from None
+
+
+def text_of(content: str | bytes) -> str:
+    """Returns what is at hand already, as text or as UTF-8 bytes, without a byte order mark; raises UserError for other bytes."""
+    try:
+        return content.removeprefix("\ufeff") if isinstance(content, str) else content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UserError(not_text(problem)) from None
+
+
+def not_text(problem: UnicodeDecodeError) -> str:
+    """Returns what is said of bytes that are no UTF-8."""
+    return f"expected UTF-8 text, got a byte {problem.object[problem.start]:#04x} at {problem.start}"
+
+
+def open_itself(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
+    """Opens a plain file for writing and returns its handle; raises OSError for a link, whatever it leads to, and all else."""
+    no_follow = getattr(os, "O_NOFOLLOW", 0)
+    if not no_follow and path.is_symlink():
+        raise _not_itself(path)
+    try:
+        handle = os.open(path, flags | no_follow | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as problem:
+        raise _not_itself(path) if path.is_symlink() else problem from None
+    opened = os.fstat(handle)
+    if not stat.S_ISREG(opened.st_mode) or not (no_follow or os.path.samestat(opened, os.lstat(path))):
+        os.close(handle)
+        raise _not_itself(path)
+    return handle
+
+
+def _not_itself(path: Path) -> OSError:
+    return OSError(errno.ELOOP, "expected a file of its own, got a link or a device; remove it", str(path))
+
+
+def own_folder(path: Path) -> Path:
+    """Makes a folder inside a run folder or a cache if need be, and returns it; raises OSError for a link to another."""
+    path.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "expected a folder of its own, got a link; remove it", str(path))
+    return path
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes a file so that it is either the old or the new one, whenever the process dies; an OSError names the file.
+
+    A link in its place gives way to the file; what it leads to stays as it is.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.unlink(missing_ok=True)  # of a process that was killed, or somebody's link
+        with os.fdopen(open_itself(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException as problem:
+        temporary.unlink(missing_ok=True)
+        if isinstance(problem, OSError):
+            raise OSError(problem.errno, problem.strerror, str(path)) from None
+        raise
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path names no file that is written anew as a whole: a device, a pipe, or wherever standard output goes."""
+    try:
+        named = os.stat(path)
+        return not stat.S_ISREG(named.st_mode) or _is_stdout(named)
+    except OSError:
+        return False
+
+
+def _is_stdout(named: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(named, os.fstat(1))
+    except OSError:  # closed
+        return False
+
+
+def write_named(path: Path, data: bytes) -> None:
+    """Writes a file that a person named, atomically: of a link what it leads to, of a device or pipe (`/dev/stdout`) in place."""
+    if not is_stream(path):
+        write_atomically(Path(os.path.realpath(path)) if path.is_symlink() else path, data)
+    elif _is_stdout(os.stat(path)):  # opened anew, a file would be written over from its start
+        sys.stdout.flush()
+        with os.fdopen(os.dup(1), "wb") as file:
+            file.write(data)
+    else:
+        with open(path, "wb") as file:
+            file.write(data)

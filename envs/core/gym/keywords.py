@@ -1,0 +1,218 @@
+"""The options of an environment: each with its default, its range and what it says.
+
+A new option is a field of `EnvOptions` and a keyword, with the same type and default, of the signatures that take it: `GameEnv`,
+`GameVectorEnv`, `leafwise.aec`. Checks, copies, compiled code, `help` and the tables of the documentation follow.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from inspect import signature
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from gymnasium.vector import AutoresetMode
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.fields import docs_of, with_files_read
+from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.gym.opponents import Opponent
+
+
+Kind = Literal["single", "batch", "turns"]
+"""An environment alone (`GameEnv`), many in a batch (`GameVectorEnv`), and PettingZoo's, in turns (`leafwise.aec`)."""
+EVERY: tuple[Kind, ...] = ("single", "batch", "turns")
+STEPPED: tuple[Kind, ...] = ("single", "batch")
+
+RENDER_MODES: dict[Kind, tuple[str, ...]] = {
+    "single": ("human", "ansi", "rgb_array"),
+    "batch": ("ansi", "rgb_array"),
+    "turns": ("human", "ansi", "rgb_array"),
+}
+
+LOSE, NOOP, RAISE = 0, 1, 2
+"""What an illegal action does, for compiled code."""
+ILLEGAL = {"lose": LOSE, "noop": NOOP, "raise": RAISE}
+
+RANDOM_SEAT = 2
+SEAT_NAMES = ("first", "second")
+SEATS = {"first": 0, "second": 1, "random": RANDOM_SEAT}
+
+WAIT, SAME_STEP, NEXT_STEP = 0, 1, 2
+"""What follows the end of an episode, for compiled code: a call of reset, a new start in the same step, or one in the next."""
+AUTORESET = {
+    AutoresetMode.NEXT_STEP: NEXT_STEP,
+    AutoresetMode.SAME_STEP: SAME_STEP,
+    AutoresetMode.DISABLED: WAIT,
+}
+
+NO_LIMIT = 2**62
+MOST_PLIES = 1000
+"""Random actions that an episode may begin with."""
+
+E = TypeVar("E")
+
+
+def option(
+    *,
+    choices: Callable[[Game, Kind], Iterable[str]] | None = None,
+    meaning: Callable[[Game, Kind], Any] = lambda game, kind: None,
+    kinds: tuple[Kind, ...] = STEPPED,
+    two_player: bool = False,
+    number: Callable[[Any], int] | None = None,
+) -> dict[str, Any]:
+    """Returns the metadata of a field of `EnvOptions`.
+
+    `choices` are there where they depend on the game or the kind; a range that does not stands beside the type. None, where it is
+    the default, has a `meaning`. `kinds` of environments take the option. In a single-player game a `two_player` option can only be
+    its default. `number` is what compiled code sees of it.
+    """
+    return {"choices": choices, "meaning": meaning, "kinds": kinds, "two_player": two_player, "number": number}
+
+
+@dataclass(frozen=True)
+class EnvOptions:
+    """How a game is played as an environment, beside the game's own options. None is a default that depends on the game."""
+
+    render_mode: str | None = field(
+        default=None, metadata=option(choices=lambda game, kind: RENDER_MODES[kind], kinds=EVERY)
+    )
+    """`"ansi"` (text), `"rgb_array"` (uint8 [height, width, 3]) or, but for batches, `"human"` (a window).
+
+    The window shows every position by itself; it needs pygame, the extra `human`."""
+    reward: str | None = field(
+        default=None,
+        metadata=option(choices=lambda game, kind: game.reward_names, meaning=lambda game, kind: game.reward_names[0]),
+    )
+    """Which of the game's rewards; the first, the default, is the difference of returns from the agent's side.
+
+    The difference is called "score", or "returns" in a game whose rewards have a "score" of their own."""
+    illegal: Annotated[str | None, OneOf(tuple(ILLEGAL))] = field(
+        default=None,
+        metadata=option(
+            meaning=lambda game, kind: "noop" if game.players == 1 and kind in STEPPED else "lose",
+            kinds=EVERY,
+            number=ILLEGAL.__getitem__,
+        ),
+    )
+    """What an illegal action does: `"lose"` (default for two players and in PettingZoo), `"noop"` (default for one) or `"raise"`.
+
+    Under "lose" the episode ends with the least return. Under "noop" nothing happens, for reward 0, and many in a row truncate the
+    episode. "raise" raises ValueError. `info["illegal"]` says in words what was illegal."""
+    opponent: Opponent | None = field(
+        default=None, metadata=option(meaning=lambda game, kind: "greedy", two_player=True)
+    )
+    """Who plays against the agent (default: `"greedy"`): any player's text, a `Player` or a function of the `State`.
+
+    A text is what `leafwise.player` takes: "greedy:LEAF", "search:learned,depth=4", "solver:level=easy". "random" and "greedy" with
+    a leaf of compiled code, hand-made or learned, are compiled into the step. With all others every step, of a batch too, is Python
+    around the compiled rules. A player with a `stream` takes its random numbers from the environment's. What an object of your
+    own remembers besides is no part of `get_state`, and copies of the environment need one that can be pickled."""
+    seat: Annotated[str, OneOf(tuple(SEATS))] = field(
+        default="first", metadata=option(two_player=True, number=SEATS.__getitem__)
+    )
+    """The agent's seat: `"first"` (default), `"second"` or `"random"`, drawn anew for each episode."""
+    autoreset_mode: Annotated[AutoresetMode | str, OneOf(tuple(AUTORESET))] = field(
+        default=AutoresetMode.NEXT_STEP, metadata=option(kinds=("batch",), number=AUTORESET.__getitem__)
+    )
+    """Batches only, when an ended episode starts anew: `"NextStep"` (default, as Gymnasium's own), `"SameStep"` or `"Disabled"`.
+
+    In the next step, whose action counts for nothing; in the same step, with the last observation and info in `info["final_obs"]`
+    and `info["final_info"]`; or when `reset` is told so by `options={"reset_mask": bool [num_envs]}`."""
+    max_episode_steps: Annotated[int | None, Range(1, NO_LIMIT - 1)] = field(
+        default=None, metadata=option(number=lambda steps: NO_LIMIT if steps is None else steps)
+    )
+    """Steps after which an episode is truncated (default: never)."""
+    plies: Annotated[int, Range(0, MOST_PLIES)] = field(default=0, metadata=option(number=int))
+    """At most so many random actions, of whoever is to act, begin an episode (default: 0); their number is drawn.
+
+    Rewards count from there. So agents meet positions that their own play does not lead to."""
+
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any], game: Game, kind: Kind) -> EnvOptions:
+        """Returns the options among the arguments of a signature, its `locals()`, checked."""
+        return cls(**{name: arguments[name] for name in names_of(kind)}).checked(game, kind)
+
+    def checked(self, game: Game, kind: Kind) -> EnvOptions:
+        """Returns the options each in one type, with what None means in this game in its place.
+
+        Raises ValueError for a value that does not fit.
+        """
+        mode = _autoreset_mode(self.autoreset_mode)
+        fitted = check_fields(replace(self, autoreset_mode=mode), game.name)
+        return replace(
+            fitted, **{one.name: _checked(one, getattr(fitted, one.name), game, kind) for one in fields_of(kind)}
+        )
+
+    def compiled(self) -> Any:
+        """Returns the options that compiled code sees, as numbers: `StepOptions`."""
+        return StepOptions(*(number(getattr(self, name)) for name, number in _NUMBERS.items()))
+
+
+_NUMBERS = {one.name: number for one in fields(EnvOptions) if (number := one.metadata["number"]) is not None}
+StepOptions = namedtuple("StepOptions", tuple(_NUMBERS))  # type: ignore[misc]
+"""What compiled code sees of the options, by their names."""
+
+
+def explained(environment: type[E]) -> type[E]:
+    """Adds what each keyword of an environment says to its docstring, for `help`."""
+    taken = signature(environment.__init__).parameters
+    told = [
+        f"{name}: {textwrap.indent(text, '    ')[4:]}" for name, text in docs_of(EnvOptions).items() if name in taken
+    ]
+    environment.__doc__ = f"{environment.__doc__}\n    Keywords:\n{textwrap.indent(chr(10).join(told), ' ' * 8)}\n    "
+    return environment
+
+
+def fields_of(kind: Kind) -> list[Field[Any]]:
+    """Returns the options that a kind of environment takes."""
+    return [one for one in fields(EnvOptions) if kind in one.metadata["kinds"]]
+
+
+def names_of(kind: Kind) -> tuple[str, ...]:
+    """Returns the names of the options that a kind of environment takes."""
+    return tuple(one.name for one in fields_of(kind))
+
+
+def default_of(one: Field[Any], game: Game, kind: Kind) -> Any:
+    """Returns the default of an option in a game."""
+    return one.metadata["meaning"](game, kind) if one.default is None else one.default
+
+
+def _autoreset_mode(given: Any) -> Any:
+    """Returns the mode with a name or value, anything else as it is."""
+    return next((mode for mode in AUTORESET if given in (mode.value, mode.name)), given)
+
+
+def _checked(one: Field[Any], given: Any, game: Game, kind: Kind) -> Any:
+    """Returns the value of an option; raises ValueError for one that does not fit this game or kind of environment."""
+    default, choices = default_of(one, game, kind), one.metadata["choices"]
+    if given is None and one.default is None:
+        return default
+    if choices is not None:
+        need_among(given, choices(game, kind), one.name, game.name)
+    if one.metadata["two_player"] and game.players == 1 and given != default:
+        raise UserError(f"{game.name}: expected no {one.name} in a game for one player, got {given!r}")
+    return given
+
+
+def as_game(game: str | Game, options: Mapping[str, Any], keywords: Iterable[str]) -> Game:
+    """Returns the game named (or given) with options.
+
+    Raises ValueError for a name that does not exist or an option's value that does not fit, and TypeError for a keyword that is
+    neither an option nor among `keywords`, as Python does: wrappers try keywords out and wait for it.
+    """
+    if not isinstance(game, Game):
+        from leafwise.envs.registry import game as by_name
+
+        game = by_name(game)
+    for name in options:
+        if name not in game.defaults:
+            known = ", ".join((*keywords, *game.defaults))
+            raise TypeError(f"{game.name}: got an unexpected keyword argument {name!r}, expected some of {known}")
+    return game.variant(**with_files_read(game.name, game.options, options))

@@ -1,1 +1,0 @@
-"""One drawing, two pictures: SVG text and RGB arrays."""

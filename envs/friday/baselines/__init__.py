@@ -1,1 +1,0 @@
-"""Other people's programs for Friday, reproduced."""

@@ -1,0 +1,149 @@
+"""The hand-made builder: the generator's own strategies, one decision at a time, and leaves valued by playing it out."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import row_hash
+from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.core.contract.stream import mix, new_stream
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.players import ByName
+from leafwise.envs.core.ranges import Range, ranged
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.board import ZERO, load_planes
+from leafwise.envs.starship.generator import choose_place, open_streams
+from leafwise.envs.starship.quality import potential
+from leafwise.envs.starship.rules import DECISION, OVER, current_request, draw_outcome, take_place
+from leafwise.envs.starship.tables import Tables
+
+hash_of = jit(row_hash)
+MOST_GAMES = 1_000_000
+
+
+@jit
+def hand_choice(S, i, T):
+    """Returns the generator's place for the current request of row `i`; ties fall by the stream `T.place`."""
+    load_planes(S, i, T)
+    stage, entry = current_request(S, i)
+    return choose_place(S, i, T, stage, T.kinds[stage, entry // 4], entry % 4)
+
+
+@jit
+def finish_by_hand(S, j, R, seed, T):
+    """Plays row `j` to its end with the generator's places, ties by `seed`, requests from stream `R`; returns the quality."""
+    phase, key, counter = np.int64(-1), ZERO, ZERO
+    while S[j, at.TURN] != OVER:
+        if S[j, at.TURN] != DECISION:
+            draw_outcome(S, j, R, T)
+            continue
+        if np.int64(S[j, at.PHASE]) != phase:
+            phase = np.int64(S[j, at.PHASE])
+            open_streams(T, seed, 0, phase)
+        else:  # drawing requests has set it anew
+            T.place[0], T.place[1] = key, counter
+        place = hand_choice(S, j, T)
+        key, counter = T.place[0], T.place[1]
+        take_place(S, j, T, place)
+    return potential(S, j, T)
+
+
+class HandBuilder(ByName):
+    """Places every request as the generator would: on the stream of `seed` it builds the generator's ship."""
+
+    name = "hand"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = np.uint64(seed)
+        self._phase = 0
+        self._stream = np.zeros(2, dtype=np.uint64)
+
+    def choose(self, state: State) -> int:
+        """Returns the id of the place chosen; ties fall by a stream of their own for each stage."""
+        T, row = state.game.tables().ship, np.array([state.row])
+        phase = int(state.row[at.PHASE])
+        if phase != self._phase:
+            open_streams(T, self.seed, 0, phase)
+            self._phase, self._stream = phase, T.place.copy()
+        T.place[:] = self._stream
+        action = int(hand_choice(row, FIRST, T))
+        self._stream = T.place.copy()
+        return action
+
+
+def named(game: Game, name: str, words: list[str]) -> HandBuilder:
+    """Returns the hand-made builder as a player; ValueError if anything follows its name."""
+    if words:
+        raise UserError(f"expected nothing after {name}, got {words[0]!r}")
+    return HandBuilder()
+
+
+def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[NDArray[np.float64], State]:
+    """Returns the qualities [builds] of hand-made ships on the hull and requests of a seed, and the best of them.
+
+    They differ in how ties fall; the first is that of `HandBuilder(seed)`.
+    """
+    stream = new_stream(seed)
+    T, start, rows = game.tables().ship, game.start().settle(stream), game.rows(1)
+    found, best = np.zeros(builds), start
+    for k in range(builds):
+        rows[0] = start.row
+        ties = np.uint64(mix(np.uint64(seed) ^ np.uint64(mix(np.uint64(k))))) if k else np.uint64(seed)
+        found[k] = finish_by_hand(rows, FIRST, stream.copy(), ties, T)
+        if k == 0 or found[k] > found[:k].max():
+            best = State.unchecked(game, rows[0])
+    return found, best
+
+
+class HandRollout(NamedTuple):
+    """The evaluator's part of `T`."""
+
+    games: int
+    seed: np.uint64
+    tables: Tables
+    stream: NDArray[np.uint64]
+    """Scratch: the random numbers of one game."""
+    rows: NDArray[np.uint16]
+    """Scratch: the game that is played."""
+
+
+@jit
+def hand_rollout_value(S, i, T):
+    """Returns the mean quality of the ships that the hand-made builder finishes from row `i`; 0 once it is stopped."""
+    W, total = T.leaf, 0.0
+    h = hash_of(S, i, W.tables)
+    for k in range(W.games):
+        if T.stop[0]:
+            return 0.0
+        for word in range(S.shape[1]):
+            W.rows[0, word] = S[i, word]
+        W.stream[0] = mix(h ^ mix(W.seed + np.uint64(k)))
+        W.stream[1] = ZERO
+        total += finish_by_hand(W.rows, ZERO, W.stream, W.stream[0], W.tables)
+    return total / W.games
+
+
+@ranged("hand_rollout")
+def hand_rollout(game: Game, n: Annotated[int, Range(1, MOST_GAMES, unit="ships")] = 4, seed: int = 0) -> Evaluator:
+    """Returns the mean quality of `n` ships finished by hand as a leaf evaluator; ValueError for an `n` below 1.
+
+    The random numbers come from the row's own hash: the value is a function of the row.
+    """
+    weights = HandRollout(n, np.uint64(seed), game.tables().ship, np.zeros(2, dtype=np.uint64), game.rows(1))
+    scratch = ("stream", "rows", *(f"tables.{name}" for name in at.SCRATCH))
+    return Evaluator(
+        f"hand:n={n}",
+        hand_rollout_value,
+        weights,
+        stage="request",
+        low=0.0,
+        high=1.0,
+        scratch=scratch,
+        python_only=True,
+    )

@@ -1,0 +1,65 @@
+"""What environments tell of a ship in `info`: the request at every step, and how the ship has turned out at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import StepInfo
+from leafwise.envs.core.contract.state import FIRST
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.catalogue import PARTS
+from leafwise.envs.starship.quality import TERMS
+from leafwise.envs.starship.ship import measured
+from leafwise.envs.starship.tables import GameTables
+from leafwise.envs.starship.targets import NAMES, standing
+
+WAYS = ("north", "east", "south", "west")
+MOST_STAGES, MOST_ENTRIES = 16, 12
+
+
+def _request_names() -> NDArray[Any]:
+    """Returns the names of requests by stage and the number in the QUEUE word, "" for none."""
+    names = np.full((MOST_STAGES, MOST_ENTRIES + 1), "", dtype=object)
+    for stage, kinds in at.KINDS.items():
+        for entry in range(4 * len(kinds)):
+            part = PARTS[kinds[entry // 4]]
+            names[stage, entry + 1] = f"{part.name} {WAYS[entry % 4]}" if part.directional else part.name
+    return names
+
+
+REQUESTS = _request_names().ravel()
+
+
+def always(rows: NDArray[Any], T: GameTables) -> dict[str, NDArray[Any]]:
+    """Returns `request` [n], the part to be placed and where it is to face: "thruster_small north"; "" at the end."""
+    return {"request": REQUESTS.take(rows[:, at.PHASE] * (MOST_ENTRIES + 1) + rows[:, at.QUEUE])}
+
+
+def at_end(row: NDArray[Any], T: GameTables) -> dict[str, Any]:
+    """Returns `quality`, its six `terms` from 0 to 1, and `reasons`, why the ship is not valid; none if it is."""
+    figures = measured(np.array([row], dtype=np.uint16), T.ship)
+    reasons = tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
+    terms = {name: float(figures[name]) for name in TERMS}
+    told = {"quality": float(figures["quality"]), "terms": terms, "reasons": reasons}
+    if (T.ship.asked >= 0).any():
+        S, asked = row[None], [k for k, count in enumerate(T.ship.asked.tolist()) if count >= 0]
+        told["targets"] = {NAMES[k]: int(T.ship.asked[k]) for k in asked}
+        told["reached"] = {NAMES[k]: int(standing(S, FIRST, T.ship, k)) for k in asked}
+    return told
+
+
+INFO = StepInfo(
+    always,
+    at_end,
+    keys={
+        "request": 'the part to be placed and where it is to face, `"thruster_small north"`; at every step',
+        "quality": "the quality of the ship; at the end",
+        "terms": f"its terms from 0 to 1, before they are weighted: {', '.join(TERMS)}; at the end",
+        "reasons": "why the ship is not valid, none if it is; at the end",
+        "targets": f"what was asked for, of {', '.join(NAMES)}; at the end, where targets are given",
+        "reached": "what the ship has of it; at the end, where targets are given",
+    },
+)

@@ -1,0 +1,211 @@
+"""Ships as a problem for generators of other people: quality, diversity and controllability as the PCG Benchmark counts them.
+
+Source of the interface: the PCG Benchmark (Khalifa, Gallotta, Barthet, Liapis, Togelius, Yannakakis, 2025). An object of
+`ShipProblem` has the methods of its problems, and needs nothing of it: each of the three numbers is from 0 to 1, 1 is solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import FIRST
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, need_among, need_in
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.draw import image, scene
+from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.rules import DECISION, OVER, draw_outcome, take_place, write_places
+from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.statistics import DIFFERENT, part_map, share_that_differs
+from leafwise.envs.starship.targets import error_of, reached_by
+
+SOLVED = {"scout": 0.75, "classic": 0.8, "cruiser": 0.8}
+"""The quality from which on a ship counts as solved: what the best of some hundred hand-made ships has."""
+CONTROLS = {
+    "scout": {"thrust": (8, 12), "seats": (6, 16), "firepower": (3, 5)},
+    "classic": {"thrust": (10, 50), "seats": (24, 48), "firepower": (8, 12)},
+    "cruiser": {"thrust": (10, 60), "seats": (24, 60), "firepower": (8, 16)},
+}
+"""What one may ask for, by preset: least and most."""
+STAGES = {"thrust": at.STAGE_THRUSTERS, "seats": at.STAGE_CREW, "firepower": at.STAGE_WEAPONS}
+MOST_SEED = (1 << 31) - 1
+SHARE = 10_000
+"""A gene says at which share of the legal places, of so many, a part goes."""
+PLACES = 64
+"""Genes of places; later parts use them again."""
+
+
+class IntegerSpace:
+    """Arrays of whole numbers, each with its least and most."""
+
+    def __init__(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+        self.low, self.high = low, high
+        self._random = np.random.default_rng()
+
+    def seed(self, seed: int) -> None:
+        """Starts the random numbers anew."""
+        self._random = np.random.default_rng(seed)
+
+    def sample(self) -> NDArray[np.int64]:
+        """Returns a random member."""
+        return self._random.integers(self.low, self.high, endpoint=True)
+
+    def range(self) -> dict[str, NDArray[np.int64]]:
+        """Returns the least and the greatest member, as `min` and `max`."""
+        return {"min": self.low.copy(), "max": self.high.copy()}
+
+    def isSampled(self, content: Any) -> bool:  # noqa: N802 (the benchmark's name)
+        """Returns whether something is a member."""
+        if not isinstance(content, np.ndarray) or content.shape != self.low.shape:
+            return False
+        return bool(
+            np.issubdtype(content.dtype, np.integer) and (content >= self.low).all() and (content <= self.high).all()
+        )
+
+
+class ControlSpace:
+    """Whole numbers by name, each with its least and most."""
+
+    def __init__(self, ranges: Mapping[str, tuple[int, int]]) -> None:
+        self.ranges = dict(ranges)
+        self._random = np.random.default_rng()
+
+    def seed(self, seed: int) -> None:
+        """Starts the random numbers anew."""
+        self._random = np.random.default_rng(seed)
+
+    def sample(self) -> dict[str, int]:
+        """Returns a random member."""
+        return {name: int(self._random.integers(low, high, endpoint=True)) for name, (low, high) in self.ranges.items()}
+
+    def range(self) -> dict[str, dict[str, int]]:
+        """Returns the least and the greatest value of each name, as `min` and `max`."""
+        return {name: {"min": low, "max": high} for name, (low, high) in self.ranges.items()}
+
+    def isSampled(self, control: Any) -> bool:  # noqa: N802 (the benchmark's name)
+        """Returns whether something is a member."""
+        return (
+            isinstance(control, Mapping)
+            and set(control) == set(self.ranges)
+            and all(low <= control[name] <= high for name, (low, high) in self.ranges.items())
+        )
+
+
+@jit
+def build_by_genes(S, j, R, genes, A, T):
+    """Plays row `j` to its end: decision k takes the legal place at the share that gene k says, chance draws from stream `R`."""
+    k = 0
+    while S[j, at.TURN] != OVER:
+        if S[j, at.TURN] != DECISION:
+            draw_outcome(S, j, R, T)
+            continue
+        n = write_places(S, j, A, T)
+        take_place(S, j, T, A[genes[k % genes.shape[0]] * n // SHARE])
+        k += 1
+
+
+class ShipProblem:
+    """Building a ship: content is where each part goes, the seed of hull and requests, and what the stages ask for.
+
+    Content is int64 [68]: the seed, thrust, seats and firepower to be asked for, and 64 genes of places, each a share of the
+    legal places in ten thousandths. With `seed` hull and requests are those of that seed, and content is the genes of places alone,
+    int64 [64]. Raises ValueError for a preset that has no controls.
+    """
+
+    def __init__(self, preset: str = "scout", *, seed: int | None = None) -> None:
+        from leafwise.envs.starship import GAME
+
+        need_among(preset, CONTROLS, "preset")
+        if seed is not None:
+            seed = need_in(seed, Range(0, MOST_SEED), "seed", kind=int)
+        controls = CONTROLS[preset]
+        most = {name: high for name, (_, high) in controls.items()} if seed is None else ""
+        self.solved, self._fixed = SOLVED[preset], seed
+        self._game: Game = GAME.variant(preset=preset, targets=most)  # rows long enough for the most that is asked for
+        self._rows, self._actions = self._game.rows(1), np.zeros(self._game.max_actions, dtype=np.int64)
+        self._tables = self._game.tables()
+        drawn = [] if seed is not None else [(0, MOST_SEED), *controls.values()]
+        bounds = np.array([*drawn, *[(0, SHARE - 1)] * PLACES], dtype=np.int64)
+        self._content_space = IntegerSpace(bounds[:, 0], bounds[:, 1])
+        self._control_space = ControlSpace(controls)
+        self._random = np.random.default_rng()
+
+    def seed(self, seed: int) -> None:
+        """Starts the random numbers of both spaces anew."""
+        self._random = np.random.default_rng(seed)
+        self._content_space.seed(seed)
+        self._control_space.seed(seed)
+
+    def random_content(self) -> NDArray[np.int64]:
+        """Returns random content."""
+        return self._content_space.sample()
+
+    def random_control(self) -> dict[str, int]:
+        """Returns random controls."""
+        return self._control_space.sample()
+
+    def content_range(self) -> dict[str, NDArray[np.int64]]:
+        """Returns the least and the greatest content."""
+        return self._content_space.range()
+
+    def control_range(self) -> dict[str, dict[str, int]]:
+        """Returns the least and the greatest of each control."""
+        return self._control_space.range()
+
+    def row(self, content: NDArray[np.int64]) -> NDArray[Any]:
+        """Returns the row of the finished ship that content describes; it stands until the next call. Raises ValueError."""
+        if not self._content_space.isSampled(content):
+            raise UserError(f"expected content of the content space, got {type(content).__name__} {np.shape(content)}")
+        T = self._tables.ship
+        if self._fixed is None:
+            for k, stage in enumerate(STAGES.values(), start=1):
+                T.stages[stage, [at.LOW, at.HIGH]] = content[k]
+        self._rows[:] = 0
+        genes = np.array(content[-PLACES:], dtype=np.int64)
+        build_by_genes(self._rows, FIRST, new_stream(self._seed(content)), genes, self._actions, T)
+        return self._rows[0]
+
+    def _seed(self, content: NDArray[np.int64]) -> int:
+        return int(content[0]) if self._fixed is None else self._fixed
+
+    def ship(self, content: NDArray[np.int64]) -> Ship:
+        """Returns the ship that content describes."""
+        return ship_at(self.row(content), self._tables, self._seed(content))
+
+    def info(self, content: NDArray[np.int64]) -> dict[str, Any]:
+        """Returns what the other methods ask for: quality, potential, reasons, what can be controlled, the map of parts."""
+        ship = self.ship(content)
+        return {
+            "quality": ship.stats["quality"],
+            "potential": ship.stats["potential"],
+            "reasons": ship.reasons,
+            "map": part_map(ship),
+            **{name: count for name, count in reached_by(ship).items() if name in STAGES},
+        }
+
+    def quality(self, info: Mapping[str, Any]) -> float:
+        """Returns the quality as a share of what counts as solved; half of the potential's for a ship that is not valid."""
+        if info["reasons"]:
+            return 0.5 * min(1.0, info["potential"] / self.solved)
+        return min(1.0, info["quality"] / self.solved)
+
+    def diversity(self, info1: Mapping[str, Any], info2: Mapping[str, Any]) -> float:
+        """Returns the share of cells that differ, as a share of what makes two ships different."""
+        return min(1.0, share_that_differs(info1["map"], info2["map"]) / DIFFERENT)
+
+    def controlability(self, info: Mapping[str, Any], control: Mapping[str, int]) -> float:
+        """Returns 1 where the ship has what was asked for (of seats up to 5 more), less by how far off it is."""
+        errors = [error_of(name, info[name], asked) / max(1, asked) for name, asked in control.items()]
+        return float(np.mean([max(0.0, 1.0 - error) for error in errors]))
+
+    def render(self, content: NDArray[np.int64]) -> Image.Image:
+        """Returns a picture of the ship that content describes."""
+        return image(scene(self.ship(content)))

@@ -1,0 +1,312 @@
+"""Where a part may go, and how good each place is to the stage's strategy.
+
+Legal: its footprint on free floor, its lane clear, a door to the corridor, the crew's ways kept open. `find_anchors` decides
+the first three for a whole rotation at once, in bit planes; the last one, `contiguous`, costs most and is asked place by place.
+A place is one number, `(rotation * grid + y) * grid + x`, of a footprint's top-left cell.
+
+Strategies: `prepare` looks at the board once, `score` values one place. Scores are integers, greater is better, and mean
+something only within one placement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.starship import catalogue
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.board import ONE, ZERO, contiguous, hull_extent, lowest, part_at, part_kind, step_x, step_y
+from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, CORRIDOR, ROTATIONS, SPACE
+
+u64 = np.uint64
+
+
+@jit
+def clear_lanes(T, facing, clear):
+    """Sets plane OTHER to the cells from which the next `clear` cells towards `facing` are SPACE or off the grid."""
+    planes = T.planes
+    for row in range(1, T.grid + 1):
+        blocked = ZERO
+        if facing == 0:
+            for k in range(max(1, row - clear), row):
+                blocked |= planes[at.HULL, k]
+        elif facing == 2:
+            for k in range(row + 1, min(T.grid, row + clear) + 1):
+                blocked |= planes[at.HULL, k]
+        elif facing == 1:
+            for k in range(1, min(clear, T.grid) + 1):
+                blocked |= planes[at.HULL, row] >> u64(k)
+        else:
+            for k in range(1, min(clear, T.grid) + 1):
+                blocked |= planes[at.HULL, row] << u64(k)
+        planes[at.OTHER, row] = ~blocked
+
+
+@jit
+def find_anchors(T, part, r):
+    """Sets plane ANCHORS to the top-left cells at which footprint, lane and door are in order."""
+    planes = T.planes
+    w, h = T.size[part, r, 0], T.size[part, r, 1]
+    clear = T.facts[part, CLEAR]
+    for row in range(T.grid + 2):  # SPARE: w free floor cells side by side
+        run = planes[at.FLOOR, row]
+        for k in range(1, w):
+            run &= planes[at.FLOOR, row] >> u64(k)
+        planes[at.SPARE, row] = run
+        planes[at.ANCHORS, row] = ZERO
+    if clear > 0:
+        clear_lanes(T, r, clear)
+    for row in range(1, T.grid + 2 - h):
+        free = planes[at.SPARE, row]
+        for k in range(1, h):
+            free &= planes[at.SPARE, row + k]
+        if free == ZERO:
+            continue
+        if clear > 0:
+            free &= lane_of_anchor(T, r, row, w, h)
+        door = ZERO
+        for k in range(T.slots.shape[2]):
+            d = T.slots[part, r, k, 2]
+            if d < 0:
+                break
+            dx = T.slots[part, r, k, 0] + step_x(d)
+            dy = T.slots[part, r, k, 1] + step_y(d)
+            outside = planes[at.FLOOR, row + dy]
+            door |= outside >> u64(dx) if dx >= 0 else outside << ONE
+        planes[at.ANCHORS, row] = free & door
+
+
+@jit
+def lane_of_anchor(T, facing, row, w, h):
+    """Returns the anchors of one row whose front cells all have a clear lane (plane OTHER)."""
+    planes, lane = T.planes, ~ZERO
+    if facing == 0 or facing == 2:
+        front = row if facing == 0 else row + h - 1
+        for k in range(w):
+            lane &= planes[at.OTHER, front] >> u64(k)
+    else:
+        shift = u64(w - 1) if facing == 1 else ZERO
+        for k in range(h):
+            lane &= planes[at.OTHER, row + k] >> shift
+    return lane
+
+
+@jit(inline=True)
+def place_at(T, place):
+    """Returns rotation, left column and top row of a place."""
+    return place // (T.grid * T.grid), place % T.grid, (place // T.grid) % T.grid
+
+
+@jit(inline=True)
+def next_rotation(T, part, facing, r):
+    """Returns the rotation after `r` (-1: the first one), or -1: a directional part has `facing`, others all of theirs."""
+    if T.facts[part, CLEAR] > 0:
+        return facing if r < 0 else -1
+    return r + 1 if r + 1 < T.facts[part, ROTATIONS] else -1
+
+
+@jit(inline=True)
+def next_anchor(T, part, facing, r, y, left):
+    """Returns the next anchor (r, x, y), where footprint, lane and door are in order, and those `left` in its row after it.
+
+    The first call gets r = -1 and left = 0, the others what the last one returned; r is -1 after the last anchor. It is asked
+    for every place, so it is copied into its callers, and divides nothing.
+    """
+    while left == ZERO:
+        y += 1
+        if r < 0 or y == T.grid:
+            r, y = next_rotation(T, part, facing, r), 0
+            if r < 0:
+                return r, y, y, left
+            find_anchors(T, part, r)
+        left = T.planes[at.ANCHORS, y + 1]
+    return r, lowest(left), y, left & (left - ONE)
+
+
+@jit(inline=True)
+def leaves_ways(T, stage, part, r, x, y):
+    """Returns whether a part at an anchor leaves the crew their ways, by the longest detour that the stage allows."""
+    return contiguous(T.planes, T.grid, x, y, T.size[part, r, 0], T.size[part, r, 1], T.stages[stage, at.LIMIT])
+
+
+@jit(inline=True)
+def next_place(T, stage, part, facing, r, y, left):
+    """Returns the next legal place (r, x, y) of a request and the anchors `left` in its row, as `next_anchor` does."""
+    while True:
+        r, x, y, left = next_anchor(T, part, facing, r, y, left)
+        if r < 0 or leaves_ways(T, stage, part, r, x, y):
+            return r, x, y, left
+
+
+@jit
+def has_place(T, stage, entry):
+    """Returns whether a request has a legal place."""
+    r, _, _, _ = next_place(T, stage, T.kinds[stage, entry // 4], entry % 4, -1, 0, ZERO)
+    return r >= 0
+
+
+@jit
+def is_place(T, stage, entry, place):
+    """Returns whether a place is a legal one of a request."""
+    part = T.kinds[stage, entry // 4]
+    r, x, y = place_at(T, place)
+    find_anchors(T, part, r)
+    return (T.planes[at.ANCHORS, y + 1] >> u64(x)) & ONE != ZERO and leaves_ways(T, stage, part, r, x, y)
+
+
+TOTAL, MOMENT_X, MOMENT_Y, COUNT, FIRST_NOTE = 0, 1, 2, 3, 4
+
+
+@jit
+def measure_mass(S, i, T):
+    """Notes the ship's mass and its moments; the centre of mass is (MOMENT / TOTAL) / 2 cells from the left, top."""
+    total, moment_x, moment_y = 0, 0, 0
+    for y in range(T.grid):
+        for x in range(T.grid):
+            value = np.int64(S[i, at.HEADER + y * T.grid + x]) & at.VALUE
+            if value in (CORRIDOR, ARMOUR):
+                mass = catalogue.CORRIDOR_MASS if value == CORRIDOR else catalogue.ARMOUR_MASS
+                total += mass
+                moment_x += mass * (2 * x + 1)
+                moment_y += mass * (2 * y + 1)
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        part, _, x, y, w, h = part_at(S, i, T, k)
+        mass = T.facts[part, catalogue.MASS]
+        total += mass
+        moment_x += mass * (2 * x + w)
+        moment_y += mass * (2 * y + h)
+    T.notes[TOTAL], T.notes[MOMENT_X], T.notes[MOMENT_Y] = total, moment_x, moment_y
+
+
+@jit
+def measure_distance(S, i, T):
+    """Writes to `T.depth` the steps from each cell to the nearest cell of SPACE (off the grid counts as SPACE)."""
+    depth, grid = T.depth, T.grid
+    for y in range(grid):
+        for x in range(grid):
+            above, left = depth[(y - 1) * grid + x] if y > 0 else 0, depth[y * grid + x - 1] if x > 0 else 0
+            depth[y * grid + x] = 0 if S[i, at.HEADER + y * grid + x] == SPACE else 1 + min(above, left)
+    for y in range(grid - 1, -1, -1):
+        for x in range(grid - 1, -1, -1):
+            if depth[y * grid + x] == 0:
+                continue
+            below = depth[(y + 1) * grid + x] if y < grid - 1 else 0
+            right = depth[y * grid + x + 1] if x < grid - 1 else 0
+            depth[y * grid + x] = min(depth[y * grid + x], 1 + min(below, right))
+
+
+@jit(inline=True)
+def gap(S, i, T, k, x, y, w, h):
+    """Returns the free columns plus free rows between part number `k` and the rectangle at (x, y); touching is 0."""
+    _, _, kx, ky, kw, kh = part_at(S, i, T, k)
+    return max(0, max(kx - (x + w), x - (kx + kw))) + max(0, max(ky - (y + h), y - (ky + kh)))
+
+
+@jit(inline=True)
+def consumes(part, supply):
+    """Returns whether `part` is a consumer of what `supply` stores."""
+    if supply == catalogue.AMMO_SUPPLY:
+        return part in (catalogue.CANNON_MED, catalogue.CANNON_LARGE)
+    return part == catalogue.AMMO_SUPPLY or catalogue.THRUSTER_SMALL <= part <= catalogue.THRUSTER_LARGE
+
+
+@jit(inline=True)
+def is_supplied(S, i, T, near, supply, k):
+    """Returns whether a source of what `supply` stores stands within `near` cells of part number `k`."""
+    _, _, x, y, w, h = part_at(S, i, T, k)
+    for other in range(np.int64(S[i, at.PARTS_PLACED])):
+        source = part_kind(S, i, T, other)
+        stores = source == supply or (supply == catalogue.POWER_STORAGE and source == catalogue.REACTOR)
+        if stores and gap(S, i, T, other, x, y, w, h) <= near:
+            return True
+    return False
+
+
+@jit
+def note_uncovered(S, i, T, near, supply):
+    """Notes the consumers of `supply` that nothing within `near` cells supplies yet."""
+    count = 0
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        if consumes(part_kind(S, i, T, k), supply) and not is_supplied(S, i, T, near, supply, k):
+            T.notes[FIRST_NOTE + count] = k
+            count += 1
+    T.notes[COUNT] = count
+
+
+@jit
+def note_crew_rooms(S, i, T):
+    """Notes the crew rooms that stand already."""
+    count = 0
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        if part_kind(S, i, T, k) in (catalogue.QUARTERS, catalogue.BUNK):
+            T.notes[FIRST_NOTE + count] = k
+            count += 1
+    T.notes[COUNT] = count
+
+
+@jit
+def prepare(S, i, T, stage, part):
+    """Finds out what the stage's strategy must know of the board before it scores places for `part`."""
+    strategy = T.stages[stage, at.STRATEGY]
+    if strategy in (at.PROTECTED, at.PROTECTED_AMIDSHIPS):
+        measure_distance(S, i, T)
+    elif strategy in (at.CENTRALIZED, at.CENTRALIZED_AMIDSHIPS):
+        measure_mass(S, i, T)
+    elif strategy == at.NEAR:
+        note_uncovered(S, i, T, T.stages[stage, at.REACH], part)
+    elif strategy == at.ALIGN:
+        note_crew_rooms(S, i, T)
+    if strategy >= at.PROTECTED_AMIDSHIPS:
+        hull_extent(T, T.box)
+        T.notes[COUNT] = T.box[0] + T.box[2] + 1
+
+
+@jit(inline=True)
+def alignment(S, i, T, k, x, y, w, h):
+    """Returns 1 plus the border lines that continue across if the rectangle touches part `k` along an edge, else 0."""
+    _, _, kx, ky, kw, kh = part_at(S, i, T, k)
+    if (kx + kw == x or x + w == kx) and y < ky + kh and ky < y + h:
+        return 1 + (1 if y == ky else 0) + (1 if y + h == ky + kh else 0)
+    if (ky + kh == y or y + h == ky) and x < kx + kw and kx < x + w:
+        return 1 + (1 if x == kx else 0) + (1 if x + w == kx + kw else 0)
+    return 0
+
+
+@jit(inline=True)
+def protection(T, x, y, w, h):
+    """Returns how deep inside a footprint lies: its least steps to SPACE first, then their sum."""
+    least, total = T.depth[y * T.grid + x], 0
+    for yy in range(y, y + h):
+        for xx in range(x, x + w):
+            least = min(least, T.depth[yy * T.grid + xx])
+            total += T.depth[yy * T.grid + xx]
+    return least * 65536 + total
+
+
+@jit(inline=True)
+def score(S, i, T, stage, r, x, y, w, h):
+    """Returns how good a `w` by `h` footprint at (x, y), turned by `r`, is to the stage's strategy."""
+    strategy, notes = T.stages[stage, at.STRATEGY], T.notes
+    if strategy == at.PROTECTED:
+        return protection(T, x, y, w, h)
+    if strategy == at.CENTRALIZED:
+        off_x = (2 * x + w) * notes[TOTAL] - notes[MOMENT_X]
+        off_y = (2 * y + h) * notes[TOTAL] - notes[MOMENT_Y]
+        return -(off_x * off_x + off_y * off_y)
+    if strategy == at.FARTHEST:
+        return -(2 * y + h) if r == 0 else 2 * x + w if r == 1 else 2 * y + h if r == 2 else -(2 * x + w)
+    best = 0
+    if strategy == at.NEAR:
+        for k in range(notes[COUNT]):
+            distance = gap(S, i, T, notes[FIRST_NOTE + k], x, y, w, h)
+            if distance <= T.stages[stage, at.REACH]:
+                best += 1000 - distance
+    elif strategy == at.ALIGN:
+        for k in range(notes[COUNT]):
+            best = max(best, alignment(S, i, T, notes[FIRST_NOTE + k], x, y, w, h))
+    elif strategy >= at.PROTECTED_AMIDSHIPS:  # COUNT is twice the middle of the hull
+        best = -abs(2 * x + w - notes[COUNT]) << 32
+        if strategy == at.PROTECTED_AMIDSHIPS:
+            best += protection(T, x, y, w, h)
+        else:
+            best -= abs((2 * y + h) * notes[TOTAL] - notes[MOMENT_Y])
+    return best

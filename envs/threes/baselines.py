@@ -1,0 +1,521 @@
+"""The public Threes programs, their searches reproduced: Threesus (Walt Destler, 2014), threes-ai (Robert Xiao, "nneonneo", 2014).
+
+What they share comes first: boards as plain integers, line tables frozen in, a search as a player. Both compute in 32-bit floats,
+as the originals do. Compiled recursion over plain integers: a board `b` is one uint64, a deck three counts of three bits. The line
+tables end up in the machine code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import mix
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.players import ByName
+from leafwise.envs.core.ranges import need_among
+from leafwise.envs.threes import row as r
+from leafwise.envs.threes.row import (
+    EIGHT,
+    FIFTEEN,
+    FOUR,
+    FULL_DECK,
+    HIGH,
+    LINE,
+    LOW,
+    ONE,
+    S12,
+    S16,
+    S32,
+    S48,
+    SEVEN,
+    THREE,
+    TWO,
+    ZERO,
+    highest_rank,
+    lanes_that_moved,
+    looked_up,
+    sum_of_rows,
+    transpose,
+)
+from leafwise.envs.threes.scores import big_tiles
+
+u64, f32 = np.uint64, np.float32
+NINE_BITS = u64(511)
+NO_VALUE = f32(-np.inf)
+NOTHING = f32(0)
+
+UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
+
+LEAVES = 0
+"""Where a search counts the leaves that it values; what stands behind it is its own."""
+
+
+@jit(inline=True)
+def draw_card(deck, card):
+    """Takes a card out of the deck; an empty deck is refilled at once."""
+    deck -= ONE << (THREE * (card - ONE))
+    return FULL_DECK if deck == ZERO else deck
+
+
+@jit(inline=True)
+def cards_in(deck, card):
+    return (deck >> (THREE * (card - ONE))) & SEVEN
+
+
+@jit(inline=True)
+def entered(after, a, lane, tile):
+    """Returns the board, rows again, in which a tile has entered."""
+    b = after | (tile << (S16 * lane + (ZERO if a & 1 else S12)))
+    return transpose(b) if a < LEFT else b
+
+
+BIAS = 1 << 13
+"""Added to a line's value in halves, so that it is no negative number."""
+
+
+def make_whole_score(game: Game, score: str) -> Compiled:
+    """Returns `score_of(b, t)` for a score whose lines are worth whole halves: they add up to the same in any order.
+
+    One look-up tells of a line its value and which of its cells have a neighbour of twice their value. Raises ValueError for
+    another score.
+    """
+    leaf: Any = game.score(score).weights
+    halves, twice_bonus, likes_big_tiles = (
+        2 * leaf.value.astype(np.float64),
+        leaf.twice_bonus,
+        score == "openness_wegner",
+    )
+    if (halves % 1 != 0).any() or np.abs(halves).max() >= BIAS:
+        raise UserError(f"{score}: expected lines that are worth whole halves, got others")
+    told = ((halves.astype(np.int64) + BIAS) << 16 | leaf.twice).astype(np.uint32)
+
+    @bind(game.room, inline=True)
+    def whole_score(b, t):
+        b0, b1, b2, b3 = (
+            u64(told[b & LINE]),
+            u64(told[(b >> S16) & LINE]),
+            u64(told[(b >> S32) & LINE]),
+            u64(told[b >> S48]),
+        )
+        t0, t1, t2, t3 = (
+            u64(told[t & LINE]),
+            u64(told[(t >> S16) & LINE]),
+            u64(told[(t >> S32) & LINE]),
+            u64(told[t >> S48]),
+        )
+        along = (b0 & LINE) | ((b1 & LINE) << S16) | ((b2 & LINE) << S32) | ((b3 & LINE) << S48)
+        across = (t0 & LINE) | ((t1 & LINE) << S16) | ((t2 & LINE) << S32) | ((t3 & LINE) << S48)
+        lines = (b0 >> S16) + (b1 >> S16) + (b2 >> S16) + (b3 >> S16)
+        lines += (t0 >> S16) + (t1 >> S16) + (t2 >> S16) + (t3 >> S16)
+        total = 0.5 * np.float64(np.int64(lines) - 8 * BIAS) + twice_bonus * np.float64(
+            count_bits(along | transpose(across))
+        )
+        if likes_big_tiles:
+            total += big_tiles(b)
+        return f32(total)
+
+    return whole_score
+
+
+class BoardFunctions(NamedTuple):
+    """What a search asks of boards; the line tables are frozen in."""
+
+    moved: Compiled
+    """`(b, a)` -> the board before slide a and after it, in lines (columns for up and down)."""
+    slid: Compiled
+    """`(before, a)` -> lines after slide a."""
+    score_of: Compiled
+    """`(b, t)` -> the value, float32, of a board b whose transpose is t."""
+    shared: Compiled
+    """`(after, a)` -> what boards have in common in which a tile enters after slide a, in lines; of scores without `twice`."""
+    add_leaves: Compiled
+    """`(shared, lanes, tile, share, total)` -> the total with `share` times the values of those boards, lane by lane."""
+
+
+def make_board_functions(game: Game, score: str) -> BoardFunctions:
+    """Freezes in the tables of the slides and of a hand-made score."""
+    T: Any = game.tables(game.score(score))
+    slide_low, slide_high, values, twice = T.slide_low, T.slide_high, T.leaf.value, T.leaf.twice
+    twice_bonus, likes_big_tiles = T.leaf.twice_bonus, score == "openness_wegner"
+
+    @bind(game.room, inline=True)
+    def slid(before, a):
+        return looked_up(before, slide_high) if a & 1 else looked_up(before, slide_low)
+
+    @bind(game.room, inline=True)
+    def moved(b, a):
+        before = transpose(b) if a < LEFT else b
+        return before, slid(before, a)
+
+    @bind(game.room, inline=True)
+    def score_of(b, t):
+        total = sum_of_rows(b, values)
+        total += sum_of_rows(t, values)
+        if twice_bonus != 0.0:
+            total += f32(twice_bonus) * f32(count_bits(looked_up(b, twice) | transpose(looked_up(t, twice))))
+        if likes_big_tiles:
+            total += f32(big_tiles(b))
+        return f32(total)
+
+    @bind(game.room, inline=True)
+    def shared(after, a):
+        y = transpose(after)
+        v, x0, x1, x2, x3 = values, after & LINE, (after >> S16) & LINE, (after >> S32) & LINE, after >> S48
+        r0, r1, r2, r3 = v[x0], v[x1], v[x2], v[x3]
+        c0, c1, c2, c3 = v[y & LINE], v[(y >> S16) & LINE], v[(y >> S32) & LINE], v[y >> S48]
+        first = a & 1 != 0
+        edge, end = (y & LINE, ZERO) if first else (y >> S48, S12)
+        lines, rows = (x0, x1, x2, x3, edge, end), (r0, r1, r2, r3, r0 + r1, r0 + r1 + r2)
+        return lines, rows, (c0 + c1 + c2, c1, c2, c3), first
+
+    @bind(game.room, inline=True)
+    def columns_with(shared, tile, k):
+        (_, _, _, _, edge, _), _, (before, c1, c2, c3), first = shared
+        found = values[edge | (tile << (FOUR * k))]
+        return found + c1 + c2 + c3 if first else before + found
+
+    @bind(game.room, inline=True)
+    def add_leaves(shared, lanes, tile, share, total):
+        (x0, x1, x2, x3, _, end), (r0, r1, r2, r3, r01, r012), _, _ = shared
+        cell = tile << end
+        if lanes & ONE:
+            total += share * ((values[x0 | cell] + r1 + r2 + r3) + columns_with(shared, tile, ZERO))
+        if lanes & TWO:
+            total += share * ((r0 + values[x1 | cell] + r2 + r3) + columns_with(shared, tile, ONE))
+        if lanes & FOUR:
+            total += share * ((r01 + values[x2 | cell] + r3) + columns_with(shared, tile, TWO))
+        if lanes & EIGHT:
+            total += share * ((r012 + values[x3 | cell]) + columns_with(shared, tile, THREE))
+        return total
+
+    return BoardFunctions(moved, slid, score_of, shared, add_leaves)
+
+
+class Program(ByName, ABC):
+    """A public program as a player: `values` of the legal slides, the first best of `order` is played."""
+
+    order: tuple[int, ...]
+
+    def __init__(self, game: Game, name: str) -> None:
+        """Raises ValueError for a variant whose tile shown or entry the programs do not know."""
+        if game.options.hint == "colour" or game.options.entry != "moved_lane":
+            raise UserError(
+                f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}"
+            )
+        self.name = name
+        self.game = game.variant(top="continue")  # both play on after a 12288
+        self.leaves = 0
+        """Leaves valued for the last move."""
+        self._counts: NDArray[np.int64] = np.zeros(2, dtype=np.int64)
+
+    def values(self, state: State) -> dict[int, float]:
+        """Returns the value of every legal slide; raises ValueError if nobody decides here.
+
+        Every tile that the one shown may be, and every cell that it may enter, counts the same.
+        """
+        if not state.legal_actions:
+            raise UserError(f"{self.name}: expected a position to play, got {state}")
+        self._counts[:] = 0
+        found = {}
+        for a in state.legal_actions:
+            rows = [after.row for _, after in State.unchecked(self.game, state.row).play(a).outcomes()]
+            found[a] = float(sum(self._entered(state, rows), f32(0)) / f32(len(rows)))
+        self.leaves = int(self._counts[LEAVES])
+        return found
+
+    def choose(self, state: State) -> int:
+        """Returns the id of the slide that the program plays."""
+        found = self.values(state)
+        return max((a for a in self.order if a in found), key=found.__getitem__)
+
+    @abstractmethod
+    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+        """Yields the value (float32) of each board in which the tile shown has entered."""
+
+
+def deck_of(word: np.uint64) -> np.uint64:
+    """Returns the deck that the searches carry along."""
+    return (word >> r.DECK) & NINE_BITS
+
+
+# Threesus.
+
+SLOTS, NO_BOARD = 1 << 12, u64((1 << 64) - 1)
+"""Boards that are remembered for each number of slides."""
+HALVES_AT, OFFSET, LOW_HALF = u64(32), 1 << 30, u64((1 << 32) - 1)
+"""How a value stands above the number of its leaves: in halves, and OFFSET more."""
+
+
+def make_slides(game: Game, score: str) -> Compiled:
+    """Returns `threesus_slides(b, moves, memory, counts)`.
+
+    It is the value (float32) of a board so many slides deep, at least one, where no tile enters. Two slides often lead to the same
+    board in either order: `memory` [moves * SLOTS, 2] holds boards, and what they are worth with how many leaves.
+    """
+    slid, score_of = make_board_functions(game, score).slid, make_whole_score(game, score)
+
+    @bind(game.room)
+    def threesus_slides(b, moves, memory, counts):
+        slot = u64(moves - 1) * u64(SLOTS) + (mix(b) & u64(SLOTS - 1))
+        if memory[slot, 0] == b:
+            known = memory[slot, 1]
+            counts[LEAVES] += np.int64(known & LOW_HALF)
+            return f32(0.5) * f32(np.int64(known >> HALVES_AT) - OFFSET)
+        t, best, leaves = transpose(b), NO_VALUE, counts[LEAVES]
+        for a in range(4):
+            before = t if a < LEFT else b
+            after = slid(before, a)
+            if after == before:
+                continue
+            if moves == 1:
+                counts[LEAVES] += 1
+                value = score_of(transpose(after), after) if a < LEFT else score_of(after, transpose(after))
+            else:
+                value = threesus_slides(transpose(after) if a < LEFT else after, moves - 1, memory, counts)
+            best = max(best, value)
+        if best == NO_VALUE:
+            counts[LEAVES] += 1
+            best = score_of(b, t)
+        memory[slot, 0] = b
+        memory[slot, 1] = (u64(np.int64(f32(2) * best) + OFFSET) << HALVES_AT) | u64(counts[LEAVES] - leaves)
+        return best
+
+    return threesus_slides
+
+
+def make_threesus(game: Game, score: str) -> Compiled:
+    """Returns `threesus_value(b, deck, moves, counted, memory, counts)`.
+
+    It is the value (float32) of a board `moves` slides deep; in the first `counted` of them cards enter. `counts` [1 or more]:
+    leaves valued; `memory`: as of `make_slides`.
+    """
+    slid, score_of = make_board_functions(game, score).slid, make_whole_score(game, score)
+    threesus_slides = make_slides(game, score)
+
+    @bind(game.room)
+    def threesus_value(b, deck, moves, counted, memory, counts):
+        if moves == 0:
+            counts[LEAVES] += 1
+            return score_of(b, transpose(b))
+        if counted == 0:
+            return threesus_slides(b, moves, memory, counts)
+        t, best = transpose(b), NO_VALUE
+        for a in range(4):
+            before = t if a < LEFT else b
+            after = slid(before, a)
+            if after == before:
+                continue
+            total, weight = NOTHING, NOTHING
+            lanes = lanes_that_moved(before, after)
+            for card in range(1, 4):
+                count = f32(cards_in(deck, u64(card)))
+                if count == NOTHING:
+                    continue
+                rest = draw_card(deck, u64(card))
+                for lane in range(4):
+                    if (lanes >> u64(lane)) & ONE:
+                        below = entered(after, a, u64(lane), u64(card))
+                        total += count * threesus_value(below, rest, moves - 1, counted - 1, memory, counts)
+                        weight += count
+            best = max(best, f32(total / weight))
+        if best == NO_VALUE:
+            counts[LEAVES] += 1
+            return score_of(b, transpose(b))
+        return best
+
+    return threesus_value
+
+
+class Threesus(Program):
+    """Looks `depth` slides ahead: the tile shown, then counted cards, and after `counted` slides no tile at all.
+
+    Bonus tiles enter at the first slide only. A dead board is worth what the score says of it.
+    """
+
+    order = (LEFT, RIGHT, UP, DOWN)
+
+    def __init__(self, game: Game, score: str = "openness", depth: int = 6, counted: int = 3) -> None:
+        """Compiles; raises ValueError for a score that the program does not have."""
+        need_among(score, ("openness", "openness_wegner"), "a score", "threesus")
+        super().__init__(game, f"threesus:{score}")
+        self.depth, self.counted = depth, counted
+        self._value = make_threesus(self.game, score)
+        self._memory = np.full((max(1, depth - counted) * SLOTS, 2), NO_BOARD)
+
+    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+        for b, word in rows:
+            yield self._value(b, deck_of(word), self.depth - 1, self.counted - 1, self._memory, self._counts)
+
+
+def threesus_player(game: Game, name: str, words: list[str]) -> Threesus:
+    """Returns `threesus` (word: a score); raises ValueError for other words."""
+    if len(words) > 1:
+        raise UserError(f"expected threesus:SCORE, got {','.join(words)!r}")
+    return Threesus(game, words[0]) if words else Threesus(game)
+
+
+# nneonneo.
+
+SIX = u64(6)
+BONUS = f32(1 / 21)
+
+SCORE = "rows_cli"
+"""The hand-made score that it values leaves by."""
+LEAST_REACH = f32(0.0001)
+"""A decision that chance reaches with a smaller probability is a leaf."""
+CACHED_DEPTH = 6
+"""Decisions this deep and deeper are not cached."""
+CACHE_SLOTS = 1 << 22
+ENTRIES = 1
+"""Where the search counts what it caches."""
+
+
+@jit(inline=True)
+def lane_count(lanes):
+    return f32((lanes & ONE) + ((lanes >> ONE) & ONE) + ((lanes >> TWO) & ONE) + (lanes >> THREE))
+
+
+@jit(inline=True)
+def remember(b, value, search, keys, cached, counts):
+    """Puts a value into the first free slot of the hash map, which takes no more once it is 7/8 full."""
+    slot = mix(b) & u64(CACHE_SLOTS - 1)
+    while keys[slot, 1] == search:
+        slot = (slot + ONE) & u64(CACHE_SLOTS - 1)
+    if counts[ENTRIES] < CACHE_SLOTS - CACHE_SLOTS // 8:  # a fuller map would crawl, a full one never end
+        keys[slot, 0], keys[slot, 1] = b, search
+        cached[slot] = value
+    counts[ENTRIES] += 1
+
+
+def make_nneonneo(game: Game) -> Compiled:
+    """Returns `nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts)`.
+
+    It is the value (float32) of a board after `depth` slides below the root's, reached with probability `reach`. `highest` is
+    the root's highest rank. `keys` [CACHE_SLOTS, 2] holds (board, number of the search), `cached` [CACHE_SLOTS] the values: a hash
+    map of boards. `counts` [2]: leaves, and entries of that map.
+    """
+    moved, _, score_of, shared, add_leaves = make_board_functions(game, SCORE)
+
+    @bind(game.room)
+    def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):
+        # A leaf: deep enough, or too improbable
+        if depth >= limit or reach < LEAST_REACH:
+            counts[LEAVES] += 1
+            return score_of(b, transpose(b))
+        # The board may have been valued earlier in this search, at any depth and with any deck
+        slot = mix(b) & u64(CACHE_SLOTS - 1)
+        if depth < CACHED_DEPTH:
+            while keys[slot, 1] == search:
+                if keys[slot, 0] == b:
+                    return cached[slot]
+                slot = (slot + ONE) & u64(CACHE_SLOTS - 1)
+        # Each slide by its mean over the tiles that enter and their lanes
+        best = NOTHING
+        for a in range(4):
+            before, after = moved(b, a)
+            if after == before:
+                continue
+            lanes = lanes_that_moved(before, after)
+            cells = lane_count(lanes)
+            base = f32(1)
+            value = NOTHING
+            common = shared(after, a)
+            # Bonus tiles, all ranks equally likely
+            if highest >= SEVEN:
+                base -= BONUS
+                share = f32(BONUS / f32(highest - SIX) / cells)
+                last = depth + 1 >= limit or f32(reach * share) < LEAST_REACH
+                for rank in range(FOUR, highest - THREE + ONE):
+                    if last:
+                        counts[LEAVES] += np.int64(cells)
+                        value = add_leaves(common, lanes, u64(rank), share, value)
+                        continue
+                    for lane in range(4):
+                        if (lanes >> u64(lane)) & ONE:
+                            below = entered(after, a, u64(lane), u64(rank))
+                            value += share * nneonneo_value(
+                                below, deck, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
+                            )
+            # The other tiles by how many of them the deck holds
+            size = f32(cards_in(deck, ONE) + cards_in(deck, TWO) + cards_in(deck, THREE))
+            for card in range(1, 4):
+                count = f32(cards_in(deck, u64(card)))
+                if count == NOTHING:
+                    continue
+                # The next search has one card less; the last tiles are valued together
+                share = f32(base * count / size / cells)
+                rest = draw_card(deck, u64(card))
+                if depth + 1 >= limit or f32(reach * share) < LEAST_REACH:
+                    counts[LEAVES] += np.int64(cells)
+                    value = add_leaves(common, lanes, u64(card), share, value)
+                    continue
+                for lane in range(4):
+                    if (lanes >> u64(lane)) & ONE:
+                        below = entered(after, a, u64(lane), u64(card))
+                        value += share * nneonneo_value(
+                            below, rest, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
+                        )
+            best = max(best, value)
+        if depth < CACHED_DEPTH:
+            remember(b, best, search, keys, cached, counts)
+        return best
+
+    return nneonneo_value
+
+
+class Nneonneo(Program):
+    """Looks deeper the more kinds of tiles there are, drops improbable lines, and caches values by the board alone.
+
+    The score is `rows_cli`; a board without a legal slide is worth 0.
+    """
+
+    order = (UP, DOWN, LEFT, RIGHT)
+
+    def __init__(self, game: Game) -> None:
+        """Compiles, and takes 80 MB for the cache."""
+        super().__init__(game, "nneonneo")
+        self._value = make_nneonneo(self.game)
+        self._keys = np.zeros((CACHE_SLOTS, 2), dtype=np.uint64)
+        self._cached = np.zeros(CACHE_SLOTS, dtype=np.float32)
+        self._searches = 0
+
+    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+        self._searches += 1  # empties the cache: entries of older searches are not seen
+        self._counts[ENTRIES] = 0
+        search, limit, highest = u64(self._searches), depth_limit(int(state.row[0])), highest_rank(state.row[0])
+        tiles = int((state.row[1] >> HIGH) & FIFTEEN) - int((state.row[1] >> LOW) & FIFTEEN) + 1
+        # the cells of this entry count, its tiles do not: so the known values come out
+        reach = f32(tiles) / f32(len(rows))
+        for b, word in rows:
+            yield self._value(
+                b, deck_of(word), 0, limit, reach, highest, search, self._keys, self._cached, self._counts
+            )
+
+
+def depth_limit(board: int) -> int:
+    """Returns how many slides below the root's nneonneo's search looks."""
+    ranks = [board >> (4 * cell) & 15 for cell in range(16)]
+    highest = max(ranks)
+    limit = max(3, len({r for r in ranks if r >= 3}) - 2)
+    corners = [[ranks[4 * (y + j) + x + k] for j in (0, 1) for k in (0, 1)] for y in (0, 2) for x in (0, 2)]
+    home = next(k for k, corner in enumerate(corners) if highest in corner)
+    if highest >= 9 and highest - max(corners[3 - home]) <= 4:
+        limit += 2
+    return limit
+
+
+def nneonneo_player(game: Game, name: str, words: list[str]) -> Nneonneo:
+    """Returns `nneonneo`; raises ValueError for any words."""
+    if words:
+        raise UserError(f"expected nneonneo without options, got {','.join(words)!r}")
+    return Nneonneo(game)

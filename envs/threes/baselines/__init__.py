@@ -1,1 +1,0 @@
-"""The two public Threes programs, their searches reproduced."""

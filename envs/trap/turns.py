@@ -1,0 +1,850 @@
+"""Alpha-beta over whole turns: a pair of a move and a throw is one action, whose landing is chance.
+
+A pair's hit is searched on; its misses count as what the evaluator says of the boards that they leave, those not beside the other
+player as the board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. The last turn of a
+line is looked at up to its move alone: what an evaluator says of a board after the best of many throws is too good to be true.
+Pairs are tried in the order of their value at a glance, the first in the whole window, the others in an empty one, late ones a
+turn less deep, and again where they prove better. The throws after a move are valued when the move, by the board after it and
+what a throw is thought to add, is the best that is left: a turn that is cut before needs a fraction of the values. Values are
+those of who acts at the turn. An explicit stack takes the place of recursion.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.intrinsics import deadline_in, is_late
+from leafwise.envs.core.compile.jit import Direct, bind, jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import mix, u64
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.interrupts import stoppable
+from leafwise.envs.core.play.players import ByName
+from leafwise.envs.core.ranges import OneOf, Range, ranged
+from leafwise.envs.trap.rules import (
+    CANDIDATES,
+    COUNTED,
+    DRAW,
+    END,
+    LOW16,
+    MOVE,
+    ONE,
+    SECOND_TRAPS,
+    TURN,
+    ZERO,
+    apply_action,
+    blocked,
+    candidates,
+    cell_of,
+    land,
+    legal_actions,
+    pass_turn,
+    phase_of,
+    turn_of,
+)
+
+# What the search of whole turns works in: open turns from the root down, a table of turns searched before.
+
+
+MOST_TURNS = 40
+"""Turns that a search looks ahead at most."""
+MOVES = 8
+ROWS = MOVES + 3
+"""Rows of an open turn: where it begins, after each move, two to try landings in."""
+NODES, LEAVES, FAILED = 0, 1, 2
+"""What `counts` counts: turns opened, positions valued; and whether the search was stopped."""
+POLL = 15
+"""The clock is read at every turn whose number has these bits clear."""
+
+NEXT, COUNT, LEFT, STAGE, MOVED, BEST_PAIR, TRIED, LISTED, FIRST, VALUED = range(10)
+"""Columns of `frames`: the next pair and how many there are, turns left, what the open child is for, which moves there are
+(bits), the best pair and the one that is open, whether moves are listed, the pair known from before, and the moves whose landings
+are known as far as they were asked for (bits)."""
+COLUMNS = 10
+BEST, LOWER, UPPER, ENTRY_LOWER, REST, WEIGHT = range(6)
+"""Columns of `worth`, for who acts: the best value, the window, where it began, and what of the open pair's value is known and
+how much its child's counts."""
+WORTHS = 6
+
+WORD_0, WORD_1, DATA, VALUE = range(4)
+"""Columns of an entry of the table."""
+ENTRY_BYTES = 32
+EXACT, AT_LEAST, AT_MOST = u64(1), u64(2), u64(3)
+"""What a stored value is."""
+BOUND_AT, PAIR_AT, GENERATION_AT = u64(8), u64(16), u64(32)
+LOW8, LOW32 = u64(255), u64((1 << 32) - 1)
+NO_PAIR = 0xFFFF
+ANY_THROW = 255
+"""The cell of a pair that stands for all throws after a move, none of which has been valued."""
+
+
+class Options(NamedTuple):
+    """What may change from search to search without compiling again."""
+
+    width: int
+    """Most pairs searched at a turn, by what they are worth at a glance."""
+    late_from: int
+    """Pairs from this place on are searched a turn less deep first, and again only if they then seem better than the best."""
+    known_from: int
+    """Turns left from which on misses are worth what the table says of the boards that they leave, as far as it does."""
+    gain: float
+    """What the best throw after a move is thought to add to its worth before any has been valued."""
+    generation: np.uint64
+    """Entries of the table with another number are old."""
+    recall: bool
+    """Whether old entries count too."""
+
+
+class Buffers(NamedTuple):
+    """The memory of one search; [level] counts open turns from the root, which is level 0."""
+
+    S: NDArray[Any]
+    """[levels * ROWS, 2]"""
+    pairs: NDArray[np.int64]
+    """[level, pair]: move << 8 | cell thrown at, the best at a glance first as far as sorted."""
+    scores: NDArray[np.float64]
+    """[level, pair]: what they are worth at a glance, for who acts."""
+    landed: NDArray[np.float64]
+    """[level, move, cell or, last, unchanged]: what the evaluator says of the board after a landing, for who threw; above 1: not
+    known yet."""
+    actions: NDArray[np.int64]
+    """[level, action]: scratch."""
+    frames: NDArray[np.int64]
+    """[level, COLUMNS]"""
+    worth: NDArray[np.float64]
+    """[level, WORTHS]"""
+    counts: NDArray[np.int64]
+    deadline: NDArray[np.int64]
+    """[2]: a clock's number and the nanoseconds on it, 0: never."""
+    table: NDArray[np.uint64]
+    """[entries, 4]: what is known of turns, an even power of two; VALUE is a float."""
+    proven: NDArray[np.float64]
+    """The same memory read as floats."""
+    options: Options
+
+
+def make_buffers(cells: int, entries: int, options: Options) -> Buffers:
+    """Returns memory for boards of so many cells, with a table of `entries`, a power of two of at least 2."""
+    levels, pairs = MOST_TURNS + 1, MOVES * cells
+    table = np.zeros((entries, 4), dtype=np.uint64)
+    return Buffers(
+        S=np.zeros((levels * ROWS, 2), dtype=np.uint64),
+        pairs=np.zeros((levels, pairs), dtype=np.int64),
+        scores=np.zeros((levels, pairs)),
+        landed=np.zeros((levels, MOVES, cells + 1)),
+        actions=np.zeros((levels, 8 + cells), dtype=np.int64),
+        frames=np.zeros((levels, COLUMNS), dtype=np.int64),
+        worth=np.zeros((levels, WORTHS)),
+        counts=np.zeros(3, dtype=np.int64),
+        deadline=np.zeros(2, dtype=np.int64),
+        table=table,
+        proven=table.view(np.float64),
+        options=options,
+    )
+
+
+@jit(inline=True)
+def key_word(S, i, T):
+    """Returns word 1 of a row, the turns played only as far as they matter (`rules.key`)."""
+    word = S[i, 1]
+    turn = turn_of(word)
+    if turn + COUNTED + COUNTED < T.max_turns:
+        word = (word & ~(LOW16 << TURN)) | ((turn & ONE) << TURN)
+    return word
+
+
+@jit(inline=True)
+def bucket(B, word_0, word_1):
+    """Returns the first of the two entries where a turn may stand."""
+    h = mix(mix(word_0 ^ u64(0x5851F42D4C957F2D)) ^ word_1)
+    return np.int64(h & u64(B.table.shape[0] - 1)) & ~1
+
+
+@jit(inline=True)
+def is_entry(B, e, word_0, word_1):
+    """Whether entry e is that of a turn, and counts."""
+    if B.table[e, WORD_0] != word_0 or B.table[e, WORD_1] != word_1 or B.table[e, DATA] == u64(0):
+        return False
+    return B.options.recall or (B.table[e, DATA] >> GENERATION_AT) & LOW32 == B.options.generation
+
+
+@jit(inline=True)
+def find(S, B, i, T):
+    """Returns the entry of the turn at row i; -1 if there is none."""
+    word_0, word_1 = S[i, 0], key_word(S, i, T)
+    e = bucket(B, word_0, word_1)
+    if is_entry(B, e, word_0, word_1):
+        return e
+    if is_entry(B, e + 1, word_0, word_1):
+        return e + 1
+    return -1
+
+
+@jit(inline=True)
+def store(S, B, i, left, bound, pair, value, T):
+    """Writes what is known of the turn at row i: the first entry of two keeps the deepest, the second the newest.
+
+    A value of fewer turns never takes the place of one of the same turn with more.
+    """
+    word_0, word_1 = S[i, 0], key_word(S, i, T)
+    e = bucket(B, word_0, word_1)
+    for k in range(2):
+        if is_entry(B, e + k, word_0, word_1) and np.int64(B.table[e + k, DATA] & LOW8) > left:
+            return
+    if not is_entry(B, e, word_0, word_1):
+        old = B.table[e, DATA]
+        if (old >> GENERATION_AT) & LOW32 == B.options.generation and np.int64(old & LOW8) > left:
+            e += 1
+    B.table[e, WORD_0], B.table[e, WORD_1] = word_0, word_1
+    B.table[e, DATA] = (
+        (B.options.generation << GENERATION_AT) | (u64(pair) << PAIR_AT) | (bound << BOUND_AT) | u64(left)
+    )
+    B.proven[e, VALUE] = value
+
+
+UNKNOWN = 2.0
+"""Stands for a value that nobody has asked for yet."""
+
+
+# Windows of the search of whole turns: what of a turn's pairs is still of interest.
+
+
+EMPTY = 1e-5
+"""Width of a window in which it is only asked whether a pair is better."""
+WHOLE, SCOUT, REDUCED = 0, 1, 2
+"""What the open child of a turn is for: its value, whether its pair is better, the same a turn less deep."""
+
+
+@jit(inline=True)
+def take(B, level, pair, worth):
+    """Takes the value of a pair; returns whether the turn is cut."""
+    if worth > B.worth[level, BEST]:
+        B.worth[level, BEST] = worth
+        B.frames[level, BEST_PAIR] = pair
+    if worth > B.worth[level, LOWER]:
+        B.worth[level, LOWER] = worth
+    return B.worth[level, LOWER] >= B.worth[level, UPPER]
+
+
+@jit(inline=True)
+def child_window(B, level, stage):
+    """Returns the window of the open pair's child, for who acts there."""
+    rest, weight = B.worth[level, REST], B.worth[level, WEIGHT]
+    lower, upper = B.worth[level, LOWER], B.worth[level, UPPER]
+    if stage != WHOLE:
+        upper = min(upper, lower + EMPTY)
+    return max(-1.0, (rest - upper) / weight), min(1.0, (rest - lower) / weight)
+
+
+REDUCED_FROM = 3
+"""Turns left from which on late pairs are searched less deep first."""
+
+
+# What is written to a turn's level: rows after its moves, and that nothing is known of them yet.
+
+
+@jit(inline=True)
+def try_moves(S, B, level, T):
+    """Writes the rows after each move; returns a bit for each, and the first that wins at once, or -1.
+
+    At a throw the row itself stands as that of move 0.
+    """
+    row, first = u64(level * ROWS), u64(level * ROWS + 1)
+    if phase_of(S[row, 1]) != MOVE:
+        S[first, 0], S[first, 1] = S[row, 0], S[row, 1]
+        return 1, -1
+    moved = 0
+    for k in range(legal_actions(S, row, B.actions[level], T)):
+        a = B.actions[level, k]
+        apply_action(S, row, a, first + u64(a), T)
+        moved |= 1 << a
+        if S[first + u64(a), 1] >> END:
+            return moved, a
+    return moved, -1
+
+
+@jit(inline=True)
+def forget(B, level, moved, T):
+    """Makes nothing known of the moves at a level."""
+    B.frames[level, VALUED] = 0
+    for move in range(MOVES):
+        if moved >> move & 1:
+            B.landed[level, move, T.cells] = UNKNOWN
+
+
+@jit(inline=True)
+def forget_landings(B, level, move, T):
+    """Makes nothing known of the landings after a move, the first time that one is about to be asked for."""
+    if not B.frames[level, VALUED] >> move & 1:
+        B.frames[level, VALUED] |= 1 << move
+        for cell in range(T.cells):
+            B.landed[level, move, cell] = UNKNOWN
+
+
+# The search.
+
+
+@jit(inline=True)
+def close_turn(S, B, level, T):
+    """Returns the value of an open turn, and stores it."""
+    best = B.worth[level, BEST]
+    bound = EXACT
+    if best >= B.worth[level, UPPER]:
+        bound = AT_LEAST
+    elif best <= B.worth[level, ENTRY_LOWER]:
+        bound = AT_MOST
+    store(S, B, u64(level * ROWS), B.frames[level, LEFT], bound, B.frames[level, BEST_PAIR], best, T)
+    return best
+
+
+def make_turn_search(value: Compiled, room: Path) -> Compiled:
+    """Compiles the search for an evaluator's `value`.
+
+    `(B, depth, T)` -> the value of row 0 of `B.S`, for who acts, so many turns deep; its best pair is in the root's frame.
+    """
+    # What pairs of a move and a throw are worth without a search: values of the boards that they leave, asked for once.
+
+    @bind(room, inline=True)
+    def worth_of(S, B, j, thrower, T):
+        """Returns what the board at row j, at the end of a turn, is worth to who threw."""
+        B.counts[LEAVES] += 1
+        end = S[j, 1] >> END
+        if end:
+            return 0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0
+        return -value(S, j, T)
+
+    @bind(room, inline=True)
+    def has_trap(S, after, cell, T):
+        """Whether a cell holds a trap."""
+        return (S[after, 0] & T.bit[cell, 0]) | (S[after, 1] & SECOND_TRAPS & T.bit[cell, 1]) != ZERO
+
+    @bind(room, inline=True)
+    def end_turn(S, level, move, cell, T):
+        """Writes the board after a move and a landing on a free cell, or on a trap (`T.cells`); returns its row."""
+        after, scratch = u64(level * ROWS + 1 + move), u64(level * ROWS + MOVES + 1)
+        if cell == T.cells:
+            S[scratch, 0], S[scratch, 1] = S[after, 0], S[after, 1]
+            pass_turn(S, scratch, T)
+        else:
+            land(S, after, cell, scratch, T)
+        return scratch
+
+    @bind(room, inline=True)
+    def landed(S, B, level, move, cell, T):
+        """Returns what a board of `end_turn` is worth to who threw; asked once."""
+        known = B.landed[level, move, cell]
+        if known >= UNKNOWN:
+            j = end_turn(S, level, move, cell, T)
+            known = worth_of(S, B, j, (turn_of(S[j, 1]) & ONE) ^ ONE, T)
+            B.landed[level, move, cell] = known
+        return known
+
+    @bind(room, inline=True)
+    def corrected(S, B, level, move, cell, T):
+        """Returns what the table knows of a board of `end_turn`, to who threw; as far as it does not, what `landed` says."""
+        worth = landed(S, B, level, move, cell, T)
+        j = end_turn(S, level, move, cell, T)
+        if S[j, 1] >> END:
+            return worth
+        e = find(S, B, j, T)
+        if e < 0 or B.table[e, DATA] & LOW8 == ZERO:
+            return worth
+        told, bound = -B.proven[e, VALUE], (B.table[e, DATA] >> BOUND_AT) & LOW8
+        if bound == EXACT:
+            return told
+        return min(worth, told) if bound == AT_LEAST else max(worth, told)
+
+    @bind(room, inline=True)
+    def left_by_a_miss(S, B, level, move, cell, known, T):
+        """Returns what a board of `end_turn` is worth to who threw, by the table where it is `known`."""
+        return corrected(S, B, level, move, cell, T) if known else landed(S, B, level, move, cell, T)
+
+    @bind(room, inline=True)
+    def misses(S, B, level, move, cell, p, known, T):
+        """Returns what the misses of a throw that hits at p add to its value, by the table where it is `known`.
+
+        They are equally likely; those that land on a trap, or not beside the other player, count as the board unchanged.
+        """
+        # The free cells around the target, as bits, and which of them lie beside the other player
+        after = u64(level * ROWS + 1 + move)
+        word = S[after, 1]
+        player = turn_of(word) & ONE
+        me, other = cell_of(word, player), cell_of(word, ONE - player)
+        low = T.near[cell, 0] & ~(T.bit[me, 0] | T.bit[other, 0])
+        high = T.near[cell, 1] & ~(T.bit[me, 1] | T.bit[other, 1])
+        n = count_bits(low) + count_bits(high)
+        low, high = low & T.near[other, 0] & ~S[after, 0], high & T.near[other, 1] & ~(word & SECOND_TRAPS)
+        close = count_bits(low) + count_bits(high)
+        # All others leave the board unchanged; those beside are asked for one by one
+        total = np.float64(n - close) * left_by_a_miss(S, B, level, move, T.cells, known, T)
+        if close:
+            for direction in range(8):
+                to = T.step[other, direction]
+                if to >= 0 and (low & T.bit[to, 0]) | (high & T.bit[to, 1]):
+                    total += left_by_a_miss(S, B, level, move, to, known, T)
+        return (1.0 - p) * total / np.float64(n)
+
+    @bind(room, inline=True)
+    def at_a_glance(S, B, level, move, cell, T):
+        """Returns what a pair is worth without a search."""
+        after = u64(level * ROWS + 1 + move)
+        word = S[after, 1]
+        p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
+        worth = landed(S, B, level, move, T.cells if has_trap(S, after, cell, T) else cell, T)
+        return worth if p == 1.0 else p * worth + misses(S, B, level, move, cell, p, False, T)
+
+    # The last turn of a line: values of the evaluator alone.
+
+    @bind(room, inline=True)
+    def last_turn(S, B, level, moved, upper, T):
+        """Returns the best value and pair with one turn to go, or one of at least `upper`."""
+        # The moves, sorted by what the board after them is worth with no throw at all
+        n = 0
+        for move in range(MOVES):
+            if moved >> move & 1:
+                worth = landed(S, B, level, move, T.cells, T)
+                k = n
+                while k > 0 and B.scores[level, k - 1] < worth:
+                    B.scores[level, k], B.pairs[level, k] = B.scores[level, k - 1], B.pairs[level, k - 1]
+                    k -= 1
+                B.scores[level, k], B.pairs[level, k] = worth, move
+                n += 1
+        # The throws after each of them
+        best, pair = -UNKNOWN, NO_PAIR
+        for k in range(n):
+            move = B.pairs[level, k]
+            forget_landings(B, level, move, T)
+            after = u64(level * ROWS + 1 + move)
+            for t in range(candidates(S, after, B.actions[level], T)):
+                cell = B.actions[level, t] - 8
+                total = at_a_glance(S, B, level, move, cell, T)
+                if total > best:
+                    best, pair = total, move << 8 | cell
+                    if best >= upper:
+                        return best, pair
+        return best, pair
+
+    @bind(room, inline=True)
+    def last_move(S, B, level, upper, T):
+        """Returns the best that a move leads to by what the evaluator says of the throw, or a value of at least `upper`.
+
+        Moves next to more free cells are tried first.
+        """
+        # The moves, sorted by the free cells around where they lead
+        row, after = u64(level * ROWS), u64(level * ROWS + 1)
+        low, high = blocked(S, row, T)
+        cell, n = cell_of(S[row, 1], turn_of(S[row, 1]) & ONE), legal_actions(S, row, B.actions[level], T)
+        for k in range(n):
+            a = B.actions[level, k]
+            to = T.step[cell, a]
+            free = np.float64(count_bits(T.near[to, 0] & ~low) + count_bits(T.near[to, 1] & ~high))
+            j = k
+            while j > 0 and B.scores[level, j - 1] < free:
+                B.scores[level, j], B.pairs[level, j] = B.scores[level, j - 1], B.pairs[level, j - 1]
+                j -= 1
+            B.scores[level, j], B.pairs[level, j] = free, a
+        # Each by what the evaluator says of the throw to come
+        best = -1.0
+        for k in range(n):
+            apply_action(S, row, B.pairs[level, k], after, T)
+            if S[after, 1] >> END:
+                return 1.0
+            B.counts[LEAVES] += 1
+            best = max(best, value(S, after, T))
+            if best >= upper:
+                return best
+        return best
+
+    # The pairs of an open turn, in the order in which they are tried.
+
+    @bind(room, inline=True)
+    def list_moves(S, B, level, T):
+        """Lists the moves of an open turn behind the pair tried first, each at what it and a throw may be worth.
+
+        One that leaves the other player at most one free neighbour comes first: a throw may win.
+        """
+        moved, n = B.frames[level, MOVED], B.frames[level, NEXT]
+        for move in range(MOVES):
+            if moved >> move & 1:
+                after = u64(level * ROWS + 1 + move)
+                word = S[after, 1]
+                other = cell_of(word, ONE - (turn_of(word) & ONE))
+                low, high = blocked(S, after, T)
+                free = count_bits(T.near[other, 0] & ~low) + count_bits(T.near[other, 1] & ~high)
+                worth = landed(S, B, level, move, T.cells, T) + B.options.gain
+                B.pairs[level, n], B.scores[level, n] = move << 8 | ANY_THROW, UNKNOWN if free <= ONE else worth
+                n += 1
+        B.frames[level, COUNT] = n
+
+    @bind(room, inline=True)
+    def list_throws(S, B, level, at, T):
+        """Puts the pairs of the move that is listed at a place there instead, with their values at a glance."""
+        # The last of the list takes the move's place
+        move, n = B.pairs[level, at] >> 8, B.frames[level, COUNT] - 1
+        B.pairs[level, at], B.scores[level, at] = B.pairs[level, n], B.scores[level, n]
+        # Its throws go to the end, but for the one of the pair that was tried first
+        forget_landings(B, level, move, T)
+        after = u64(level * ROWS + 1 + move)
+        for t in range(candidates(S, after, B.actions[level], T)):
+            cell = B.actions[level, t] - 8
+            pair = move << 8 | cell
+            if pair != B.frames[level, FIRST]:
+                B.pairs[level, n], B.scores[level, n] = pair, at_a_glance(S, B, level, move, cell, T)
+                n += 1
+        B.frames[level, COUNT] = n
+
+    @bind(room, inline=True)
+    def next_pair(S, B, level, T):
+        """Returns the pair to be tried next, the best of those that are left; NO_PAIR if there is none.
+
+        The best of an earlier search is tried before the others are valued; throws are valued when their move is the best left.
+        """
+        k, first = B.frames[level, NEXT], B.frames[level, FIRST]
+        if k == 0 and first != NO_PAIR:
+            B.frames[level, NEXT], B.pairs[level, 0] = 1, first
+            return first
+        # The moves stand for all their throws
+        if not B.frames[level, LISTED]:
+            list_moves(S, B, level, T)
+            B.frames[level, LISTED] = 1
+        # The best of the list goes to place k: a pair is the next, a move gives way to its throws
+        while k < B.frames[level, COUNT] and k < B.options.width:
+            best = k
+            for j in range(k + 1, B.frames[level, COUNT]):
+                if B.scores[level, j] > B.scores[level, best]:
+                    best = j
+            pair, score = B.pairs[level, best], B.scores[level, best]
+            if pair & 255 == ANY_THROW:
+                list_throws(S, B, level, best, T)
+                continue
+            B.pairs[level, best], B.scores[level, best] = B.pairs[level, k], B.scores[level, k]
+            B.pairs[level, k], B.scores[level, k] = pair, score
+            B.frames[level, NEXT] = k + 1
+            return pair
+        return NO_PAIR
+
+    @bind(room, inline=True)
+    def open_pair(S, B, level, pair, T):
+        """Lands the hit of a pair at the first row of the next level; returns whether the game goes on, and else its value.
+
+        What its misses are worth, and how much the hit counts, is in REST and WEIGHT.
+        """
+        # What the misses add is known without a search
+        move, cell = pair >> 8, pair & 255
+        after, below = u64(level * ROWS + 1 + move), u64((level + 1) * ROWS)
+        word = S[after, 1]
+        p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
+        known = B.frames[level, LEFT] >= B.options.known_from
+        rest = misses(S, B, level, move, cell, p, known, T) if p < 1.0 else 0.0
+        B.worth[level, REST], B.worth[level, WEIGHT] = rest, p
+        # The hit, which may end the game
+        land(S, after, cell, below, T)
+        end = S[below, 1] >> END
+        if end:
+            thrower = turn_of(S[after, 1]) & ONE
+            return False, rest + p * (0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0)
+        return True, 0.0
+
+    # The search: turns are opened, and given the values of those below.
+
+    @bind(room, inline=True)
+    def open_turn(S, B, level, left, lower, upper, T):
+        """Opens the turn at the first row of a level; returns whether it did, and else its value."""
+        # A turn is counted, and asks every now and then whether to go on
+        row = u64(level * ROWS)
+        B.counts[NODES] += 1
+        if B.counts[NODES] & POLL == 0 and (T.stop[0] or is_late(B.deadline)):
+            B.counts[FAILED] = 1
+            return False, 0.0
+        # What the table knows may be enough; else its best pair is tried first. The root has to find a pair
+        known = np.int64(NO_PAIR)
+        e = find(S, B, row, T)
+        if e >= 0:
+            data, told = B.table[e, DATA], B.proven[e, VALUE]
+            known = np.int64((data >> PAIR_AT) & u64(NO_PAIR))
+            bound = (data >> BOUND_AT) & LOW8
+            beyond = (bound == AT_LEAST and told >= upper) or (bound == AT_MOST and told <= lower)
+            if level > 0 and np.int64(data & LOW8) >= left and (bound == EXACT or beyond):
+                return False, told
+        # The last turn of a line below the root ends at its move
+        if left == 1 and level > 0:
+            best = last_move(S, B, level, upper, T)
+            store(S, B, row, 1, AT_LEAST if best >= upper else EXACT, NO_PAIR, best, T)
+            return False, best
+        # A move may win at once, and no move at all has lost
+        moved, wins = try_moves(S, B, level, T)
+        if wins >= 0:
+            B.frames[level, BEST_PAIR] = wins << 8
+            return False, 1.0
+        if moved == 0:
+            return False, -1.0
+        # At the root a single turn is a move and a throw, with nothing searched below
+        forget(B, level, moved, T)
+        if left == 1:
+            best, pair = last_turn(S, B, level, moved, upper, T)
+            B.frames[level, BEST_PAIR] = pair
+            store(S, B, row, 0, EXACT, pair, best, T)  # no value of a turn that is opened below
+            return False, best
+        # The frame
+        B.frames[level, NEXT], B.frames[level, COUNT], B.frames[level, LEFT] = 0, 0, left
+        B.frames[level, MOVED], B.frames[level, LISTED] = moved, 0
+        B.frames[level, BEST_PAIR], B.frames[level, FIRST] = NO_PAIR, NO_PAIR
+        B.worth[level, BEST] = -UNKNOWN
+        B.worth[level, LOWER], B.worth[level, UPPER], B.worth[level, ENTRY_LOWER] = lower, upper, lower
+        if known != NO_PAIR and moved >> (known >> 8) & 1:
+            B.frames[level, FIRST] = known
+            forget_landings(B, level, known >> 8, T)
+        return True, 0.0
+
+    @bind(room, inline=True)
+    def go_on(S, B, level, given, told, T):
+        """Takes the value of the open pair's child, if given, and goes on at a turn.
+
+        Returns whether a child is to be searched, the turns left below, and the window; else the turn's value is in BEST.
+        """
+        # A pair that seems better than the best is searched again: to the full depth, then in the whole window
+        left = B.frames[level, LEFT]
+        if given:
+            pair, stage = B.frames[level, TRIED], B.frames[level, STAGE]
+            worth = B.worth[level, REST] - B.worth[level, WEIGHT] * told
+            better = worth > B.worth[level, LOWER]
+            if better and stage == REDUCED:
+                stage = SCOUT
+            elif better and stage == SCOUT and worth < B.worth[level, UPPER]:
+                stage = WHOLE
+            else:
+                if take(B, level, pair, worth):
+                    return False, 0, 0.0, 0.0
+                stage = -1
+            if stage >= 0:
+                B.frames[level, STAGE] = stage
+                lower, upper = child_window(B, level, stage)
+                return True, left - 1, lower, upper
+        # The next pair whose hit is worth a search
+        while True:
+            pair = next_pair(S, B, level, T)
+            if pair == NO_PAIR:
+                return False, 0, 0.0, 0.0
+            goes_on, worth = open_pair(S, B, level, pair, T)
+            # A pair that no value of the hit, -1 to 1, brings into the window is decided
+            if goes_on:
+                rest, weight = B.worth[level, REST], B.worth[level, WEIGHT]
+                if rest + weight <= B.worth[level, LOWER]:
+                    goes_on, worth = False, rest + weight
+                elif rest - weight >= B.worth[level, UPPER]:
+                    goes_on, worth = False, rest - weight
+            if not goes_on:
+                if take(B, level, pair, worth):
+                    return False, 0, 0.0, 0.0
+                continue
+            # The first pair in the whole window, the others in an empty one, late ones a turn less deep
+            k = B.frames[level, NEXT] - 1
+            stage, below = WHOLE, left - 1
+            if k > 0:
+                stage = SCOUT
+                if k >= B.options.late_from and left >= REDUCED_FROM:
+                    stage, below = REDUCED, left - 2
+            B.frames[level, TRIED], B.frames[level, STAGE] = pair, stage
+            lower, upper = child_window(B, level, stage)
+            return True, below, lower, upper
+
+    @bind(room)
+    def search(B, depth, T):
+        S = B.S
+        level, left, lower, upper = np.int64(0), np.int64(depth), -1.0, 1.0
+        B.frames[0, BEST_PAIR] = NO_PAIR
+        while True:
+            # Open the turn, or have its value
+            opened, told = open_turn(S, B, level, left, lower, upper, T)
+            if B.counts[FAILED]:
+                return B.worth[0, BEST]
+            given = not opened
+            if given:
+                level -= 1
+            # Give the value to the turn above, close turns that are done, and find the next to open
+            while True:
+                if level < 0:
+                    return told
+                found, left, lower, upper = go_on(S, B, level, given, told, T)
+                if found:
+                    break
+                told, given = close_turn(S, B, level, T), True
+                level -= 1
+            level += 1
+
+    return search
+
+
+# The search of whole turns as Python calls it, and the player that plays what it finds.
+
+
+DEPTH = 3
+"""Turns looked ahead if neither depth nor time is given."""
+TABLE_MB = 4.0
+LATE_FROM, KNOWN_FROM = 12, 3
+GAIN = 0.3
+NEVER = 1 << 30
+CERTAIN = 1.0 - 1e-12
+"""From here on a value is that of a won game."""
+OPTIONS: dict[str, Callable[[str], Any]] = {
+    "depth": int,
+    "seconds": float,
+    "width": int,
+    "late_from": int,
+    "known_from": int,
+    "gain": float,
+    "candidates": str,
+    "table_mb": float,
+    "clock": str,
+}
+"""Options of `TurnSearch` that a player's text may hold, and what reads them."""
+
+
+class Found(NamedTuple):
+    """What a search of whole turns found."""
+
+    actions: tuple[int, ...]
+    """What to play: a move and the throw after it, a move that wins, or at a throw the throw."""
+    value: float
+    """For who acts, -1 to 1."""
+    depth: int
+    """Turns that were looked ahead, from 2 on the last one up to its move alone."""
+    turns: int
+    """Turns opened."""
+    leaves: int
+    """Positions valued."""
+
+
+@cache
+def compiled(value: Compiled, room: Path) -> Compiled:
+    """Returns the compiled search for a leaf kind."""
+    return make_turn_search(value, room)
+
+
+AtLeastOne = Annotated[int | None, Range(1)]
+
+
+class TurnSearch:
+    """Searches whole turns, a given number or ever more of them until the time is up."""
+
+    @ranged()
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        depth: Annotated[int | None, Range(1, MOST_TURNS, unit="turns")] = None,
+        *,
+        seconds: Annotated[float | None, Range(0, 1_000_000, above=True)] = None,
+        width: AtLeastOne = None,
+        late_from: AtLeastOne = LATE_FROM,
+        known_from: AtLeastOne = KNOWN_FROM,
+        gain: Annotated[float, Range(0, 2)] = GAIN,
+        candidates: Annotated[str, OneOf(tuple(CANDIDATES))] = "near+traps",
+        table_mb: Annotated[float, Range(0, 65536, above=True)] = TABLE_MB,
+        clock: Annotated[str, OneOf(("wall", "cpu"))] = "wall",
+    ) -> None:
+        """Compiles the search, or finds it in the cache.
+
+        Args:
+            depth: turns looked ahead, 1 to `MOST_TURNS`, from 2 on the last one up to its move alone; with `seconds` the most
+                (default: `DEPTH`, with `seconds` no limit).
+            seconds: time for a turn, move and throw together; the first depth is always completed.
+            width: most pairs of a move and a throw that are searched at a turn, the best at a glance (default: no limit).
+            late_from: pairs from this place on are searched a turn less deep first (None: none are; with all pairs searched to
+                the full depth, values are those of the tree without pruning).
+            known_from: turns left from which on misses are worth what the table knows by then of the boards that they leave (None:
+                never).
+            gain: what the best throw after a move is thought to add to its worth, 0 to 2, until its throws are valued: they are
+                when their move is the best left (2: those of all moves are valued at once).
+            candidates: the throws considered, one of `rules.CANDIDATES`.
+            table_mb: size of the table of turns, up to 65536 MB.
+            clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches.
+
+        Raises ValueError for options out of range, or an evaluator without a compiled value of decisions.
+        """
+        if evaluator.value is None or evaluator.stage != "decision":
+            raise UserError(f"expected an evaluator with a compiled value of decisions, got {evaluator.name!r}")
+        # The compiled search, and the memory that it works in
+        self.game, self.evaluator, self.seconds, self.clock = game, evaluator, seconds, clock
+        self.depth = depth or (DEPTH if seconds is None else MOST_TURNS)
+        self._T = game.tables(evaluator, candidates)
+        self._search = Direct(compiled(evaluator.value, evaluator.room or game.room))
+        entries = 1 << max(1, int(table_mb * 1e6 / ENTRY_BYTES).bit_length() - 1)
+        options = Options(
+            width=width or NEVER,
+            late_from=late_from or NEVER,
+            known_from=known_from or NEVER,
+            gain=gain,
+            generation=np.uint64(0),
+            recall=seconds is not None,
+        )
+        self._B = make_buffers(int(self._T.cells), entries, options)
+
+    def __call__(self, state: State) -> Found:
+        """Searches a position; raises ValueError for one of another game, a finished one, or one where a trap is in the air."""
+        if state.game != self.game or state.is_terminal or state.is_chance:
+            raise UserError(f"expected a decision of {self.game!r}, got {state!r}")
+        return stoppable(lambda: self._deepened(state), self._T.stop)
+
+    def _deepened(self, state: State) -> Found:
+        """Searches one depth after the other."""
+        begun = time.thread_time() if self.clock == "cpu" else time.perf_counter()
+        B = self._B = self._B._replace(
+            options=self._B.options._replace(generation=(self._B.options.generation + np.uint64(1)) & LOW32)
+        )
+        B.counts[:], B.deadline[:], self._T.stop[0] = 0, 0, 0
+        found = None
+        for depth in range(1, self.depth + 1):
+            if depth == 2 and self.seconds is not None:
+                now = time.thread_time() if self.clock == "cpu" else time.perf_counter()
+                B.deadline[:] = deadline_in(self.seconds - (now - begun), self.clock)
+            B.S[0] = state.row
+            value = float(self._search(B, depth, self._T))
+            pair = int(B.frames[0, BEST_PAIR])
+            if pair == NO_PAIR and found is not None:
+                break
+            found = Found(self._actions(state, pair), value, depth, int(B.counts[NODES]), int(B.counts[LEAVES]))
+            if B.counts[FAILED] or abs(value) >= CERTAIN:
+                break
+        assert found is not None
+        return found
+
+    def stop(self) -> None:
+        """Ends the running search soon; callable from any thread."""
+        self._T.stop[0] = 1
+
+    def _actions(self, state: State, pair: int) -> tuple[int, ...]:
+        """Returns the actions of a pair at a position."""
+        move, cell = pair >> 8, pair & 255
+        if state.legal_actions[0] >= 8:
+            return (8 + cell,)
+        after = state.play(move)
+        return (move,) if after.is_terminal else (move, 8 + cell)
+
+
+class TurnPlayer(ByName):
+    """Plays the move of the best pair, and its throw without a further search."""
+
+    def __init__(self, game: Game, evaluator: Evaluator, name: str, **options: Any) -> None:
+        """Makes the search; see `TurnSearch`."""
+        self.name, self.search = name, TurnSearch(game, evaluator, **options)
+        self._planned: tuple[State, int] | None = None
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+        if self._planned is not None and self._planned[0] == state:
+            return self._planned[1]
+        action, *throw = self.search(state).actions
+        self._planned = (state.play(action), throw[0]) if throw else None
+        return action

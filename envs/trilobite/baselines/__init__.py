@@ -1,1 +1,0 @@
-"""The source's own player, reproduced."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from leafwise.cli import say
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -46,6 +45,12 @@ class Analyst:
     def unit(self) -> str:
         """What the numbers are that `meaning` returns."""
         return self.units.name if self.units else PLAIN
+
+    @property
+    def depth(self) -> int:
+        """How deep the search looks at most."""
+        assert isinstance(self.search, Search)
+        return self.search.depth
 
     def __call__(self, state: State, seconds: float | None = None) -> Result:
         """Searches a position, for so many seconds where they are given; raises Stopped if stopped before its first depth."""
@@ -181,30 +186,30 @@ def position_json(result: Result, analyst: Analyst, line: tuple[str, ...] | None
     }
 
 
-def show(result: Result, analyst: Analyst) -> None:
-    """Prints a searched position for people."""
+def position_lines(result: Result, analyst: Analyst) -> Iterator[str]:
+    """Yields the lines that tell people of a searched position."""
     state, units = result.state, analyst.units
-    say(state.board())
+    yield state.board()
     if legend := state.legend():
-        say(legend)
-    say()
+        yield legend
+    yield ""
     if state.is_chance:
         whose = " for player 1" if state.game.players == 2 else ""
-        say(f"  chance acts next ({state.stage}); {analyst.unit} {analyst.written(result.value)}{whose}")
+        yield f"  chance acts next ({state.stage}); {analyst.unit} {analyst.written(result.value)}{whose}"
     else:
-        say("\n".join(value_lines(result, analyst)))
-    say()
+        yield from value_lines(result, analyst)
+    yield ""
     if result.line:
-        say(f"  line   {' '.join(result.line)}")
-    say(f"  leaf   {analyst.leaf}, depth {result.depth}")
+        yield f"  line   {' '.join(result.line)}"
+    yield f"  leaf   {analyst.leaf}, depth {result.depth}"
     if isinstance(result, MctsResult) and result.proven:
-        say("  proven the value is exact: finished games leave no other")
+        yield "  proven the value is exact: finished games leave no other"
     if units:
         games = units.fitted.get("games", 0)
-        say(f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {games:,} games")
+        yield f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {games:,} games"
     if analyst.no_units:
-        say(f"  {analyst.no_units}")
-    say(f"  work   {result.nodes:,} decisions, {result.leaves:,} leaves, {result.seconds:.4f} s")
+        yield f"  {analyst.no_units}"
+    yield f"  work   {result.nodes:,} decisions, {result.leaves:,} leaves, {result.seconds:.4f} s"
 
 
 def value_lines(result: Result, analyst: Analyst) -> list[str]:

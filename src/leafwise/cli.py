@@ -1,22 +1,41 @@
-"""What all commands share: options of a command and of its game, files of positions and games, results as JSON."""
+"""What a command is, and what all commands share: options of a command and of its game, files, results as text or as JSON.
+
+A command is a module of `leafwise.commands`: the first line of its docstring stands in `leafwise --help`, and its `main` is a
+function of options that `command` makes of one command line.
+
+@dataclass(frozen=True)
+class Config:  # its docstring and those of its fields are the help
+    game: tyro.conf.Positional[str]
+    json: bool = False
+
+@command(Config)
+def main(config: Config, game: Game) -> Iterator[Report]:
+    yield {"plies": 9}, ["9 plies"]
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import inspect
 import io
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from leafwise.envs.core.commandline import flag_of, parse
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.files import is_stream, read_text, text_of
+from leafwise.envs.core.interrupts import INTERRUPTED
+from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words, unregistered
 from leafwise.envs.registry import game as find_game
 
@@ -25,22 +44,96 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import GameRecord
 
-__all__ = [
-    "check_writable",
-    "flag_of",
-    "game_file",
-    "numbered_lines",
-    "parse",
-    "parse_with_game",
-    "positions_of",
-    "print_json",
-    "records_of",
-    "say",
-    "tell_rules",
-    "tell_untold",
-]
-
 C = TypeVar("C")
+Report = str | tuple[dict[str, Any], Iterable[str]]
+"""What a command tells: a line for people, or a result as `--json` prints it and its lines for people."""
+OutputFile = Annotated[str, "is written"]
+"""Type of an option that names a file to write: one that is there stays, but for --overwrite."""
+
+
+class Interrupted(Exception):
+    """Ends a command that Ctrl-C has cut short, after all that is known was told; says how to go on, "" for nothing."""
+
+
+def command(
+    config_class: type[C],
+) -> Callable[[Callable[..., Iterable[Report] | None]], Callable[[Sequence[str]], int]]:
+    """Makes a function of options a command, which takes the words of a command line and returns the exit status.
+
+    `config_class` is a dataclass with the options. Where it has a field `game` without a default, the function takes that game as
+    its second argument, in the variant that the game's own options among the words ask for. What the function yields is printed:
+    with `--json` results alone, each one line, otherwise text for people.
+    """
+
+    def decorate(work: Callable[..., Iterable[Report] | None]) -> Callable[[Sequence[str]], int]:
+        @functools.wraps(work)
+        def main(words: Sequence[str]) -> int:
+            config, *game = parsed(config_class, words, f"leafwise {work.__module__.rpartition('.')[2]}")
+            as_json = getattr(config, "json", False) in (True, "-")
+            try:
+                for report in work(config, *game) or ():
+                    tell(report, as_json)
+            except Interrupted as how:
+                if str(how):
+                    print(f"interrupted; {how}", file=sys.stderr)
+                return INTERRUPTED
+            return 0
+
+        return main
+
+    return decorate
+
+
+def tell(report: Report, as_json: bool) -> None:
+    """Prints what a command tells, as JSON or for people."""
+    if isinstance(report, str):
+        report = {}, [report]
+    result, lines = report
+    if not as_json:
+        for line in lines:
+            say(line)
+    elif result:
+        print_json(result)
+
+
+def parsed(config_class: type[C], words: Sequence[str], prog: str) -> tuple[Any, ...]:
+    """Returns the options of a command, checked, and the game with which it begins, where it does with one.
+
+    Options that `config_class` does not have are the game's, `--hint exact`, or words that are appended to the field `position`
+    where there is one, `--next 1`. A field `game_file` is `--game FILE`, which stands for the game of that file; a field `variant`
+    has the names of the game's options that are given. What else the class may have: `respelt(words)`, words in its own spelling;
+    `no_games`, words that may stand in place of a game; `more_help(game)`, lines of its help.
+    """
+    fields = {field.name: field for field in dataclasses.fields(config_class)}  # type: ignore[arg-type]
+    words = getattr(config_class, "respelt", list)(words)
+    file, words = game_file(words) if "game_file" in fields else ("", words)
+    named = "game" in fields and fields["game"].default is dataclasses.MISSING
+    named = named and words[:1] not in [[word] for word in getattr(config_class, "no_games", ())]
+    own, options = split_options(config_class, words) if named else (words, {})
+    if named and not {"-h", "--help"}.isdisjoint(own):
+        parse(config_class, ["--help"], prog, description=description(config_class, own))
+    if named and own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
+        check_options(own[0], options, config_class)
+    config: Any = check_fields(parse(config_class, own, prog), shown=flag_of)
+    hidden = {"game_file": file, "variant": tuple(options)}
+    config = dataclasses.replace(config, **{name: value for name, value in hidden.items() if name in fields})
+    keeps = not any(getattr(config, name, False) for name in ("overwrite", "resume", "assist"))
+    for name, field in fields.items():
+        if field.type == "OutputFile" and getattr(config, name):
+            check_writable(getattr(config, name), flag_of(name), overwrite=not keeps)
+    if not named:
+        return (config,)
+    check_options(config.game, options, config_class)
+    if "position" in fields:
+        given = {word: options.pop(word) for word in position_words(config.game) if word in options}
+        if given and not config.position:
+            raise UserError(f"expected a position with {' and '.join(map(flag_of, given))}, got none")
+        position = " ".join([config.position, *(f"{word}={text}" for word, text in given.items())])
+        config = dataclasses.replace(config, position=position)
+    game = find_game(config.game, **options_from_text(option_types(config.game), options, flag_of))
+    tell_rules(game)
+    return config, game
+
 
 _untold: list[str] = []
 """What standard error is still to be told, once it is known that the input is not refused."""
@@ -61,30 +154,6 @@ def say(text: str = "") -> None:
     """Prints a line for people, as it is: no markup, no wrapping."""
     tell_untold()
     print(text, flush=True)
-
-
-def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) -> tuple[C, Game]:
-    """Returns the options of a command whose first argument names a game, and that game in the variant asked for.
-
-    Options that `config_class` (a dataclass with a field `game`) does not have are the game's: `--hint exact`, or words that are
-    appended to the field `position` where there is one: `--next 1`.
-    """
-    own, options = split_options(config_class, arguments)
-    if any(word in ("-h", "--help") for word in own):
-        parse(config_class, ["--help"], prog, description=description(config_class, own))
-    if own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
-        check_name(own[0])
-        check_options(own[0], options, config_class)
-    config = parse(config_class, own, prog)
-    game: str = config.game  # type: ignore[attr-defined]
-    check_name(game)
-    check_options(game, options, config_class)
-    if hasattr(config, "position"):
-        words = {name: options.pop(name) for name in position_words(game) if name in options}
-        config = with_words(config, words)
-    found = find_game(game, **options_from_text(option_types(game), options, flag_of))
-    tell_rules(found)
-    return config, found
 
 
 def game_file(arguments: Sequence[str]) -> tuple[str, list[str]]:
@@ -117,15 +186,6 @@ def records_of(file: str, game: Game) -> list[GameRecord]:
     return records
 
 
-def with_words(config: C, words: Mapping[str, str]) -> C:
-    """Returns the options of a command with words appended to the position; raises ValueError if there is none to append to."""
-    position: str = config.position  # type: ignore[attr-defined]
-    if words and not position:
-        raise UserError(f"expected a position with {' and '.join(map(flag_of, words))}, got none")
-    more = [f"{name}={text}" for name, text in words.items()]
-    return dataclasses.replace(config, position=" ".join([position, *more]))  # type: ignore[type-var]
-
-
 def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Splits arguments into the command's own and the others as name -> text.
 
@@ -155,19 +215,23 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
 
 
 def check_options(game: str, options: Iterable[str], config_class: type) -> None:
-    """Raises ValueError for options that are neither a game's nor words of its position where the command takes one."""
+    """Raises ValueError for no game, and for options that are neither its own nor words of its position where there is one."""
+    check_name(game)
     known = [*option_defaults(game), *(position_words(game) if hasattr(config_class, "position") else ())]
+    here = option_flags(config_class)
     for name in options:
         if name not in known:
-            here = ", ".join(flag_of(f.name) for f in options_of(config_class))
             others = ", ".join(map(flag_of, known)) or "none"
-            near = perhaps(flag_of(name), map(flag_of, [*(f.name for f in options_of(config_class)), *known]))
-            raise UserError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}{near}")
+            near = perhaps(flag_of(name), [*here, *map(flag_of, known)])
+            raise UserError(
+                f"expected an option among {', '.join(here)} or {game}'s ({others}), got {flag_of(name)}{near}"
+            )
 
 
-def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
-    """Returns the fields of a dataclass that are options rather than positional arguments."""
-    return [field for field in dataclasses.fields(config_class) if "Positional" not in str(field.type)]
+def option_flags(config_class: type) -> list[str]:
+    """Returns the options of a dataclass that are in its help, without positional arguments."""
+    fields = dataclasses.fields(config_class)
+    return [flag_of(field.name) for field in fields if not re.search("Positional|Suppress", str(field.type))]
 
 
 def description(config_class: type, own: Sequence[str]) -> str:
@@ -186,18 +250,23 @@ def description(config_class: type, own: Sequence[str]) -> str:
     return "\n\n".join(lines)
 
 
-def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
-    """Returns the number and text of every line that is not blank; a file is read here, standard input (-) as it comes.
+def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
+    """Returns the number and text of every line that is not blank; a file is read here, standard input ("" and -) as it comes.
 
-    Bytes that are no UTF-8 become characters that no text of ours has, so that only their line is refused.
+    None means one position, the start if none is `given`: so it is at a terminal and where standard input holds nothing. Bytes that
+    are no UTF-8 become characters that no text of ours has, so that only their line is refused.
     """
+    if given or (not file and sys.stdin.isatty()):
+        return None
     lines: Iterable[str] = sys.stdin
     if file not in ("", "-"):
         lines = read_text(file, errors="surrogateescape").splitlines()
     elif isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     texts = ((k, text_of(line).strip()) for k, line in enumerate(lines, start=1))
-    return ((k, text) for k, text in texts if text)
+    found = ((k, text) for k, text in texts if text)
+    first = next(found, None)
+    return chain([first], found) if first else found if file else None
 
 
 def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
@@ -235,17 +304,34 @@ def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
 def print_json(value: object) -> None:
     """Prints one line of JSON; infinity and nan become null."""
     tell_untold()
-    print(json.dumps(finite(value), allow_nan=False), flush=True)
+    text = json.dumps(value, default=lambda number: number.item())  # those of NumPy
+    print(json.dumps(json.loads(text, parse_constant=lambda name: None)), flush=True)
 
 
-def finite(value: Any) -> Any:
-    """Returns a value with every infinity and nan in it replaced by None, and dataclasses, arrays, tuples made plain."""
-    if isinstance(value, dict):
-        return {str(k): finite(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(v) for v in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not abs(value) < float("inf"):
-        return None
-    return value
+REPORT = 60.0
+"""Seconds between lines of progress where standard error is no terminal."""
+
+
+@contextlib.contextmanager
+def progress_bar(what: str, total: int, counted: str = "") -> Iterator[Callable[[int], None]]:
+    """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal.
+
+    Elsewhere it prints a line now and then where it is said what is `counted`: "games".
+    """
+    from rich.console import Console
+
+    from leafwise.training.runs.loop import run_progress
+
+    tell_untold()
+    with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
+        task, printed = bar.add_task(what, total=total, told=""), time.monotonic()
+
+        def update(done: int) -> None:
+            nonlocal printed
+            told = f"{done:,} of {total:,}"
+            bar.update(task, completed=done, told=told)
+            if counted and not sys.stderr.isatty() and time.monotonic() - printed > REPORT:
+                printed = time.monotonic()
+                print(f"{told} {counted}", file=sys.stderr, flush=True)
+
+        yield update

@@ -8,12 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 from leafwise.analysis import Analyst
-from leafwise.cli import say
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.core.play.gamefile import GameRecord, Step
-from leafwise.search import Result, Search
+from leafwise.search import Result
 
 WORST = 3
 """Decisions that cost most and are named again at the end."""
@@ -90,32 +89,31 @@ def worst_of(moves: list[MoveReview]) -> list[MoveReview]:
     return [one for one in sorted(moves, key=lambda one: -one.cost)[:WORST] if one.is_visible]
 
 
-def show_game(record: GameRecord, analyst: Analyst) -> None:
-    """Prints a game move by move: what was played, what it was worth, what was better, and what that gave away."""
-    game, search = record.game, analyst.search
-    assert isinstance(search, Search)  # simulations are for positions alone
+def game_lines(record: GameRecord, analyst: Analyst) -> Iterator[str]:
+    """Yields a game move by move: what was played, what it was worth, what was better, and what that gave away."""
+    game = record.game
     who = " - ".join(record.players) or "players unknown"
     result = "not finished" if record.result is None else f"result {record.result:,.10g}"
-    say(f"{game!r}: {who}, {len(record.moves)} moves, {result}")
-    say(f"  leaf   {analyst.leaf}, depth {search.depth}")
-    say(f"  unit   {analyst.unit}, for the player who moves")
+    yield f"{game!r}: {who}, {len(record.moves)} moves, {result}"
+    yield f"  leaf   {analyst.leaf}, depth {analyst.depth}"
+    yield f"  unit   {analyst.unit}, for the player who moves"
     if analyst.no_units:
-        say(f"  {analyst.no_units}")
+        yield f"  {analyst.no_units}"
     width = max([4, *(len(name) for step in record.moves for name in (step.name, *step.before.legal_names))])
     row = f"  {{:>4}}  {{:>6}}  {{:<{width}}}  {{:>12}}  {{:<{width}}}  {{:>12}}  {{:>10}}"
-    say(row.format("move", "player", "played", "worth", "best", "worth", "loss"))
+    yield row.format("move", "player", "played", "worth", "best", "worth", "loss")
     moves: list[MoveReview] = []
     for one in reviewed_moves(record, analyst):
         moves.append(one)
         best = one.result.name, analyst.written(one.result.value), analyst.text(one.cost)
         better = best if one.value < one.result.value else ("", "", "")
-        say(row.format(one.number, one.player, one.step.name, analyst.written(one.value), *better).rstrip())
+        yield row.format(one.number, one.player, one.step.name, analyst.written(one.value), *better).rstrip()
     for player in range(1, game.players + 1):
         if own := [one for one in moves if one.player == player]:
             mean = analyst.text(sum(one.cost for one in own) / len(own))
             named = ", ".join(f"{one.number}. {one.step.name} ({analyst.text(one.cost)})" for one in worst_of(own))
             whose = f"player {player}: " if game.players == 2 else ""
-            say(f"  {whose}mean loss {mean}; most given away by {named or 'no move'}")
+            yield f"  {whose}mean loss {mean}; most given away by {named or 'no move'}"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from front.console import Shell
 
 
@@ -34,20 +33,3 @@ def test_json_goes_to_standard_output_on_request(shell: Shell) -> None:
     line = figures["standings"][0]
     expected = {"games", "mean", "ci_low", "ci_high", "elo", "elo_error", "wins", "draws", "losses", "seconds_per_move"}
     assert expected <= line.keys()
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (("threes", "random", "greedy"), "expected a game for two players, got 'threes'"),
-        (("trilobite", "random"), "expected at least two players, all different, got random"),
-        (("trilobite", "random", "nobody"), "expected a player like random"),
-        (("trilobite", "random", "greedy", "--games", "3"), "expected an even number of games"),
-        (("trilobite", "random", "greedy", "--games", "x"), "expected INT for --games"),
-        (("trilobite", "random", "greedy", "--resume"), "expected --resume with the file of --json, got none"),
-        (("trilobite", "random", "greedy", "--seconds", "0"), "seconds above 0"),
-        (("trilobite", "random", "search:nowhere"), "expected a leaf among best, lines, learned, "),
-    ],
-)
-def test_wrong_input_is_one_line(shell: Shell, words: tuple[str, ...], problem: str) -> None:
-    assert problem in shell("arena", *words).refusal

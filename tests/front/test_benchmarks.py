@@ -1,4 +1,4 @@
-"""Speeds over time: the file of lines, versions by commit or path, and what counts as slower."""
+"""Rates, equal searches where they are compared, versions by commit or path, and what counts as slower."""
 
 from __future__ import annotations
 
@@ -12,37 +12,113 @@ from pathlib import Path
 import pytest
 
 import leafwise
-from leafwise.__main__ import run
-from leafwise.benchmarks import lines, linking, probe, versions
-from leafwise.benchmarks.comparing import Probe, compare, id_of
-from leafwise.benchmarks.judging import Compared, in_turns, judged
-from leafwise.benchmarks.measurements import PARTS, names_of
+from games import dice
+from leafwise.benchmarks import comparing, probe, processes, rates
+from leafwise.benchmarks.comparing import Compared, Probe, Version, compare, id_of, in_turns, judged, names_of
+from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, yardsticks
+from leafwise.search import Search
+
+THREES = leafwise.game("threes")
+SHORT = {"WARM_UP_MOVES": 1, "STEP": 1, "PIECE": 20, "LARGEST": "five_4_tuples", "CLOCK": 0.01, "AT_LEAST": 1}
 
 
-def test_a_commit_and_machine_have_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "bench.jsonl"
-    monkeypatch.setattr(lines, "version", lambda: "one")
-    lines.save_rates(file, {"threes/envs/single": 2.0, "start/x": 1.0})
-    lines.save_rates(file, {"threes/envs/single": 3.0, "trap/envs/single": 4.0})
-    monkeypatch.setattr(lines, "version", lambda: "two")
-    lines.save_rates(file, {"threes/envs/single": 5.0})
-    first, second = lines.read_lines(file)
-    assert (first["commit"], second["commit"]) == ("one", "two")
-    assert first["machine"] == second["machine"] == lines.machine()
-    assert first["rates"] == {"start/x": 1.0, "threes/envs/single": 3.0, "trap/envs/single": 4.0}
-    assert second["rates"] == {"threes/envs/single": 5.0}
-    assert [path.name for path in tmp_path.iterdir()] == ["bench.jsonl"]
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes what is measured as short as can be."""
+    for name, value in SHORT.items():
+        monkeypatch.setattr(rates, name, value)
 
 
-@pytest.mark.parametrize(
-    "text", ["[]", "speed", '{"commit": "a", "machine": "b"}', '{"commit": 1, "machine": "b", "rates": {}}']
-)
-def test_other_files_are_left_alone(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "notes.txt"
-    file.write_text(text)
-    with pytest.raises(ValueError, match=r"notes.txt', line 1: expected commit, machine and rates, got "):
-        lines.save_rates(file, {"a": 1.0})
-    assert file.read_text() == text
+def test_moves_and_positions_of_learners_are_measured(short: None) -> None:
+    told = rates.bench_td(THREES, "five_4_tuples", seconds=0.01)
+    assert next(iter(told)) == "td_moves_five_4_tuples"
+    assert set(told) <= {"td_moves_five_4_tuples", "td_moves_five_4_tuples_actors=2"}
+    positions = rates.bench_selfplay(leafwise.game("trilobite"), seconds=0.01)
+    assert list(positions) == ["selfplay_positions_depth=1", "selfplay_positions_depth=2"]
+    assert min(*told.values(), *positions.values()) > 0
+    assert rates.bench_selfplay(THREES, seconds=0.01) == {}
+
+
+def test_a_shipped_network_is_measured_at_every_position(short: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "shipped_name", lambda game: "threes-small")
+    told = rates.rates_of(THREES, "models", 0.0)
+    what = ("depth=1", "simulations/s", "leaves/s by simulations")
+    assert set(told) == {f"load:threes-small/{place}/{one}" for place in POSITIONS for one in what}
+    assert min(told.values()) > 0
+    monkeypatch.undo()
+    assert rates.bench_models(dice.GAME) == rates.bench_models(leafwise.game("threes", hint="exact")) == {}
+
+
+def test_a_room_brings_positions_and_searches_written_by_hand() -> None:
+    assert list(rates.positions(THREES)) == list(POSITIONS)
+    assert list(rates.positions(leafwise.game("threes", hint="exact"))) == ["start"]
+    assert hasattr(rates.room_bench(leafwise.game("friday")), "bench_baselines")
+    assert rates.room_bench(leafwise.game("trap")) is None
+    assert rates.positions(dice.GAME) == {"start": dice.GAME.new(0)}
+    told = rates.bench_yardsticks(THREES, yardsticks(THREES), seconds=0.0, depths=(1, 3))  # whose trees it compares
+    names = {
+        f"{leaf}/{board}/depth={depth}" for leaf in ("openness", "rows") for board in POSITIONS for depth in (1, 3)
+    }
+    assert set(told) == names | {f"{name} time ratio" for name in names}
+    with pytest.raises(ArithmeticError, match=r"expected equal trees and values"):
+        rates.bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
+
+
+def test_the_hand_written_search_knows_one_variant_and_its_scores() -> None:
+    with pytest.raises(ValueError, match=r"expected leafwise.game\('threes'\)"):
+        ScalarSearch(leafwise.game("threes", hint="exact"), THREES.score("rows"))
+    with pytest.raises(ValueError, match=r"expected a score among openness, rows, rows_cli, got 'total_score'"):
+        ScalarSearch(THREES, THREES.score("total_score"))
+
+
+@pytest.mark.long
+def test_other_people_s_programs_are_measured() -> None:
+    told = rates.room_bench(THREES).bench_baselines(seconds=0.0)
+    assert set(told) == {f"{name} leaves/s" for name in ("threesus:openness", "threesus:openness_wegner", "nneonneo")}
+    assert min(told.values()) > 0
+
+
+def test_simulations_are_measured_beside_the_leaves_that_they_take() -> None:
+    told = rates.bench_simulations(dice.GAME, dice.GAME.score(), seconds=0.0)
+    assert list(told) == ["lead/start/simulations/s", "lead/start/leaves/s by simulations"]
+    simulations, leaves = told.values()
+    assert 0 < simulations < leaves <= dice.GAME.max_actions * simulations * (1 + 1 / rates.SIMULATIONS)
+
+
+@pytest.mark.long
+def test_options_are_measured_at_equal_value() -> None:
+    told = rates.bench_options(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.001)
+    assert told["plain node ratio"] == 1
+    assert told["table node ratio"] < 1
+    assert told["pruning leaf ratio"] < 1
+    assert told["the same, one value leaf ratio"] < told["pruning leaf ratio"]
+    assert max(told[f"{option} error"] for option in rates.OPTIONS if option not in rates.APPROXIMATE) < 1e-12
+
+
+def test_the_measured_depth_keeps_the_plain_search_short() -> None:
+    state = dice.GAME.new(900_001)
+    depth = rates.measured_depth(dice.GAME, state)
+    found = Search(dice.GAME, dice.GAME.score(), depth, **rates.OPTIONS["plain"])(state)
+    assert found.leaves <= 2 * rates.MOST_LEAVES
+    assert depth > 3
+
+
+def test_threads_are_measured_against_one() -> None:
+    told = rates.bench_threads(dice.GAME, seconds=0.01, at_least=0.0)
+    assert list(told) == ["lead/start/depth=1 speed-up of 2 threads"]
+    assert told.popitem()[1] > 0
+
+
+@pytest.mark.long
+def test_the_depth_that_a_clock_allows_is_measured(short: None) -> None:
+    trap = leafwise.game("trap", size=4)
+    told = rates.bench_clock(trap, {"reach": trap.score("reach"), "again": trap.score("reach")})
+    what = ("nodes/s", "median depth in 0.01 s")
+    assert set(told) == {f"{name}/{one}" for name in ("reach", "again") for one in what}
+    assert min(told.values()) >= 1
+    positions = rates.early_positions(trap, 4)
+    assert len(positions) == 4
+    assert all(state.legal_actions for state in positions)
 
 
 def test_slower_is_what_lies_above_one_with_its_whole_interval() -> None:
@@ -58,30 +134,26 @@ def test_versions_are_commits_or_paths(tmp_path: Path) -> None:
     interpreter.parent.mkdir(parents=True)
     interpreter.symlink_to(sys.executable)
     for path in (tmp_path, tmp_path / ".venv", interpreter):
-        with versions.version_of(str(path)) as version:
+        with comparing.version_of(str(path)) as version:
             assert version.interpreter == str(interpreter)
     for wrong in ("no-such-commit", "--help", str(tmp_path / "nothing")):
         with pytest.raises(
             ValueError, match=r"expected (a commit, or )?the path of an interpreter or an environment.*, got "
         ):
-            versions.version_of(wrong).__enter__()
+            comparing.version_of(wrong).__enter__()
 
 
 def test_a_commit_is_laid_out_as_it_is_installed(tmp_path: Path) -> None:
-    files = {
-        "pyproject.toml": '[tool.setuptools.package-dir]\n"leafwise" = "src/leafwise"\n"leafwise.envs" = "envs"\n'
-        '"leafwise.commands" = "src/leafwise/commands"\n',
-        "src/leafwise/__init__.py": "", "src/leafwise/commands/__init__.py": "", "envs/__init__.py": "place = __file__",
-    }  # fmt: skip
+    files = {"src/leafwise/__init__.py": "", **{f"{room}/__init__.py": "place = __file__" for room in comparing.ROOMS}}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name, text in files.items():
             member = tarfile.TarInfo(name)
             member.size = len(text)
             tar.addfile(member, io.BytesIO(text.encode()))
-    folder = versions.lay_out(archive.getvalue(), tmp_path)
-    environment = versions.Version(sys.executable, folder).environment
-    code = "import leafwise.commands, leafwise.envs; print(leafwise.envs.place)"
+    folder = comparing.lay_out(archive.getvalue(), tmp_path)
+    environment = Version(sys.executable, folder).environment
+    code = "import leafwise.training, leafwise.envs; print(leafwise.envs.place)"
     told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert Path(told.stdout.strip()) == Path(folder) / "leafwise" / "envs" / "__init__.py"
 
@@ -99,7 +171,7 @@ def test_a_probe_answers_line_by_line(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_a_probe_says_why_it_does_not_measure(tmp_path: Path) -> None:
-    version = versions.Version(sys.executable)
+    version = comparing.HERE
     with Probe(version, ("threes", {}, "", {}, []), str(tmp_path)) as one:
         for _ in range(2):  # it goes on
             with pytest.raises(ValueError, match=r"^KeyError: 'nothing'$"):
@@ -117,26 +189,18 @@ def test_only_games_with_an_id_are_compared() -> None:
 
 
 @pytest.mark.long
-def test_a_version_is_as_fast_as_itself() -> None:
-    told: dict[str, object] = {}
-    found = compare(leafwise.game("threes"), sys.executable, 0.01, told.__setitem__, rounds=3, part="envs")
-    assert set(found) == set(told) == {"step", "batch_64"}
-    assert all(0.3 < one.ratio < 3 for one in found.values())
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("name", ["threes", "trilobite7x6", "friday"])
 def test_all_that_is_named_can_be_measured(name: str) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
-    told: dict[str, object] = {}
     for part in ("envs", "search", "models", "training"):
-        compare(game, sys.executable, 0.0, told.__setitem__, rounds=1, part=part)
-    assert {what: found for what, found in told.items() if isinstance(found, str)} == {}
+        for what, found in compare(game, sys.executable, 0.0, rounds=1, part=part):
+            assert isinstance(found, Compared), (what, found)
+            assert found.ratio > 0
 
 
 def test_parts_name_what_is_measured() -> None:
     depths = {"openness": 3, "load:threes": 2}
-    names = {part: names_of(leafwise.game("threes"), part, depths) for part in PARTS}
+    names = {part: names_of(THREES, part, depths) for part in comparing.PARTS}
     assert names == {
         "envs": ["step", "batch_64"],
         "search": ["search openness", "search load:threes", "program nneonneo", "program threesus"],
@@ -159,34 +223,18 @@ def test_two_are_measured_in_turns() -> None:
     found = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
     assert found == Compared(2.0, 1.0, 0.5, 0.5, 0.5)
     assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["start", "--compare", "HEAD"], "expected a game with --compare, got start"),
-        (["compile", "--compare", "HEAD"], "expected a game with --compare, got compile"),
-        (
-            ["threes", "start", "--compare", "HEAD"],
-            "expected a part among envs, search, models, training, warmup with --compare, got 'start'",
-        ),
-        (["threes", "--save", "--compare", "HEAD"], "expected --compare without --save, got both"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(
-    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["bench", *words]) == 2
-    assert capsys.readouterr().err == f"error: {problem}\n"
+    assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == found
+    assert asked[8:] == ["before", "now"]
 
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell the memory of processes")
 def test_what_compiling_costs_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "FORMS", {"linked": {}})
-    monkeypatch.setattr(linking, "SCRIPT", linking.SCRIPT.replace('board="7x6", k=4', 'board="3x3", k=3'))
+    monkeypatch.setattr(processes, "FORMS", {"linked": {}})
+    small = processes.COMPILED_SEARCH.replace('board="7x6", k=4', 'board="3x3", k=3')
+    monkeypatch.setattr(processes, "COMPILED_SEARCH", small)
     told: list[str] = []
-    first, second, search, memory = linking.bench_compile(told.append).values()
+    first, second, search, memory = processes.compile_costs(told.append).values()
     assert told == ["compiling the search of Connect Four linked, twice: up to two minutes"]
     assert 0 < second < first
     assert 0 < search < 1000

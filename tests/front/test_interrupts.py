@@ -98,9 +98,10 @@ def test_train_saves_what_was_done_within_a_long_step(tmp_path: Path, method: st
 
 
 def test_sigint_is_ignored_where_it_was(tmp_path: Path) -> None:
-    words = ["-m", "leafwise", "train", "cassis", "--method", "selfplay", "--run", str(tmp_path)]
-    process = started(*words, "--positions", "90000000", ignoring=True)
-    until((tmp_path / "config.toml").exists, process)
+    file = tmp_path / "games.json"
+    words = f"-m leafwise eval cassis random --opponent random --games 1000000 --file {file}"
+    process = started(*words.split(), ignoring=True)
+    until(file.exists, process)
     for _ in range(3):
         time.sleep(0.5)
         os.kill(process.pid, signal.SIGINT)

@@ -191,16 +191,7 @@ def test_follow_refuses_what_cannot_be(text: str, expected: str) -> None:
 def test_ctrl_c_ends_a_long_search_with_one_line() -> None:
     asked = [
         sys.executable,
-        "-m",
-        "leafwise",
-        "analyze",
-        "threes",
-        "--leaf",
-        "openness",
-        "--file",
-        "-",
-        "--depth",
-        "30",
+        *["-m", "leafwise", "analyze", "threes", "--leaf", "openness", "--file", "-", "--depth", "30"],
     ]
     process = subprocess.Popen(asked, stdin=-1, stdout=-1, stderr=-1, text=True)
     assert process.stdin is not None

@@ -86,6 +86,7 @@ def test_the_command_reviews(shell: Shell, tmp_path: Path) -> None:
     told = json.loads(shell(*asked, "--review", "--json").out)
     assert [one["move"] for one in told["decisions"]] == [1, 2, 3, 4]
     assert "expected --review with --game FILE" in shell("analyze", "trilobite", "--review").refusal
+    svg.unlink()
     assert "expected --review with --game FILE" in shell(*asked, "--svg", str(svg)).refusal
     file.write_text(file.read_text() * 2)
     assert "expected a file of one game with --svg, got 2" in shell(*asked, "--review", "--svg", str(svg)).refusal

@@ -69,42 +69,6 @@ def test_many_positions(
     assert results[0]["action_values"] == results[1]["action_values"] == {"1": -1, "2": -1, "3": 0}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["threes"], "expected a game with an exact solver, got 'threes'"),
-        (["trilobite", "--moves", "14"], "expected an action among 1, 2, 3, got '4' as move 2 of '14'"),
-        (["trilobite", "--moves", "1111"], "expected a legal action (2, 3), got '1' as move 4 of '1111'"),
-        (["trilobite", "--moves", "11223 1"], "'1' is not legal, the game is over as move 6"),
-        (["trilobite", "--moves", "1", "--file", "x"], "expected --moves or --file, got both"),
-        (["trilobite", "--moves", "", "--table-mb", "1"], "expected a table of at least 4 MB, got 1"),
-        (
-            ["cassis", "--moves", "", "--table-mb", "1e9"],
-            "expected table_mb above 0 and at most 65,536 MB, got 1000000000.0",
-        ),
-        (["trilobite", "--moves", "", "--table-mb", "inf"], "expected table_mb above 0 and at most 65,536 MB, got inf"),
-        (["trap", "--moves", "", "--table-mb", "nan"], "expected table_mb above 0 and at most 65,536 MB, got nan"),
-        (["trap", "--size", "3", "--moves", "SE 0,0"], "trap: expected what chance does next, landing (0,0, "),
-        (["trap", "--size", "3", "--moves", "SE 0,0 5,5"], "expected what chance did, landing (0,0, "),
-        (
-            ["trap", "--size", "3", "--moves", ".1./.../.2. turn=0 throw=0,0"],
-            "expected what chance does next, landing (0,0",
-        ),
-        (["trilobite", "--file", "no such file"], "cannot use 'no such file': No such file or directory"),
-        (["cassis", "--moves", "0-1 1-0"], "expected a legal action (0-2, 0-3, "),
-        (["cassis", "--n", "9"], "expected n of 3 to 8, got 9"),
-    ],
-)
-def test_wrong_input_gets_one_line(
-    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    assert run(["solve", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert problem in said
-    assert said.count("\n") == 1
-
-
 def test_an_empty_standard_input_asks_for_the_start(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

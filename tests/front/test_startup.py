@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import leafwise
-from leafwise import startup
 from leafwise.__main__ import command_names
+from leafwise.benchmarks import processes
 from leafwise.envs import registry
 
 HEAVY = ("gymnasium", "numba", "numpy", "scipy", "torch", "rich")
@@ -75,9 +75,9 @@ def test_a_command_helps_and_refuses_before_it_imports_anything(lines: list[str]
 
 def test_starts_are_compared_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = {"nothing / tyro": (("-c", "pass"), ("-c", "import tyro")), "itself": (("-c", "pass"), ("-c", "pass"))}
-    monkeypatch.setattr(startup, "COMPARED", pairs)
-    monkeypatch.setattr(startup, "ROUNDS", 2)
-    ratios = startup.start_ratios()
+    monkeypatch.setattr(processes, "COMPARED", pairs)
+    monkeypatch.setattr(processes, "ROUNDS", 2)
+    ratios = processes.start_ratios()
     assert ratios["nothing / tyro"] < ratios["itself"] == 1
 
 

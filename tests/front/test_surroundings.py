@@ -144,9 +144,7 @@ def test_every_file_of_text_is_read_by_the_reader_that_knows_byte_order_marks() 
     [
         "-m leafwise --help",
         "-m leafwise eval threes --help",
-        "-m leafwise train cassis --help",
         "-m leafwise ship gen --help",
-        "-m leafwise games",
         "-m leafwise analyze cassis --depth 1",
         "-m leafwise train threes --method ntuple-td --help",
         "-m leafwise.experiments.levels --help",

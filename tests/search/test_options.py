@@ -14,6 +14,7 @@ from games import dice
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
+from leafwise.search.players import SearchPlayer, player
 
 GAME = dice.GAME
 SECONDS = ["1", True, 1e300, float("nan"), 0, -1, 1j, [1.0], 10**400]
@@ -168,3 +169,27 @@ def test_numbers_of_other_types_are_taken() -> None:
 def test_a_players_clock_has_an_end(text: str) -> None:
     with pytest.raises(ValueError, match=r"expected seconds above 0 and at most 1,000,000, got "):
         leafwise.player(text, GAME)
+
+
+def test_a_search_says_what_it_expects() -> None:
+    with pytest.raises(ValueError, match=r"expected width of 1 to 2\*\*62, got 0"):
+        Search(GAME, GAME.score(), width=0)
+    with pytest.raises(ValueError, match=r"expected nodes of 0 to 1,000,000,000,000,000, got -1"):
+        Search(GAME, GAME.score(), nodes=-1)
+    with pytest.raises(ValueError, match=r"expected a cutoff or nodes, got 0.1 and 5"):
+        Search(GAME, GAME.score(), cutoff=0.1, nodes=5)
+    with pytest.raises(ValueError, match=r"expected an ordering among table, values, killers, got 'luck'"):
+        Search(GAME, GAME.score(), ordering=("luck",))
+    with pytest.raises(ValueError, match=r"expected table_mb of 0 to 65,536, got -1"):
+        Search(GAME, GAME.score(), table_mb=-1)
+    with pytest.raises(ValueError, match=r"player .*: expected 0 or 1 for pruning, got 'yes'"):
+        player("search:lead,pruning=yes", GAME)
+
+
+def test_a_player_s_text_holds_the_options() -> None:
+    found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2,nodes=500", GAME)
+    assert isinstance(found, SearchPlayer)
+    settings = found.search.options
+    assert (settings.depth, settings.pruning, settings.table_mb, settings.width) == (4, True, 1.0, 2)
+    assert settings.nodes == 500
+    assert found.choose(GAME.new(900_001)) in GAME.new(900_001).legal_actions

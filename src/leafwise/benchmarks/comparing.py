@@ -1,30 +1,158 @@
 """Measures two versions of leafwise in turns, and says what has become slower by more than the noise.
 
-Each round asks both for one measurement, now one first, now the other; `judging` says what follows from their ratios.
+| part | name | unit |
+|---|---|---|
+| envs | `step` | a step of one environment |
+| | `batch_64` | a step of an environment in a batch of 64 |
+| search | `search LEAF` | a search of a start, the default score and the shipped network |
+| | `program NAME` | a decision of another people's program (Threes) |
+| | `solver one`, `solver all`, `solver batch` | a position near the end: its value, all its actions' too, values of 300 at once |
+| models | `leaf LEAF depth=D` | a leaf that a search values; `sparse`: a network of 32 and 32 units with random weights |
+| training | `td` | a move of temporal differences with nine tuples |
+| | `selfplay depth=D` | a position recorded |
+| warmup | `warmup`, `warmup without hooks` | all that `leafwise warmup GAME` compiles, into an empty cache |
+
+Each round asks both versions for one measurement, now one first, now the other, and gives the ratio of their times. The middle of
+the rounds' ratios is told, with the interval in which the true one lies however the noise is distributed (of eleven rounds the
+second to the tenth: 98.8 %, by the sign test). Slower is what lies above 1 with its whole interval. `probe` is what each version
+runs.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import json
+import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import process_time
 from typing import Any
 
 from leafwise.benchmarks import probe
-from leafwise.benchmarks.beside import beside
-from leafwise.benchmarks.judging import ROUNDS, Compared, judged
-from leafwise.benchmarks.measurements import SEARCH, WARMUP, names_of, search_depths, texts_of
-from leafwise.benchmarks.versions import Version, version_of
+from leafwise.benchmarks.rates import learns_by_selfplay, room_bench
+from leafwise.envs.core.compile.cache import PACKAGE
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import NoAnswer, Program, Refused
+from leafwise.models.files import load_evaluator, model_path, shipped_name
+from leafwise.search import Search
 
-WARM_UPS = {"warmup": ("",), "warmup without hooks": ("--no-hooks", "")}
-"""What is compiled into an empty cache, once each -> options of `leafwise warmup` that say it, the first that a version knows."""
+ENVS, SEARCH, MODELS, TRAINING, WARMUP = PARTS = ("envs", "search", "models", "training", "warmup")
+
+# What rounds of measurements say
+
+ROUNDS, OUTERMOST = 11, 1
+"""Rounds, and how many ratios at either end lie outside the interval."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One measurement of two versions: processor seconds of a unit, and the ratio of now to before."""
+
+    before: float
+    now: float
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """`slower`, `faster`, or "" where the noise may be all."""
+        return "slower" if self.low > 1 else "faster" if self.high < 1 else ""
+
+
+def judged(times: Sequence[tuple[float, float]]) -> Compared:
+    """Returns the middle ratio of rounds (before, now), and its interval."""
+    ratios = sorted(now / before for before, now in times)
+    outside = OUTERMOST if len(ratios) > 2 * OUTERMOST else 0
+    before, now = map(min, zip(*times, strict=True))
+    return Compared(before, now, median(ratios), ratios[outside], ratios[-1 - outside])
+
+
+def in_turns(before: Callable[[], float], now: Callable[[], float], rounds: int) -> Compared:
+    """Judges so many rounds of two measurements, after one that compiles; 0: one round alone. Each returns its time."""
+    times: list[tuple[float, float]] = []
+    for turn in range(rounds + 1):
+        if turn % 2:
+            later = now()
+            times.append((before(), later))
+        else:
+            times.append((before(), now()))
+    return judged(times[1:] or times)
+
+
+# Versions
+
+INTERPRETERS = ("", "bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scripts/python.exe")
+"""Where below a path that is named the interpreter may be."""
+ROOMS = ("envs", "search", "models", "training", "experiments")
+"""Folders of a checkout that are installed in the package."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """How to start Python with a version of leafwise."""
+
+    interpreter: str
+    path: str = ""
+    """Folder that has the package, before all others ("": what is installed)."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Environment variables of its processes."""
+        return {**os.environ, "PYTHONPATH": self.path} if self.path else dict(os.environ)
+
+
+HERE = Version(sys.executable)
+"""The version that runs."""
+
+
+@contextlib.contextmanager
+def version_of(what: str) -> Iterator[Version]:
+    """Yields the version that a path (an interpreter, an environment, a checkout that has one) or a commit names.
+
+    A commit's files stand in a temporary folder meanwhile, and are run by this interpreter, with its packages. Raises ValueError
+    for what is neither.
+    """
+    found = [Path(what) / place for place in INTERPRETERS if (Path(what) / place).is_file()]
+    if found and os.access(found[0], os.X_OK):
+        yield Version(str(found[0].absolute()))
+        return
+    files = None if found else files_of(what)
+    if files is None:
+        raise UserError(f"expected a commit, or the path of an interpreter or an environment, got {what!r}")
+    with tempfile.TemporaryDirectory(prefix="leafwise-") as folder:
+        yield Version(sys.executable, lay_out(files, Path(folder)))
+
+
+def files_of(commit: str) -> bytes | None:
+    """Returns a commit of this checkout as a tar archive, None where there is none."""
+    if not (PACKAGE / ".git").exists():
+        return None
+    command = ["git", "-C", str(PACKAGE), "archive", "--format=tar"]
+    try:
+        done = subprocess.run([*command, f"{commit}^{{commit}}"], capture_output=True, check=False)
+    except FileNotFoundError:
+        raise UserError("expected git, to read a commit, got none") from None
+    return done.stdout if done.returncode == 0 else None
+
+
+def lay_out(files: bytes, folder: Path) -> str:
+    """Writes the files of a checkout as they are installed; returns the folder that then has the package."""
+    with tarfile.open(fileobj=io.BytesIO(files)) as archive:
+        archive.extractall(folder, filter="data")
+    for room in ROOMS:
+        (folder / room).rename(folder / "src" / "leafwise" / room)
+    return str(folder / "src")
 
 
 class Probe(Program):
@@ -44,70 +172,58 @@ class Probe(Program):
             raise UserError(*(self.last_lines(1) or ["the process ended"])) from None
 
 
-@contextlib.contextmanager
-def both(what: str, question: tuple[Any, ...]) -> Iterator[tuple[Probe, Probe]]:
-    """Yields the probes of the version named and of this one."""
-    with version_of(what) as other, contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        first = stack.enter_context(Probe(other, question, folder))
-        yield first, stack.enter_context(Probe(Version(sys.executable), question, folder))
+# What is measured
+
+SEARCH_SECONDS = 0.005
+"""Searches are measured at the first depth at which one takes as long here."""
+DEEPEST = 12
+PROGRAMS = ("nneonneo", "threesus")
+CONNECT_FOUR = {"board": "7x6", "k": 4}
+NTUPLE_DEPTHS = (3, 4)
+WARM_UPS = {"warmup": (), "warmup without hooks": ("--no-hooks",)}
+"""What is compiled into an empty cache, once each -> options of `leafwise warmup` that say it."""
 
 
 def compare(
-    game: Game,
-    what: str,
-    seconds: float,
-    tell: Callable[[str, Compared | str], None],
-    rounds: int = ROUNDS,
-    part: str = "",
-) -> dict[str, Compared]:
-    """Returns what was measured by name, and tells it as it goes; where one version cannot be measured, why.
+    game: Game, what: str, seconds: float, rounds: int = ROUNDS, part: str = ""
+) -> Iterator[tuple[str, Compared | str]]:
+    """Yields what was measured by name; where one version cannot be measured, why.
 
-    `seconds` is the processor time of one measurement, `part` one of `measurements.PARTS` or "" for all. Raises ValueError if
-    `what` names no version.
+    `seconds` is the processor time of one measurement, `part` one of `PARTS` or "" for all. Raises ValueError if `what` names no
+    version.
     """
     if not game.ids:
         raise UserError(f"{game.name}: expected a game with environment ids, got none")
     depths = search_depths(game) if part in ("", SEARCH) else {}
-    found: dict[str, Compared] = {}
-
-    def take(name: str, measure: Callable[[], Compared]) -> None:
-        try:
-            found[name] = measure()
-        except UserError as problem:
-            tell(name, f"not measured: {problem}")
-        else:
-            tell(name, found[name])
-
     names = names_of(game, part, depths)
-    if names:
-        with both(what, (game.name, dict(game.given_options), id_of(game), depths, texts_of(game))) as probes:
+    with contextlib.ExitStack() as stack:
+        other = stack.enter_context(version_of(what))
+        measures: dict[str, tuple[Callable[[], float], Callable[[], float], int]] = {}
+        if names:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            question = game.name, dict(game.given_options), id_of(game), depths, texts_of(game)
+            before, now = (stack.enter_context(Probe(version, question, folder)) for version in (other, HERE))
             for name in names:
-                take(name, lambda name=name: measured(probes, name, seconds, rounds))  # type: ignore[misc]
-    for name, measure in beside(game, part, seconds, rounds).items():
-        take(name, measure)
-    if part in ("", WARMUP) and not game.given_options:
-        with version_of(what) as other:
+                measures[name] = partial(before.measure, name, seconds), partial(now.measure, name, seconds), rounds
+        if part in ("", WARMUP) and not game.given_options:
             for name, options in WARM_UPS.items():
-                take(name, lambda options=options: judged([warmed(other, game, options)]))  # type: ignore[misc]
-    return found
-
-
-def warmed(other: Version, game: Game, options: Sequence[str]) -> tuple[float, float]:
-    """Returns the processor seconds in which another version and this one compile a game into an empty cache."""
-    return warm_up(other, game, options), warm_up(Version(sys.executable), game, options)
+                measures[name] = partial(warm_up, other, game, options), partial(warm_up, HERE, game, options), 0
+        for name, measure in measures.items():
+            try:
+                yield name, in_turns(*measure)
+            except UserError as problem:
+                yield name, f"not measured: {problem}"
 
 
 def warm_up(version: Version, game: Game, options: Sequence[str]) -> float:
-    """Returns the processor seconds of `leafwise warmup GAME` with the first of some options that the version knows."""
+    """Returns the processor seconds in which a version compiles a game into an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**version.environment, "LEAFWISE_CACHE_DIR": folder}
-        for option in options:
-            command = [version.interpreter, "-m", "leafwise", "warmup", game.name, "--json", *option.split()]
-            done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
-            if done.returncode == 0:
-                return float(json.loads(done.stdout)["seconds"])
-    raise UserError((done.stderr.strip().splitlines() or ["the process ended"])[-1])
+        command = [version.interpreter, "-m", "leafwise", "warmup", game.name, "--json", *options]
+        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError((done.stderr.strip().splitlines() or ["the process ended"])[-1])
+    return float(json.loads(done.stdout)["seconds"])
 
 
 def id_of(game: Game) -> str:
@@ -118,10 +234,51 @@ def id_of(game: Game) -> str:
     raise UserError(f"{game.name}: expected the options of one of {', '.join(game.ids)}, got {game!r}")
 
 
-def measured(probes: tuple[Probe, Probe], name: str, seconds: float, rounds: int = ROUNDS) -> Compared:
-    """Measures both in turns."""
-    times: list[tuple[float, float]] = []
-    for turn in range(rounds + 1):  # the first compiles
-        answers = {k: probes[k].measure(name, seconds if turn else 0.0) for k in ((0, 1), (1, 0))[turn % 2]}
-        times.append((answers[0], answers[1]))
-    return judged(times[1:])
+def search_depths(game: Game) -> dict[str, int]:
+    """Returns the leaves that are measured, and how deep: the default score, and the shipped network where there is one."""
+    depths = {game.default_score: depth_for(game, game.score())}
+    name = shipped_name(game)
+    if model_path(name).exists():
+        depths[f"load:{name}"] = depth_for(game, load_evaluator(game, name))
+    return depths
+
+
+def depth_for(game: Game, leaf: Any) -> int:
+    """Returns the first depth at which a search of the start takes SEARCH_SECONDS of processor time."""
+    state = game.new(0)
+    for depth in range(1, DEEPEST):
+        search = Search(game, leaf, depth=depth)
+        search(state)  # compiles
+        start = process_time()
+        search(state)
+        if process_time() - start >= SEARCH_SECONDS:
+            return depth
+    return DEEPEST
+
+
+def texts_of(game: Game) -> list[str]:
+    """Returns the positions at which leaves and programs are measured; none: starts."""
+    return [] if game.given_options else list(getattr(room_bench(game), "POSITIONS", {}).values())
+
+
+def names_of(game: Game, part: str, depths: dict[str, int]) -> list[str]:
+    """Returns what probes measure for a part ("": all); `depths` as of `search_depths`."""
+    cells = "ntuple" in game.features and game.players == 1
+    found = {
+        ENVS: ["step", "batch_64"],
+        SEARCH: [f"search {leaf}" for leaf in depths],
+        MODELS: [],
+        TRAINING: ["td"] if cells else [],
+    }
+    if game.name == "threes" and not game.given_options:
+        found[SEARCH] += [f"program {name}" for name in PROGRAMS]
+    if game.name == "trilobite" and game.given_options == CONNECT_FOUR:
+        found[SEARCH] += [f"solver {kind}" for kind in ("one", "all", "batch")]
+    if cells and model_path(shipped_name(game)).exists():
+        found[MODELS] += [f"leaf load:{shipped_name(game)} depth={depth}" for depth in NTUPLE_DEPTHS]
+    if learns_by_selfplay(game):
+        found[TRAINING] += ["selfplay depth=1", "selfplay depth=2"]
+        if part in ("", MODELS):
+            leaf = probe.random_network(game).evaluator("sparse")
+            found[MODELS] += [f"leaf sparse depth={depth_for(game, leaf)}"]
+    return [name for own, names in found.items() if part in ("", own) for name in names]

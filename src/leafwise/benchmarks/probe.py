@@ -3,7 +3,7 @@
 It may therefore use nothing of leafwise but names that every version has, or had in another module (`MOVED`), and of Python what
 3.11 has. A line of JSON on standard input asks for one measurement, `{"name": ..., "seconds": ...}`; a line on standard output
 answers with the processor time of one unit, `{"time": ...}`, or with what went wrong, `{"error": ...}`. What can be asked for is
-what `leafwise.benchmarks.measurements` names.
+what `leafwise.benchmarks.comparing` names.
 """
 
 import importlib
@@ -57,14 +57,14 @@ def module(name, room="", inner=""):
     raise ImportError(f"no module among {', '.join(MOVED[name])}")
 
 
-def random_network(game):
-    """Returns a network with a sparse first layer and random weights, 32 units in both layers."""
+def random_network(game, hidden=(32, 32)):
+    """Returns a network with a sparse first layer and random weights."""
     import numpy
 
     from leafwise.models.sparse import SparseNetwork
 
     rng = numpy.random.default_rng(1)
-    network = SparseNetwork.create(game, (32, 32), head="value" if game.players == 2 else "chance")
+    network = SparseNetwork.create(game, hidden, head="value" if game.players == 2 else "chance")
     return network.with_tensors(
         {name: rng.normal(0.0, 0.1, t.shape).astype(numpy.float32) for name, t in network.tensors.items()}
     )

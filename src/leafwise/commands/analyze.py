@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from leafwise.cli import (
-    check_writable,
-    flag_of,
-    game_file,
-    numbered_lines,
-    parse_with_game,
-    positions_of,
-    print_json,
-    records_of,
-    say,
-)
+from leafwise.cli import OutputFile, Report, asked_lines, command, positions_of, print_json, records_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import texts_of
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 
 if TYPE_CHECKING:
     from leafwise.analysis import Analyst
@@ -77,44 +66,42 @@ class Config:
     """File of positions, one a line; - is standard input."""
     review: bool = False
     """With --game: look back on each game, what it was worth at every decision and the three decisions that cost most."""
-    svg: str = ""
+    svg: OutputFile = ""
     """With --review: file for a picture of it."""
     overwrite: bool = False
     """Write the file of --svg anew if it is there already."""
     json: bool = False
     """Print one JSON object."""
+    game_file: tyro.conf.Suppress[str] = ""
+    """File of games, --game FILE."""
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
-    file, arguments = game_file(arguments)
-    config, game = parse_with_game(Config, arguments, "leafwise analyze")
-    given = bool(config.position or config.moves)
+    given, file = bool(config.position or config.moves), config.game_file
     if given + bool(config.file) + bool(file) > 1:
         raise UserError("expected one of a position (or --moves), --file and --game, got several")
     if (config.review and not file) or (config.svg and not config.review):
         raise UserError("expected --review with --game FILE, and --svg with --review, got one without the other")
-    check_fields(config, shown=flag_of)
     if config.simulations and (config.depth or file):
         raise UserError("expected --simulations without --depth and --game, got both")
-    if file and config.review:
-        return review_games(records_of(file, game), config)
     if file:
-        return analyze_games(records_of(file, game), config)
+        yield from analyze_games(records_of(file, game), config)
+        return
     from leafwise.analysis import position_json, read_position
 
-    one = given or (not config.file and sys.stdin.isatty())
-    many = iter(()) if one else numbered_lines(config.file)
-    first = next(many, None)
-    if one or (first is None and not config.file):  # nothing at standard input: the start, as at a terminal
-        return analyze_position(game, config)
-    if first is None:
-        raise UserError(f"expected positions in {config.file!r}, got none")
-    analyst = made_analyst(game, config)
-    for text, state in positions_of(chain([first], many), partial(read_position, game)):
+    lines = asked_lines(config.file, given)
+    if lines is None:
+        yield from analyze_position(game, config)
+        return
+    analyst: Analyst | None = None
+    for text, state in positions_of(lines, partial(read_position, game)):
         refuse_chance(state, config)
+        analyst = analyst or made_analyst(game, config)
         print_json({**position_json(analyst(state), analyst), "position": text})
-    return 0
+    if analyst is None:
+        raise UserError(f"expected positions in {config.file!r}, got none")
 
 
 def refuse_chance(state: State, config: Config) -> None:
@@ -130,58 +117,39 @@ def made_analyst(game: Game, config: Config) -> Analyst:
     return analyst_of(game, config.leaf, config.depth, config.seconds, config.options, config.simulations)
 
 
-def analyze_position(game: Game, config: Config) -> int:
-    """Searches one position and prints what is found."""
-    from leafwise.analysis import position_json, read_position, show
+def analyze_position(game: Game, config: Config) -> Iterator[Report]:
+    """Searches one position and tells what is found."""
+    from leafwise.analysis import position_json, position_lines, read_position
     from leafwise.envs.core.play.by_name import is_board
 
     state = read_position(game, config.position, config.moves)
     refuse_chance(state, config)
-    if not config.position and not config.json and game.start().is_chance:
-        say("no position given: the start of the game of seed 0\n")
     analyst = made_analyst(game, config)
+    if not config.position and game.start().is_chance:
+        yield "no position given: the start of the game of seed 0\n"
     result = analyst(state)
-    if config.json:
-        text = config.position if is_board(config.position) and not config.moves else str(state)
-        print_json({**position_json(result, analyst), "position": text})
-    else:
-        show(result, analyst)
-    return 0
+    text = config.position if is_board(config.position) and not config.moves else str(state)
+    yield {**position_json(result, analyst), "position": text}, position_lines(result, analyst)
 
 
-def analyze_games(records: list[GameRecord], config: Config) -> int:
-    """Searches every move of games and prints what each gave away."""
-    from leafwise.review import reviewed_moves, show_game
-
-    analysts: dict[Game, Analyst] = {}
-    for number, record in enumerate(records, start=1):
-        analyst = analysts.setdefault(record.game, analysts.get(record.game) or made_analyst(record.game, config))
-        if config.json:
-            for one in reviewed_moves(record, analyst):
-                print_json({"game": number, **one.as_json()})
-        else:
-            show_game(record, analyst)
-    return 0
-
-
-def review_games(records: list[GameRecord], config: Config) -> int:
-    """Looks back on games: prints a review of each, and draws that of the only one if asked for."""
+def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]:
+    """Searches every move of games and tells what each gave away; or looks back on each game, and draws the only one if asked."""
     from leafwise.envs.core.files import write_named
-    from leafwise.review import as_json, lines, picture, review
+    from leafwise.review import as_json, game_lines, lines, picture, review, reviewed_moves
 
-    if config.svg:
-        if len(records) != 1:
-            raise UserError(f"expected a file of one game with --svg, got {len(records)}")
-        check_writable(config.svg, "--svg", overwrite=config.overwrite)
+    if config.svg and len(records) != 1:
+        raise UserError(f"expected a file of one game with --svg, got {len(records)}")
     analysts: dict[Game, Analyst] = {}
     for number, record in enumerate(records, start=1):
         if record.game not in analysts:
             analysts[record.game] = made_analyst(record.game, config)
-        found = review(record, analysts[record.game])
-        if config.json:
-            print_json({"game": number, **as_json(found)})
+        analyst = analysts[record.game]
+        if config.review:
+            found = review(record, analyst)
+            yield {"game": number, **as_json(found)}, lines(found)
+            if config.svg:
+                write_named(Path(config.svg), picture(found).svg().encode())
+        elif config.json:
+            yield from (({"game": number, **one.as_json()}, ()) for one in reviewed_moves(record, analyst))
         else:
-            say("\n".join(lines(found)))
-        if config.svg:
-            write_named(Path(config.svg), picture(found).svg().encode())
-    return 0
+            yield from game_lines(record, analyst)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import check_writable, parse_with_game, print_json, say
-from leafwise.commands.eval import progress_bar
+from leafwise.cli import Interrupted, OutputFile, Report, command, progress_bar
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
-from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
-    from leafwise.training.evaluation.tournament import Played, Tournament
-
-REPORT = 60.0
-"""Seconds between lines of progress where standard error is no terminal."""
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.training.evaluation.tournament import Tournament
 
 
 @dataclass(frozen=True)
@@ -56,24 +51,11 @@ class Config:
     """File for all results, written as games end; - prints the figures as one JSON object."""
     resume: bool = False
     """Go on with what the file of --json holds; more games and players may be asked for than before."""
-    save: str = ""
+    save: OutputFile = ""
     """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
     --resume those played now are added."""
     overwrite: bool = False
     """Write the file of --save anew if it is there already."""
-
-
-class Progress:
-    """Tells how far an arena is: a bar on a terminal, else a line now and then."""
-
-    def __init__(self, update: Any) -> None:
-        self.update, self.told = update, time.monotonic()
-
-    def __call__(self, tournament: Tournament, played: Played) -> None:
-        self.update(len(tournament.played))
-        if not sys.stderr.isatty() and time.monotonic() - self.told > REPORT:
-            self.told = time.monotonic()
-            print(f"{len(tournament.played):,} of {tournament.total:,} games", file=sys.stderr, flush=True)
 
 
 def number(value: float | None, form: str) -> str:
@@ -81,36 +63,36 @@ def number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
-def show(tournament: Tournament, figures: dict[str, Any]) -> None:
-    """Prints the tables for people."""
+def tables(tournament: Tournament, figures: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines of the tables for people."""
     variant = " ".join(f"{name}={value}" for name, value in tournament.game.given_options.items())
     done = len(tournament.played)
-    say(
+    yield (
         f"{' '.join([tournament.game.name, variant]).strip()}: {done} of {tournament.total} games, "
         f"{len(tournament.positions)} openings of {tournament.plies} plies, seeds from {tournament.seed}"
     )
     if len(tournament.positions) < tournament.openings:
-        say(
+        yield (
             f"  only {len(tournament.positions)} of the {tournament.openings} openings asked for differ by more than a symmetry"
         )
     if figures["counted"] < done:
-        say(
+        yield (
             f"  {figures['counted']} games differ, the others are the same again and do not count: their players draw nothing"
         )
     width = max(6, *(len(line["player"]) for line in figures["standings"]))
-    say(
+    yield (
         f"  {'player':<{width}}  {'games':>6} {'won':>6} {'drawn':>6} {'lost':>6}   {'elo':>5} {'95 %':>15} {'ms/move':>10}"
     )
     for line in figures["standings"]:
         milliseconds = None if line["seconds_per_move"] is None else 1000 * line["seconds_per_move"]
         interval = f"{line['elo_low']:+.0f} to {line['elo_high']:+.0f}"
-        say(
+        yield (
             f"  {line['player']:<{width}}  {line['games']:>6} {line['wins']:>6} {line['draws']:>6} {line['losses']:>6}   "
             f"{line['elo']:>+5.0f} {interval:>15} {number(milliseconds, ',.3f'):>10}"
         )
     for pair in figures["pairs"]:
         interval = f"{number(pair['ci_low'], '+.3f')} to {number(pair['ci_high'], '+.3f')}"
-        say(
+        yield (
             f"  {pair['player']} - {pair['opponent']}: {pair['wins']} won, {pair['draws']} drawn, {pair['losses']} lost, "
             f"mean {number(pair['mean'], '+.3f')} ({interval}), elo {pair['elo']:+.0f} +- {pair['elo_error']:.0f}"
         )
@@ -118,7 +100,7 @@ def show(tournament: Tournament, figures: dict[str, Any]) -> None:
         for kind, count in line["faults"].items():
             if count:
                 some = next(f for f in figures["faults"] if (f["player"], f["kind"]) == (line["player"], kind))
-                say(f"  {line['player']} lost {count} games by {kind}; the first: {some['what']}")
+                yield f"  {line['player']} lost {count} games by {kind}; the first: {some['what']}"
 
 
 def result(tournament: Tournament, figures: dict[str, Any]) -> dict[str, Any]:
@@ -127,18 +109,9 @@ def result(tournament: Tournament, figures: dict[str, Any]) -> dict[str, Any]:
     return {**tournament.settings(), **counts, **figures}
 
 
-def kept(config: Config) -> str:
-    """Returns the games that the file of --save holds and that are gone on with; "" if there are none."""
-    if config.save:
-        check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
-        if config.resume and Path(config.save).exists() and not is_stream(Path(config.save)):
-            return read_text(config.save)
-    return ""
-
-
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
-    config, game = parse_with_game(Config, arguments, "leafwise arena")
     from leafwise.training.evaluation.arena import ready, run
 
     file = Path(config.json) if config.json not in ("", "-") else None
@@ -157,9 +130,11 @@ def main(arguments: list[str]) -> int:
         file=file,
         resume=config.resume,
     )
-    records = [old] if (old := kept(config)) else []
+    kept = Path(config.save)
+    going_on = config.save and config.resume and kept.exists() and not is_stream(kept)
+    records = list(filter(None, [read_text(kept)])) if going_on else []
     interrupted = False
-    bar = progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total)
+    bar = progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total, "games")
     with bar as update:
         try:
             run(
@@ -167,21 +142,15 @@ def main(arguments: list[str]) -> int:
                 makers,
                 config.seconds,
                 config.processes,
-                Progress(update),
+                lambda now, played: update(len(now.played)),
                 records.append if config.save else None,
                 cluster=config.cluster,
             )
         except KeyboardInterrupt:
             interrupted = True
     if config.save:
-        write_named(Path(config.save), "\n".join(records).encode())
+        write_named(kept, "\n".join(records).encode())
     figures = tournament.figures()
-    if config.json == "-":
-        print_json(result(tournament, figures))
-    else:
-        show(tournament, figures)
+    yield result(tournament, figures), tables(tournament, figures)
     if interrupted:
-        how = f"go on with --json {file} --resume" if file else "nothing was kept: --json FILE keeps games"
-        print(f"interrupted; {how}", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+        raise Interrupted(f"go on with --json {file} --resume" if file else "nothing was kept: --json FILE keeps games")

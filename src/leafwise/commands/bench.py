@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
-from leafwise.cli import flag_of, parse, parse_with_game, print_json, say
+from leafwise.cli import Report, command
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 
 if TYPE_CHECKING:
-    from leafwise.benchmarks.judging import Compared
+    from leafwise.benchmarks.comparing import Compared
     from leafwise.envs.core.contract.game import Game
 
 START, COMPILE = "start", "compile"
 """What is measured of no game."""
-PARTS = {
-    START: "leafwise.startup",
-    "envs": "leafwise.envs.core.gym.bench",
-    "search": "leafwise.search.bench",
-    "models": "leafwise.models.bench",
-    "training": "leafwise.training.bench",
-}
-"""Part of the house -> the module whose function `bench_<part>(game, seconds)` returns rates by name."""
+PARTS = ("start", "envs", "search", "models", "training")
+"""Parts of the house whose rates are measured: those of `leafwise.benchmarks.rates`."""
 COMPARED = ("envs", "search", "models", "training", "warmup")
-"""Parts in which versions are compared: those of `leafwise.benchmarks.measurements`."""
+"""Parts in which versions are compared: those of `leafwise.benchmarks.comparing`."""
 
 
 @dataclass(frozen=True)
@@ -46,110 +38,68 @@ class Config:
     warmup."""
     seconds: Annotated[float, Range(0, 3600, above=True)] = 0.5
     """Time per measurement, in seconds."""
-    save: bool = False
-    """Keep the rates in FILE too: one line for each commit and machine."""
-    file: str = "bench.jsonl"
-    """File for --save, JSON lines."""
     compare: str = ""
     """A commit, or the path of an interpreter or an environment: that version and this one are measured in turns; says what is
     slower by more than the noise."""
     json: bool = False
     """Print one JSON object: rates by name."""
 
-
-Bench = Callable[..., dict[str, float]]
-
-
-def benches(part: str) -> Iterator[tuple[str, Bench]]:
-    """Yields the benchmarks asked for, by part."""
-    for name, module in PARTS.items():
-        if part in ("", name):
-            yield name, getattr(importlib.import_module(module), f"bench_{name}")
+    no_games: ClassVar[tuple[str, ...]] = (START, COMPILE)
 
 
-def show(rates: Mapping[str, float]) -> None:
-    """Prints rates by name."""
+def lines(rates: Mapping[str, float]) -> Iterator[str]:
+    """Yields rates by name for people."""
     for name, rate in rates.items():
-        say(f"{rate:16,.2f}  {name}" if rate < 100 else f"{rate:16,.0f}  {name}")
+        yield f"{rate:16,.2f}  {name}" if rate < 100 else f"{rate:16,.0f}  {name}"
 
 
-def keep(config: Config, name: str, rates: Mapping[str, float]) -> None:
-    """Adds rates to the file, if that is asked for."""
-    if config.save:
-        from leafwise.benchmarks.lines import save_rates
-
-        save_rates(Path(config.file), {f"{name}/{rate}": number for rate, number in rates.items()})
-
-
-def versions(config: Config, game: Game) -> int:
+def versions(config: Config, game: Game) -> Iterator[Report]:
     """Compares another version with this one."""
     from leafwise.benchmarks.comparing import compare
 
-    def tell(name: str, found: Compared | str) -> None:
-        if config.json:
-            return
-        if isinstance(found, str):
-            say(f"{name}: {found}")
-        else:
-            interval = f"{found.low:.3f} to {found.high:.3f}"
-            times = f"{found.before * 1e6:,.2f} us before, {found.now * 1e6:,.2f} us now"
-            say(f"{found.ratio:8.3f}  ({interval})  {found.verdict:7s} {name}: {times}")
-
-    found = compare(game, config.compare, config.seconds, tell, part=config.part)
-    if config.json:
-        print_json({name: {**vars(one), "verdict": one.verdict} for name, one in found.items()})
-    else:
-        slower = [name for name, one in found.items() if one.verdict == "slower"]
-        say(f"slower by more than the noise: {', '.join(slower) or 'nothing'}")
-    return 0
+    found: dict[str, Compared] = {}
+    for name, one in compare(game, config.compare, config.seconds, part=config.part):
+        if isinstance(one, str):
+            yield f"{name}: {one}"
+            continue
+        found[name] = one
+        times = f"{one.before * 1e6:,.2f} us before, {one.now * 1e6:,.2f} us now"
+        yield f"{one.ratio:8.3f}  ({one.low:.3f} to {one.high:.3f})  {one.verdict:7s} {name}: {times}"
+    slower = ", ".join(name for name, one in found.items() if one.verdict == "slower")
+    told = {name: {**vars(one), "verdict": one.verdict} for name, one in found.items()}
+    yield told, [f"slower by more than the noise: {slower or 'nothing'}"]
 
 
-def of_no_game(config: Config) -> int:
+def of_no_game(what: str) -> Mapping[str, float]:
     """Measures starts, or compilation."""
-    if config.game == START:
-        from leafwise.startup import start_ratios
+    from leafwise.benchmarks.processes import compile_costs, start_ratios
 
-        found = start_ratios()
-    else:
-        from leafwise.benchmarks.linking import bench_compile
-
-        found = bench_compile(partial(print, file=sys.stderr))
-    rates = {f"{config.game}/{name}": number for name, number in found.items()}
-    keep(config, config.game, rates)
-    if config.json:
-        print_json(rates)
-    else:
-        show(rates)
-    return 0
+    return start_ratios() if what == START else compile_costs(partial(print, file=sys.stderr))
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game | None = None) -> Iterator[Report]:
     """Runs the command."""
-    if arguments[:1] in ([START], [COMPILE]):
-        config = parse(Config, arguments, "leafwise bench")
+    if game is None:
         if config.compare:
             raise UserError(f"expected a game with --compare, got {config.game}")
-        return of_no_game(config)
-    config, game = parse_with_game(Config, arguments, "leafwise bench")
-    known = COMPARED if config.compare else tuple(PARTS)
+        rates = {f"{config.game}/{name}": rate for name, rate in of_no_game(config.game).items()}
+        yield rates, lines(rates)
+        return
+    known = COMPARED if config.compare else PARTS
     if config.part not in ("", *known):
         raise UserError(
             f"expected a part among {', '.join(known)}{' with --compare' * bool(config.compare)}, got {config.part!r}"
         )
-    check_fields(config, shown=flag_of)
     if config.compare:
-        if config.save:
-            raise UserError("expected --compare without --save, got both")
-        return versions(config, game)
-    rates: dict[str, float] = {}
-    for part, bench in benches(config.part):
-        found = bench(game, config.seconds)
-        named = {f"{part}/{name}": rate for name, rate in found.items()}
-        rates |= named
-        if not config.json:
-            show(named)
-    options = "".join(f",{option}={value}" for option, value in game.given_options.items())
-    keep(config, f"{game.name}{options}", rates)
-    if config.json:
-        print_json(rates)
-    return 0
+        yield from versions(config, game)
+        return
+    from leafwise.benchmarks.rates import rates_of
+
+    rates = {}
+    for part in PARTS:
+        if config.part in ("", part):
+            found = {f"{part}/{name}": rate for name, rate in rates_of(game, part, config.seconds).items()}
+            yield from lines(found)
+            rates |= found
+    yield rates, ()

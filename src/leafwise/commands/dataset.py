@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
-from leafwise.cli import parse_with_game, print_json, say
-from leafwise.commands.eval import progress_bar
-from leafwise.envs.core.interrupts import INTERRUPTED
+from leafwise.cli import Interrupted, Report, command, progress_bar
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,10 @@ class Config:
     """Print one JSON object."""
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
-    config, game = parse_with_game(Config, arguments, "leafwise dataset")
-    from leafwise.training.dataset import collect_dataset, write_dataset
-    from leafwise.training.dataset.files import check_file
-    from leafwise.training.dataset.games import check, default_exploration
+    from leafwise.training.dataset import check, check_file, collect_dataset, default_exploration, write_dataset
 
     share = default_exploration(game) if config.exploration is None else config.exploration
     check_file(config.out)
@@ -71,15 +71,15 @@ def main(arguments: list[str]) -> int:
     games = len(found.arrays["seeds"])
     out = write_dataset(config.out, found)
     size = size_of(out)
-    if config.json:
-        print_json({"file": str(out), "games": games, "decisions": len(found), "bytes": size, **found.about})
-    else:
-        say(f"{out}: {len(found):,} decisions of {games:,} games of {game.name}, {size / 1e6:,.1f} MB")
-        say(f"  player {config.player}, seeds {config.seed} to {config.seed + games - 1}, {share:.0%} random moves")
+    yield (
+        {"file": str(out), "games": games, "decisions": len(found), "bytes": size, **found.about},
+        (
+            f"{out}: {len(found):,} decisions of {games:,} games of {game.name}, {size / 1e6:,.1f} MB",
+            f"  player {config.player}, seeds {config.seed} to {config.seed + games - 1}, {share:.0%} random moves",
+        ),
+    )
     if games < config.games:
-        print(f"interrupted; {out} holds the first {games:,} of {config.games:,} games", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+        raise Interrupted(f"{out} holds the first {games:,} of {config.games:,} games")
 
 
 def size_of(path: Path) -> int:

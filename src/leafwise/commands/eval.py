@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import check_writable, parse_with_game, print_json, say, tell_untold
+from leafwise.cli import Interrupted, OutputFile, Report, check_writable, command, progress_bar
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.interrupts import INTERRUPTED
+from leafwise.envs.core.files import write_named
 from leafwise.envs.core.programs import prints_shown
 from leafwise.training.runs import FINAL_SEED
 
@@ -53,7 +52,7 @@ class Config:
     """File for what came of every game, written as games end."""
     resume: bool = False
     """Go on with what the file of --file holds; more games may be asked for than before."""
-    save: str = ""
+    save: OutputFile = ""
     """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
     overwrite: bool = False
     """Write the file of --save anew if it is there already."""
@@ -66,23 +65,6 @@ class Config:
 
 MOST_FAULTS = 3
 """Reasons of faults that are told."""
-
-
-@contextlib.contextmanager
-def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
-    from rich.console import Console
-
-    from leafwise.training.runs.loop import run_progress
-
-    tell_untold()
-    with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task(what, total=total, told="")
-
-        def update(done: int) -> None:
-            bar.update(task, completed=done, told=f"{done:,} of {total:,}")
-
-        yield update
 
 
 def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
@@ -129,37 +111,37 @@ def reached(evaluation: Evaluation, names: tuple[str, ...]) -> dict[str, float]:
     return {names[rank]: float((best >= rank).mean()) for rank in range(int(best.min()), int(best.max()) + 1)}
 
 
-def show(result: dict[str, Any]) -> None:
-    """Prints the figures for people."""
+def lines(result: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines that tell the figures to people."""
     against = f" against {result['opponent']}" if result["opponent"] else ""
     last = result["first_seed"] + result["games"] // (2 if against else 1) - 1
-    say(
+    yield (
         f"{result['game']}, {result['player']}{against}: {result['games']} games, seeds {result['first_seed']} to {last}"
     )
     form = ",.3f" if abs(result["mean"]) < 10 else ",.0f"
     interval = "no interval: all scores are alike" if result["games"] > 1 else "no interval of a single game"
     if result["ci_low"] is not None:
         interval = f"95 % interval {result['ci_low']:{form}} to {result['ci_high']:{form}}"
-    say(f"  mean    {result['mean']:{form}}   {interval}")
+    yield f"  mean    {result['mean']:{form}}   {interval}"
     if against:
-        say(f"  begin   {openings_told(result)}")
-        say(
+        yield f"  begin   {openings_told(result)}"
+        yield (
             f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: "
             f"{result['points']:g} of {result['games']} points"
         )
-        say(f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}")
+        yield f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}"
     else:
-        say(f"  median  {result['median']:{form}}   lowest {result['low']:{form}}, highest {result['high']:{form}}")
-    say(f"  speed   {1000 * result['seconds_per_move']:.3f} ms a move, {result['moves']:,} moves")
+        yield f"  median  {result['median']:{form}}   lowest {result['low']:{form}}, highest {result['high']:{form}}"
+    yield f"  speed   {1000 * result['seconds_per_move']:.3f} ms a move, {result['moves']:,} moves"
     if against:
         for name, whose in ((result["player"], ""), (result["opponent"], "opponent_")):
             mean, longest = (1000 * result[f"{whose}{what}"] for what in ("seconds_per_turn", "longest_turn_seconds"))
-            say(f"  turns   {name}: {mean:,.1f} ms, the longest {longest:,.1f} ms")
-    show_faults(result["faults"])
+            yield f"  turns   {name}: {mean:,.1f} ms, the longest {longest:,.1f} ms"
+    yield from fault_lines(result["faults"])
     if "reached" in result:
-        say("  games that reached a tile:")
+        yield "  games that reached a tile:"
         for tile, share in result["reached"].items():
-            say(f"  {tile:>7} {share:7.1%}")
+            yield f"  {tile:>7} {share:7.1%}"
 
 
 def openings_told(result: dict[str, Any]) -> str:
@@ -172,28 +154,28 @@ def openings_told(result: dict[str, Any]) -> str:
     return told
 
 
-def show_faults(faults: list[dict[str, Any]]) -> None:
-    """Prints how games were given away: of those that were so for the same reason, but for numbers, the first."""
+def fault_lines(faults: list[dict[str, Any]]) -> Iterator[str]:
+    """Yields how games were given away: of those that were so for the same reason, but for numbers, the first."""
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for fault in faults:
         reason = re.sub(r"(?<!line )\b\d+", "", fault["what"])
         alike.setdefault((fault["player"], reason), []).append(fault)
     for number, ((player, _), cases) in enumerate(alike.items()):
         if number == MOST_FAULTS:
-            say(f"  and {len(alike) - MOST_FAULTS} other reasons (--json tells all)")
+            yield f"  and {len(alike) - MOST_FAULTS} other reasons (--json tells all)"
             break
         first, what = cases[0], cases[0]["what"]
         times = f"{len(cases)} games" if len(cases) > 1 else "a game"
-        say(f"  lost    {times} by a fault: {what if player in what else f'{player}: {what}'}")
+        yield f"  lost    {times} by a fault: {what if player in what else f'{player}: {what}'}"
         seat = ("first", "second")[first["seat"]]
-        say(f"          {'the first of them, ' if len(cases) > 1 else ''}seed {first['seed']}, in the {seat} seat:")
+        yield f"          {'the first of them, ' if len(cases) > 1 else ''}seed {first['seed']}, in the {seat} seat:"
         for line in first["report"].splitlines():
-            say(f"    {line}")
+            yield f"    {line}"
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
-    config, game = parse_with_game(Config, arguments, "leafwise eval")
     from leafwise.training.evaluation.arena import check, evaluate
 
     opponent = config.opponent if game.players == 2 else None
@@ -208,8 +190,6 @@ def main(arguments: list[str]) -> int:
     check(game, config.player, config.games, config.seed, opponent, config.processes, keep=keep, **where)
     if config.file:
         check_writable(config.file, "--file")
-    if config.save:
-        check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
     evaluation: Evaluation | None = None
     bar = progress_bar(f"{game.name}, {config.player}", config.games)
     with contextlib.suppress(KeyboardInterrupt), bar as progress, prints_shown(config.verbose):
@@ -226,15 +206,8 @@ def main(arguments: list[str]) -> int:
         )
     if evaluation is None:
         how = f"go on with --file {config.file} --resume" if file else "nothing was kept: --file FILE keeps games"
-        print(f"interrupted; {how}", file=sys.stderr)
-        return INTERRUPTED
+        raise Interrupted(how)
     if config.save:
-        from leafwise.envs.core.files import write_named
-
         write_named(Path(config.save), "\n".join(evaluation.records).encode())
     result = figures(game, evaluation)
-    if config.json:
-        print_json(result)
-    else:
-        show(result)
-    return 0
+    yield result, lines(result)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import parse, print_json, say
+from leafwise.cli import Report, command, flag_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.plugins import PluginWarning
 from leafwise.envs.reference import Reference, reference
@@ -64,47 +65,48 @@ def described(game: Game) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config) -> Iterator[Report]:
     """Runs the command."""
-    config = parse(Config, arguments, "leafwise games")
     short = config.game.removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
     names = [name for name in games() if config.game in ("", name) or short in ids_of(name)]
     if not names:
         raise UserError(f"expected a game among {', '.join(games())}, or an id of one, got {config.game!r}")
     names = importable(names)
     if config.listing:
-        say(json.dumps({name: listing(find_game(name)) for name in names}, indent=2))
-        return 0
+        yield json.dumps({name: listing(find_game(name)) for name in names}, indent=2)
+        return
     if config.pages:
         write_pages(names, Path(config.pages))
-        return 0
+        return
     for name in names:
+        game = find_game(name)
         if short in ids_of(name) and not config.json:
-            say(environment_page(find_game(name), short))
+            yield environment_page(game, short)
             continue
-        about = described(find_game(name))
-        if config.json:
-            print_json(about)
-            continue
-        actions = about["actions"]
-        some = ", ".join(actions[:12]) + (f", ... ({len(actions)})" if len(actions) > 12 else "")
-        options = ", ".join(f"--{k.replace('_', '-')} {v}" for k, v in about["options"].items())
-        scores = ", ".join(f"{s} (default)" if s == about["default_score"] else s for s in about["scores"])
-        say(f"{name}: {about['title']}")
-        for what, text in (
-            ("ids", ", ".join(about["ids"])),
-            ("options", options or "none"),
-            ("actions", some),
-            ("scores", scores),
-            ("best", about["best"]),
-            ("players", ", ".join(about["own_players"]) or "those of every game"),
-            ("rewards", ", ".join(about["rewards"])),
-        ):
-            say(f"  {what:<8} {text}")
-        if config.game:
-            for one in ids_of(name):
-                say("\n" + environment_page(find_game(name), one))
-    return 0
+        about = described(game)
+        yield about, lines(about)
+        for one in ids_of(name) if config.game else ():
+            yield "\n" + environment_page(game, one)
+
+
+def lines(about: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines that tell people what a game offers."""
+    actions = about["actions"]
+    some = ", ".join(actions[:12]) + (f", ... ({len(actions)})" if len(actions) > 12 else "")
+    options = ", ".join(f"{flag_of(k)} {v}" for k, v in about["options"].items())
+    scores = ", ".join(f"{s} (default)" if s == about["default_score"] else s for s in about["scores"])
+    yield f"{about['name']}: {about['title']}"
+    for what, text in (
+        ("ids", ", ".join(about["ids"])),
+        ("options", options or "none"),
+        ("actions", some),
+        ("scores", scores),
+        ("best", about["best"]),
+        ("players", ", ".join(about["own_players"]) or "those of every game"),
+        ("rewards", ", ".join(about["rewards"])),
+    ):
+        yield f"  {what:<8} {text}"
 
 
 def importable(names: list[str]) -> list[str]:

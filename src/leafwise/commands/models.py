@@ -12,7 +12,7 @@ from typing import Any
 
 import tyro
 
-from leafwise.cli import parse, print_json, say
+from leafwise.cli import Report, command
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 
@@ -98,16 +98,7 @@ def listed(path: Path) -> dict[str, Any]:
         about = described(path)
         _ = *rows(about), *details(about)
         return about
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        StopIteration,
-        RecursionError,
-        struct.error,
-    ) as problem:
+    except Exception as problem:  # whatever such a file brings about
         return {"name": path.stem, "game": "", "file": str(path), "wrong": wrong(path, problem)}
 
 
@@ -199,9 +190,9 @@ def details(about: dict[str, Any]) -> Iterator[str]:
     yield f"  card     {about['card']}"
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config) -> Iterator[Report]:
     """Runs the command."""
-    config = parse(Config, arguments, "leafwise models")
     there = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
     found = [about for about in there if config.name in ("", about["name"], about["game"])]
     if not found:
@@ -209,15 +200,12 @@ def main(arguments: list[str]) -> int:
             f"expected a model among {', '.join(about['name'] for about in there)}, or a game of one, got {config.name!r}"
         )
     if config.json:
-        for about in found:
-            print_json(about)
-        return 0
+        yield from ((about, ()) for about in found)
+        return
     models = [about for about in found if "wrong" not in about]
-    for text in table([line for about in models for line in rows(about)]):
-        say(text)
+    yield from table([line for about in models for line in rows(about)])
     for about in found:
         if "wrong" in about:
-            say(f"{about['name']}: {about['wrong']}")
+            yield f"{about['name']}: {about['wrong']}"
     for about in models if config.name else ():
-        say("\n".join(["", *details(about)]))
-    return 0
+        yield "\n".join(["", *details(about)])

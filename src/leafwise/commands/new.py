@@ -7,13 +7,14 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 import tyro
 
-from leafwise.cli import parse, say
+from leafwise.cli import Report, command
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.plugins import NAME
 from leafwise.envs.registry import games, listed
@@ -104,31 +105,30 @@ def write_starter(folder: Path) -> None:
             (folder / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
 
 
-def tell_starter(folder: Path) -> None:
-    """Says what can be done with the player."""
+def starter_lines(folder: Path) -> Iterator[str]:
+    """Yields what can be done with the player."""
     program = folder / "PlayerAI.py"
     shown = f'course:"{program}"' if re.search("[,:]", str(program)) else f"course:{program}"
     player = shlex.quote(shown)
-    say(f"{program}: two trees of moves and throws, and three heuristics")
-    say(f"  run it      python {shlex.quote(str(program))}")
-    say(f"  play it     leafwise play trap --opponent {player}")
-    say(f"  measure it  leafwise eval trap {player} --opponent course:easy --games 20")
+    yield f"{program}: two trees of moves and throws, and three heuristics"
+    yield f"  run it      python {shlex.quote(str(program))}"
+    yield f"  play it     leafwise play trap --opponent {player}"
+    yield f"  measure it  leafwise eval trap {player} --opponent course:easy --games 20"
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config) -> Iterator[Report]:
     """Runs the command."""
-    config = parse(Config, arguments, "leafwise new")
     if bool(config.name) == bool(config.course):
         given = "both" if config.name else "neither"
         raise UserError(f"expected the name of a game, or --course FOLDER, got {given}")
     if config.course:
         write_starter(Path(config.course))
-        tell_starter(Path(config.course))
-        return 0
+        yield from starter_lines(Path(config.course))
+        return
     folder = write(config.name, Path(config.dir))
     module = folder / f"leafwise_{config.name}"
-    say(f"{folder}: the rules are in {module / '__init__.py'}")
-    say(f"  check it   cd {folder} && pytest")
-    say(f"  play it    leafwise play {config.name} --module {module}")
-    say(f"  keep it    pip install -e {folder}   (then without --module)")
-    return 0
+    yield f"{folder}: the rules are in {module / '__init__.py'}"
+    yield f"  check it   cd {folder} && pytest"
+    yield f"  play it    leafwise play {config.name} --module {module}"
+    yield f"  keep it    pip install -e {folder}   (then without --module)"

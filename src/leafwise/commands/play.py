@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from leafwise.cli import (
-    check_writable,
-    flag_of,
-    parse_with_game,
-    say,
-)
+from leafwise.cli import OutputFile, command, say
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import text_of
 from leafwise.envs.core.programs import prints_shown
-from leafwise.envs.core.ranges import Range, check_fields, need_among
+from leafwise.envs.core.ranges import Range, need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
@@ -64,7 +59,7 @@ class Config:
     assist: bool = False
     """Follow a game played elsewhere, Friday at a table or Threes on a phone: you type what falls there, and are told what every
     option is worth."""
-    save: str = ""
+    save: OutputFile = ""
     """File for the game: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
     --assist it is kept up to date, and a game that it holds goes on."""
     overwrite: bool = False
@@ -78,6 +73,16 @@ class Config:
     """Seconds of that search per position (0: no limit)."""
     verbose: bool = False
     """Show, on standard error, what other people's programs print (course:DIR/PlayerAI.py)."""
+    variant: tyro.conf.Suppress[tuple[str, ...]] = ()
+    """The game's own options that were given."""
+
+    @staticmethod
+    def respelt(words: Sequence[str]) -> list[str]:
+        """Returns a command line with `--level` spelt `--strength`, unless it names a game with an option `level` of its own."""
+        name = next((word for word in words if word in games()), "")
+        if name and "level" in option_defaults(name):
+            return list(words)
+        return [f"--strength{word[7:]}" if re.match(r"--level(=|$)", word) else word for word in words]
 
     @staticmethod
     def more_help(name: str) -> list[str]:
@@ -218,7 +223,7 @@ def ending(game: Game, state: State) -> str:
     return f"game over, player {1 if state.returns > 0 else 2} wins"
 
 
-def play(config: Config, session: Session, hints: Hints) -> int:
+def play(config: Config, session: Session, hints: Hints) -> None:
     """Runs the game to its end, or until the person quits."""
     from leafwise.envs.core.errors import Forfeit
 
@@ -231,7 +236,7 @@ def play(config: Config, session: Session, hints: Hints) -> int:
             say("\n" + session.state.board())
             if not turn_of_person(session, hints):
                 say(f"left the game at {session.state}")
-                return 0
+                return
             continue
         try:
             action = chooser.choose(session.state)
@@ -239,14 +244,13 @@ def play(config: Config, session: Session, hints: Hints) -> int:
             loser = session.state.current_player
             session.forfeit = f"player {loser + 1}: forfeit: {reason}", game.return_range[loser]
             say("\n".join([f"player {loser + 1} forfeits: {reason}", *reason.report]))
-            return 0
+            return
         happened = session.play(action)
         if session.odds:
             say(f"odds: {session.odds}")
         say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
     say("\n" + session.state.board())
     say(ending(game, session.state))
-    return 0
 
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
@@ -272,14 +276,6 @@ def opponent_name(config: Config) -> str:
     if config.opponent:
         raise UserError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
     return f"level:{config.strength}"
-
-
-def with_strength(arguments: Sequence[str]) -> list[str]:
-    """Returns a command line with `--level` spelt `--strength`, unless it names a game with an option `level` of its own."""
-    name = next((word for word in arguments if word in games()), "")
-    if name and "level" in option_defaults(name):
-        return list(arguments)
-    return [f"--strength{word[7:]}" if re.match(r"--level(=|$)", word) else word for word in arguments]
 
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
@@ -321,7 +317,7 @@ def save(config: Config, session: Session) -> None:
         say(f"saved to {config.save}")
 
 
-def follow(config: Config, game: Game, arguments: Sequence[str]) -> int:
+def follow(config: Config, game: Game) -> None:
     """Follows a game that is played elsewhere; a variant that is told on the command line is not asked for."""
     from leafwise.analysis import analyst_of
     from leafwise.assist import assist, begun
@@ -329,31 +325,25 @@ def follow(config: Config, game: Game, arguments: Sequence[str]) -> int:
     if game.companion is None:
         followed = " or ".join(name for name in games() if find_game(name).companion)
         raise UserError(f"expected {followed} with --assist, got {game.name!r}")
-    told = {word.partition("=")[0] for word in arguments}
-    known = any(flag_of(name) in told for name in option_defaults(game.name))
-    if config.save:
-        check_writable(config.save, "--save")
-    following = begun(game, config.position, known, config.save)
+    following = begun(game, config.position, bool(config.variant), config.save)
     made = cache(lambda variant: analyst_of(variant, config.leaf, config.depth, config.seconds))
     made(following.game)  # so that wrong options are refused at once
-    return assist(following, made, config.save)
+    assist(following, made, config.save)
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game) -> None:
     """Runs the command."""
-    config, game = parse_with_game(Config, with_strength(arguments), "leafwise play")
     if config.assist:
-        return follow(config, game, arguments)
+        follow(config, game)
+        return
     from leafwise.envs.core.contract.stream import new_stream
 
     with prints_shown(config.verbose):
-        check_fields(config, shown=flag_of)
-        if config.save:
-            check_writable(config.save, "--save", overwrite=config.overwrite)
         state = game.parse(config.position) if config.position else game.start()
         session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
         hints = make_hints(config, game, session.seats)
         try:
-            return play(config, session, hints)
+            play(config, session, hints)
         finally:
             save(config, session)

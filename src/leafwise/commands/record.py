@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from leafwise.cli import (
-    check_writable,
-    flag_of,
-    game_file,
-    parse_with_game,
-    records_of,
-    say,
-)
+from leafwise.cli import OutputFile, Report, command, records_of, say
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields, need_in
+from leafwise.envs.core.ranges import Range, need_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
@@ -43,9 +36,9 @@ class Config:
     """In games for two, the player of the second seat (default: best)."""
     seed: Annotated[int, Range(0, 2**63 - 1)] = 0
     """Seed of the game's chance."""
-    out: str = "game.gif"
+    out: OutputFile = "game.gif"
     """File to write."""
-    save: str = ""
+    save: OutputFile = ""
     """File for the game as text: every move and act of chance."""
     overwrite: bool = False
     """Write files that are there already anew."""
@@ -61,16 +54,8 @@ class Config:
     """Show what chance may do, before it does."""
     values: bool = False
     """Write below each picture what the best leaf expects, searched one decision deep."""
-
-
-def check(config: Config) -> None:
-    """Raises ValueError for numbers out of range and files that cannot be written."""
-    check_fields(config, shown=flag_of)
-    if not config.out.endswith(".gif"):
-        raise UserError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
-    check_writable(config.out, "--out", overwrite=config.overwrite)
-    if config.save:
-        check_writable(config.save, "--save", overwrite=config.overwrite)
+    game_file: tyro.conf.Suppress[str] = ""
+    """File of games, --game FILE."""
 
 
 def played(config: Config, game: Game) -> GameRecord:
@@ -107,19 +92,19 @@ def captions(game: Game, states: Sequence[State]) -> list[str]:
     return lines
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
-    file, arguments = game_file(arguments)
-    config, game = parse_with_game(Config, arguments, "leafwise record")
     from leafwise.envs.core.files import write_named
     from leafwise.envs.core.pictures import gif
     from leafwise.envs.core.play.gamefile import pictured
 
-    check(config)
-    if file:
+    if not config.out.endswith(".gif"):
+        raise UserError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
+    if config.game_file:
         if config.player or config.opponent or config.seed or config.moves:
             raise UserError("expected a player, opponent, seed and moves, or --game, got both")
-        records = records_of(file, game)
+        records = records_of(config.game_file, game)
         need_in(config.number, Range(1, len(records)), "--number", kind=int)
         record = records[config.number - 1]
     else:
@@ -130,5 +115,4 @@ def main(arguments: list[str]) -> int:
     write_named(Path(config.out), data)
     if config.save:
         write_named(Path(config.save), str(record).encode())
-    say(f"{config.out}: {len(states)} frames, {len(data) / 1000:,.0f} kB; ends at {states[-1]}")
-    return 0
+    yield f"{config.out}: {len(states)} frames, {len(data) / 1000:,.0f} kB; ends at {states[-1]}"

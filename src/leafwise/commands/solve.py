@@ -5,22 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import tyro
 
-from leafwise.cli import (
-    numbered_lines,
-    parse_with_game,
-    positions_of,
-    print_json,
-    say,
-)
+from leafwise.cli import REPORT, Interrupted, Report, asked_lines, command, positions_of, print_json
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.interrupts import INTERRUPTED, Deferred
+from leafwise.envs.core.interrupts import Deferred
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -29,8 +23,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0
 """Seconds before progress is shown."""
-REPORT = 60.0
-"""Seconds between lines of progress where standard error is no terminal."""
 
 
 @dataclass(frozen=True)
@@ -115,54 +107,48 @@ def worded(value: float) -> str:
     return WORDS.get(value) or f"{value:+.6f}"
 
 
-def show(state: State, solution: Solution) -> None:
-    """Prints a solution for people."""
-    say(state.board())
-    say()
+def lines(state: State, solution: Solution) -> Iterator[str]:
+    """Yields the lines that tell a solution to people."""
+    yield state.board()
+    yield ""
     if not solution.complete:
-        say("  stopped before the end; this much is known:")
+        yield "  stopped before the end; this much is known:"
     if solution.value is None:
-        say(f"  score  {solution.bounds[0]} to {solution.bounds[1]} for the player to move")
+        yield f"  score  {solution.bounds[0]} to {solution.bounds[1]} for the player to move"
     else:
         soon = "" if solution.score is None else f", score {solution.score}"
         end = f", game over in {solution.depth} moves" if solution.depth and solution.score is not None else ""
-        say(f"  value  {worded(solution.value)} for the player to move{soon}{end}")
+        yield f"  value  {worded(solution.value)} for the player to move{soon}{end}"
     for name, value in solution.action_values.items():
         score = "" if solution.action_scores is None else f"  {solution.action_scores[name]:+d}"
-        say(f"  {name:>6} {'*' if name in solution.best_actions else ' '} {worded(value)}{score}")
+        yield f"  {name:>6} {'*' if name in solution.best_actions else ' '} {worded(value)}{score}"
     if solution.best_actions:
-        say(f"  best   {' '.join(solution.best_actions)}")
+        yield f"  best   {' '.join(solution.best_actions)}"
     if solution.line:
-        say(f"  line   {' '.join(solution.line)}")
+        yield f"  line   {' '.join(solution.line)}"
     if solution.note:
-        say(f"  note   {solution.note}")
-    say(f"  work   {solution.nodes:,} nodes, {solution.seconds:.4f} s")
+        yield f"  note   {solution.note}"
+    yield f"  work   {solution.nodes:,} nodes, {solution.seconds:.4f} s"
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
-    config, game = parse_with_game(Config, arguments, "leafwise solve")
     if config.moves is not None and config.file:
         raise UserError("expected --moves or --file, got both")
     from leafwise.envs.core.play.solver import exact_solver
 
     solver = exact_solver(game, config.table_mb)
-    one = config.moves is not None or (not config.file and sys.stdin.isatty())
-    many = iter(()) if one else numbered_lines(config.file)
-    first = next(many, None)
-    if one or (first is None and not config.file):  # nothing at standard input: the start, as at a terminal
-        text = config.moves or ""
-        state = read_position(game, text)
+    many = asked_lines(config.file, config.moves is not None)
+    text = config.moves or ""
+    for asked, state in (
+        [(text, read_position(game, text))] if many is None else positions_of(many, partial(read_position, game))
+    ):
         solution, interrupted = solve(solver, state, config.actions)
-        if config.json:
-            print_json({"position": text, **asdict(solution)})
+        result = {"position": asked, **asdict(solution)}
+        if many is None:
+            yield result, lines(state, solution)
         else:
-            show(state, solution)
-        return INTERRUPTED if interrupted else 0
-    lines = chain([first] if first else [], many)
-    for text, state in positions_of(lines, partial(read_position, game)):
-        solution, interrupted = solve(solver, state, config.actions)
-        print_json({"position": text, **asdict(solution)})
+            print_json(result)
         if interrupted:
-            return INTERRUPTED
-    return 0
+            raise Interrupted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import parse, print_json, say
+from leafwise.cli import Report, command
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
@@ -134,9 +134,9 @@ def items(game: Game) -> Iterator[Item]:
         yield f"{game.name} n-tuple network, td", lambda: learn(game)
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config) -> Iterator[Report]:
     """Runs the command."""
-    config = parse(Config, arguments, "leafwise warmup")
     if config.game:
         need_among(config.game, games(), "a game")
     from leafwise.envs.core.compile.cache import cache_root
@@ -155,11 +155,10 @@ def main(arguments: list[str]) -> int:
             start = time.process_time()  # what an idle core would take, however busy the machine is
             work()
             spent[item] = time.process_time() - start
-            if not config.json:
-                say(f"{spent[item]:8.2f} s  {item}")
+            yield f"{spent[item]:8.2f} s  {item}"
     total = sum(spent.values())
-    if config.json:
-        print_json({"items": spent, "seconds": total, "cache": cache or None})
-    else:
-        say(f"{total:8.2f} s  in all; machine code is {f'kept in {cache}' if cache else 'not kept'}")
-    return 0
+    where = f"kept in {cache}" if cache else "not kept"
+    yield (
+        {"items": spent, "seconds": total, "cache": cache or None},
+        [f"{total:8.2f} s  in all; machine code is {where}"],
+    )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from leafwise.cli import flag_of, parse, say
+from leafwise.cli import command
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 
-MOST_THINKERS = 64
+MAX_WORKERS = 64
 
 
 @dataclass(frozen=True)
@@ -29,30 +28,20 @@ class Config:
     """Listen on the local network, with a random token in the address, and print its QR code for a phone."""
     runs: str = "runs"
     """Folder of training runs, whose models and curves the page may show; nothing else is read."""
-    workers: Annotated[int, Range(0, MOST_THINKERS)] = 0
+    workers: Annotated[int, Range(0, MAX_WORKERS)] = 0
     """Searches at a time (0: as many as there are cores, at least 4)."""
 
 
-def main(arguments: list[str]) -> int:
+@command(Config)
+def main(config: Config) -> None:
     """Runs the command."""
-    config = parse(Config, arguments, "leafwise web")
     for needed in ("starlette", "uvicorn", "segno"):
         if importlib.util.find_spec(needed) is None:
             raise UserError(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
-    from leafwise.web.server import EVERYWHERE, LOOPBACK, serve
+    from leafwise.web.server import LOOPBACK, serve
 
-    check_fields(config, shown=flag_of)
     if config.phone and config.host != LOOPBACK:
         raise UserError("expected --phone or --host, got both")
     if config.runs != "runs" and not Path(config.runs).is_dir():
         raise UserError(f"expected a folder with --runs, got {config.runs!r}")
-    serve(
-        EVERYWHERE if config.phone else config.host,
-        config.port,
-        thinkers=config.workers or max(4, os.cpu_count() or 1),
-        runs=config.runs,
-        open_browser=config.open and not config.phone,
-        say=say,
-        phone=config.phone,
-    )
-    return 0
+    serve(config)

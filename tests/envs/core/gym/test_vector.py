@@ -17,7 +17,6 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 import leafwise
 from contract.same import assert_same
 from games import dice
-from leafwise.envs.core.gym.bench import bench_envs
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 
@@ -197,9 +196,3 @@ def test_wrong_resets_get_one_line() -> None:
         batch.reset(options={"reset_mask": np.zeros(2, dtype=np.bool_)})
     with pytest.raises(ValueError, match=r"^threes: expected a seed of 0 to 2\*\*64 - 1, got -1$"):
         batch.reset(seed=[-1, None])
-
-
-def test_bench_names_its_rates() -> None:
-    rates = bench_envs(THREES, seconds=0.05)
-    assert set(rates) == {"single", "batch_1", "batch_64", "batch_1024"}
-    assert rates["batch_1024"] > 2 * rates["batch_1"] > 0

@@ -1,0 +1,453 @@
+"""Rates of this version on this machine, by part: environments, searches, shipped networks at leaves, and learning.
+
+`rates_of` is what `leafwise bench GAME` shows: each rate the best of repeats, on one core if nothing else is said, after
+compilation. How fast leafwise starts is in `processes`; two versions are compared in `comparing`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+from leafwise.benchmarks.probe import random_network
+from leafwise.benchmarks.processes import start_seconds
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.models.files import load_evaluator, model_path, shipped_name
+from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.search import Search
+from leafwise.search.mcts import Mcts
+from leafwise.training.ntuple_td import ntuple_td as td
+from leafwise.training.ntuple_td.kernels import MOVES, Trainer, kernels, new_trainer
+from leafwise.training.selfplay import selfplay
+from leafwise.training.selfplay.games import Recorder
+
+Yardstick = Callable[[State, int], tuple[dict[int, float], int]]
+
+
+def rates_of(game: Game, part: str, seconds: float) -> dict[str, float]:
+    """Returns rates of a part by name, each measured for about so many seconds; {} where a game has nothing to measure."""
+    if part == "start":
+        return start_seconds(game)
+    measure = {"envs": bench_envs, "search": bench_search, "models": bench_models, "training": bench_training}[part]
+    return measure(game, seconds)
+
+
+def least(measure: Callable[[], float], seconds: float) -> float:
+    """Returns the least time that repeated calls of `measure` return, at least one, for about `seconds`."""
+    best, end = float("inf"), perf_counter() + seconds
+    while True:
+        best = min(best, measure())
+        if perf_counter() > end:
+            return best
+
+
+def best_time(work: Callable[[], object], seconds: float) -> float:
+    """Returns the least time in seconds of repeated calls of `work`, at least one, for about `seconds`."""
+
+    def measure() -> float:
+        start = perf_counter()
+        work()
+        return perf_counter() - start
+
+    return least(measure, seconds)
+
+
+SIZES = (1, 64, 1024)
+"""Sizes of the batches of environments."""
+ACTIONS = 1024
+"""How many steps of actions are drawn beforehand, so that drawing them is not measured."""
+
+
+def bench_envs(game: Game, seconds: float = 1.0) -> dict[str, float]:
+    """Returns steps per second by name: `single` (GameEnv) and `batch_1`, `batch_64`, `batch_1024` (GameVectorEnv)."""
+    return {"single": bench_single(game, seconds)} | {f"batch_{n}": bench_batch(game, n, seconds) for n in SIZES}
+
+
+def bench_single(game: Game, seconds: float) -> float:
+    """Returns steps per second of one `GameEnv`: legal random actions, infos and new starts included."""
+    env = GameEnv(game)
+    order = np.argsort(np.random.default_rng(0).random((ACTIONS, len(game.actions))), axis=1)
+    _, info = env.reset(seed=0)
+
+    def work() -> None:
+        nonlocal info
+        for preferred in order:
+            mask = info["action_mask"]
+            for action in preferred:
+                if mask[action]:
+                    break
+            _, _, terminated, _, info = env.step(action)
+            if terminated:
+                _, info = env.reset()
+
+    work()  # compiles
+    return ACTIONS / best_time(work, seconds)
+
+
+def bench_batch(game: Game, n: int, seconds: float) -> float:
+    """Returns steps per second of a `GameVectorEnv` of n: legal actions given, masks and new starts included."""
+    env = GameVectorEnv(n, game, autoreset_mode="SameStep")
+    _, info = env.reset(seed=0)
+    calls = min(ACTIONS, max(16, 65536 // n))
+    weights = np.random.default_rng(0).random((calls, n, len(game.actions)), dtype=np.float32)
+
+    def stepping() -> float:
+        nonlocal info
+        spent = 0.0
+        for weight in weights:
+            actions = (weight * info["action_mask"]).argmax(axis=1)
+            start = perf_counter()
+            _, _, _, _, info = env.step(actions)
+            spent += perf_counter() - start
+        return spent
+
+    return calls * n / least(stepping, seconds)
+
+
+def room_bench(game: Game) -> Any:
+    """Returns the module `bench` of a game's room, None where there is none.
+
+    What it may have for benchmarks of searches:
+    - `POSITIONS`, name -> text: where the game as it is by default is searched instead of at its start; on the last of them
+      options are measured.
+    - `yardsticks(game)`, leaf's name -> (state, depth) -> (value by action, leaves): searches written by hand, to hold the
+      engine against.
+    - `bench_baselines(seconds)` -> rates by name: other people's programs.
+    """
+    return importlib.import_module(f"{game.module}.bench") if (game.room / "bench.py").exists() else None
+
+
+def positions(game: Game) -> dict[str, State]:
+    """Returns the positions at which searches of a game are measured, by name."""
+    texts = {} if game.given_options else getattr(room_bench(game), "POSITIONS", {})
+    return {name: game.parse(text) for name, text in texts.items()} or {"start": game.new(0)}
+
+
+def bench_yardsticks(
+    game: Game, yardsticks: Mapping[str, Yardstick], seconds: float = 0.2, depths: tuple[int, ...] = (2, 3, 4, 5)
+) -> dict[str, float]:
+    """Returns leaves per second of the engine, and its time over that of searches written by hand.
+
+    Keys are `LEAF/POSITION/depth=D` and the same with ` time ratio` after them. Both searches value the same leaves; a
+    difference raises ArithmeticError.
+    """
+    rates = {}
+    for leaf, yardstick in yardsticks.items():
+        for place, state in positions(game).items():
+            for depth in depths:
+                search = Search(game, game.score(leaf), depth)
+                found = search(state)
+                values, leaves = yardstick(state, depth)
+                if leaves != found.leaves or any(abs(values[a] - v) > 1e-9 * abs(v) for a, v in found.values.items()):
+                    raise ArithmeticError(f"expected equal trees and values, got {values} and {found.values}")
+                own = best_time(partial(search, state), seconds)
+                name = f"{leaf}/{place}/depth={depth}"
+                rates[name] = leaves / own
+                rates[f"{name} time ratio"] = own / best_time(partial(yardstick, state, depth), seconds)
+    return rates
+
+
+SIMULATIONS = 1000
+"""Simulations of a tree search that is measured."""
+BARE: dict[str, Any] = {"pruning": True, "table_mb": 0, "ordering": ()}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {"pruning": False, "table_mb": 0},
+    "table": {"pruning": False, "table_mb": 16},
+    "cutoff 0.001": {"pruning": False, "table_mb": 0, "cutoff": 1e-3},
+    "pruning": BARE,
+    "pruning, star2": {**BARE, "star2": True},
+    "pruning, values": {**BARE, "ordering": ("values",)},
+    "pruning, killers": {**BARE, "ordering": ("killers",)},
+    "pruning, table": {**BARE, "table_mb": 16},
+    "pruning, table and its move": {**BARE, "table_mb": 16, "ordering": ("table",)},
+    "pruning, all orderings": {"pruning": True, "table_mb": 0},
+    "pruning, table, all orderings": {"pruning": True, "table_mb": 16},
+    "the same, one value": {"pruning": True, "table_mb": 16, "all_values": False},
+    "the same, one value, width 3": {"pruning": True, "table_mb": 16, "all_values": False, "width": 3},
+}
+"""Options of `Search` that are measured; all but the cutoff and the width are exact."""
+APPROXIMATE = ("cutoff 0.001", "the same, one value, width 3")
+
+MOST_LEAVES = 200_000
+"""Options are measured at the greatest depth whose plain search values fewer leaves."""
+
+
+def bench_options(game: Game, state: State, depth: int, seconds: float = 0.5) -> dict[str, float]:
+    """Returns rates of every option of `Search` at one position, with the game's default score.
+
+    Keys are `OPTION nodes/s`, `OPTION leaves/s`, and against the plain search `OPTION time ratio`, `OPTION node ratio`,
+    `OPTION leaf ratio` and `OPTION error` (of the value, absolute). An exact option that changes the value raises
+    ArithmeticError.
+    """
+    rates: dict[str, float] = {}
+    plain = Search(game, game.score(), depth, nodes=0, **OPTIONS["plain"])(state)
+    of_plain = 0.0
+    for name, options in OPTIONS.items():
+        search = Search(game, game.score(), depth, nodes=0, **options)
+        found = search(state)
+        error = abs(found.value - plain.value)
+        if name not in APPROXIMATE and error > 1e-9 * max(1.0, abs(plain.value)):
+            raise ArithmeticError(f"{name}: expected the value {plain.value!r}, got {found.value!r}")
+        best = best_time(partial(search, state), seconds)
+        of_plain = of_plain or best
+        rates[f"{name} nodes/s"] = found.nodes / best
+        rates[f"{name} leaves/s"] = found.leaves / best
+        rates[f"{name} time ratio"] = best / of_plain
+        rates[f"{name} node ratio"] = found.nodes / plain.nodes
+        rates[f"{name} leaf ratio"] = found.leaves / plain.leaves
+        rates[f"{name} error"] = error
+    return rates
+
+
+def measured_depth(game: Game, state: State) -> int:
+    """Returns the greatest depth, at most 12, whose plain search values at most MOST_LEAVES leaves."""
+    depth, leaves = 1, [1]
+    while depth < 12:
+        leaves.append(Search(game, game.score(), depth, nodes=0, **OPTIONS["plain"])(state).leaves)
+        if leaves[-1] * leaves[-1] / leaves[-2] > MOST_LEAVES:
+            break
+        depth += 1
+    return depth
+
+
+CLOCK = 0.2
+"""Seconds in which the depth reached is measured."""
+
+
+RARE = 0.25
+"""Outcomes of chance less probable than this are then valued at once, in games for two."""
+
+
+def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]:
+    """Returns nodes per second and the median depth reached in `CLOCK` seconds of it, by leaf.
+
+    The search considers the fewest actions that the game can name; positions are the start and three some turns later.
+    """
+    rates: dict[str, float] = {}
+    positions = early_positions(game, 4)
+    for name, leaf in leaves.items():
+        rare = RARE if game.players == 2 else 0.0
+        fewest = game.search.candidates[1]
+        search = Search(
+            game, leaf, None, seconds=CLOCK, clock="cpu", candidates=fewest, rare=rare, all_values=False, nodes=0
+        )
+        found = [search(state) for state in positions]
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
+        rates[f"{name}/median depth in {CLOCK:g} s"] = median(r.depth for r in found)
+    return rates
+
+
+def early_positions(game: Game, n: int) -> list[State]:
+    """Returns the start, and the first decisions after 6, 12, ... of a game between greedy searches."""
+    stream, state = new_stream(1), game.new(1)
+    greedy = Search(game, game.score(), 1, candidates=game.search.candidates[1])
+    found = [state]
+    while len(found) < n:
+        for _ in range(6):
+            if not state.is_terminal:
+                state = state.play(greedy(state).action).settle(stream)  # type: ignore[arg-type]
+        if state.is_terminal:
+            state = game.new(1)
+        else:
+            found.append(state)
+    return found
+
+
+def bench_threads(game: Game, seconds: float, at_least: float = 0.05) -> dict[str, float]:
+    """Returns how many times as fast as one thread two threads search the start.
+
+    The depth is the first at which one thread takes `at_least` seconds; nothing is told of a game that takes less at depth 12.
+    Both are timed in turns, the best of repeats each, so that the load of the machine meets both.
+    """
+    state, depth = game.new(0), 1
+    Search(game, game.score(), depth, nodes=0)(state)  # loads the compiled code
+    while Search(game, game.score(), depth, nodes=0)(state).seconds < at_least:
+        depth += 1
+        if depth > 12:
+            return {}
+    searches = [Search(game, game.score(), depth, nodes=0, threads=n) for n in (1, 2)]
+    searches[1](state)  # loads what only threads call
+    best = [float("inf")] * 2
+    end = perf_counter() + seconds
+    while perf_counter() < end or float("inf") in best:
+        best = [min(time, best_time(partial(search, state), 0.0)) for time, search in zip(best, searches, strict=True)]
+    return {f"{game.default_score}/start/depth={depth} speed-up of 2 threads": best[0] / best[1]}
+
+
+def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
+    """Returns rates of searches: by leaf, position and depth, by option (`bench_options`), and against the clock.
+
+    A room that brings searches written by hand has the engine held against them instead of the first.
+    """
+    room = room_bench(game)
+    yardsticks = room.yardsticks(game) if hasattr(room, "yardsticks") and not game.given_options else {}
+    state = list(positions(game).values())[-1]
+    depth = measured_depth(game, state)
+    if yardsticks:
+        rates = bench_yardsticks(game, yardsticks, seconds)
+    else:
+        rates = bench_leaves(game, game.score(), seconds, min(depth, 3))
+    found = bench_options(game, state, depth, seconds)
+    rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
+    rates |= bench_threads(game, seconds)
+    rates |= bench_simulations(game, game.score(), seconds)
+    if game.search.candidates:
+        rates |= bench_clock(game, {name: game.score(name) for name in game.scores})
+    if hasattr(room, "bench_baselines"):
+        rates |= room.bench_baselines(seconds)
+    return rates
+
+
+def bench_simulations(game: Game, leaf: Evaluator, seconds: float = 0.2) -> dict[str, float]:
+    """Returns what Monte Carlo tree search makes a second at each position with a new tree, simulations and the values of leaves
+    that its new nodes take."""
+    rates = {}
+    for place, state in positions(game).items():
+        search = Mcts(game, leaf, simulations=SIMULATIONS, reuse=False, proofs=False)  # which might end it sooner
+        leaves = search(state).leaves
+        each = best_time(partial(search, state), seconds)
+        rates[f"{leaf.name}/{place}/simulations/s"] = SIMULATIONS / each
+        rates[f"{leaf.name}/{place}/leaves/s by simulations"] = leaves / each
+    return rates
+
+
+def bench_leaves(game: Game, leaf: Evaluator, seconds: float, deepest: int, at_least: int = 0) -> dict[str, float]:
+    """Returns leaves per second at each position, at depth 1 and deeper; `at_least`: at the first depth that has so many."""
+    rates = {}
+    for place, state in positions(game).items():
+        for depth in range(1, deepest + 1):
+            search = Search(game, leaf, depth, nodes=0)
+            leaves = search(state).leaves
+            if leaves >= at_least or depth == deepest:
+                rates[f"{leaf.name}/{place}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
+                if at_least:
+                    break
+    return rates
+
+
+AT_LEAST, DEEPEST = 5_000, 12
+"""A position is searched with a network at the first depth that has so many leaves."""
+
+
+def shipped(game: Game) -> Evaluator | None:
+    """Returns the leaf of the shipped network, None where there is none."""
+    name = shipped_name(game)
+    return load_evaluator(game, name) if model_path(name).exists() else None
+
+
+def bench_models(game: Game, seconds: float = 0.2) -> dict[str, float]:
+    """Returns what searches with the shipped network make a second, leaves by position and depth, and simulations; {} for a game
+    without one."""
+    evaluator = None if game.given_options else shipped(game)
+    if evaluator is None:
+        return {}
+    leaf = replace(evaluator, name=f"load:{shipped_name(game)}")
+    return bench_leaves(game, leaf, seconds, DEEPEST, AT_LEAST) | bench_simulations(game, leaf, seconds)
+
+
+SETS = {
+    "five_4_tuples": "0123 4567 0145 1256 569a",
+    "four_6_tuples": "012456 45689a 012345 456789",
+    "shipped": "0123 4567 0145 1256 569a 012456 45689a 012345 456789",
+}
+LARGEST = "shipped"
+STEP = 20_000
+PIECE = 500
+"""Positions of self-play recorded at a time."""
+WARM_UP_MOVES = 2_000_000
+"""Moves before the clock starts: games of beginners are short and touch other weights than later ones."""
+
+
+def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
+    """Returns training moves a second by tuple set and actors, positions a second of self-play, and moves a second of what was
+    learned, measured for `seconds` each; {} for a game without any of these."""
+    rates: dict[str, float] = {}
+    evaluator = shipped(game)
+    if game.search.candidates and evaluator:
+        rates |= bench_clock(game, {"learned": evaluator})
+    rates |= bench_selfplay(game, seconds)
+    if "ntuple" not in game.features:
+        return rates
+    if not game.given_options and evaluator:
+        rates |= bench_learned(game, evaluator, seconds)
+    for name in SETS:
+        rates |= bench_td(game, name, seconds)
+    return rates
+
+
+def bench_td(game: Game, name: str, seconds: float) -> dict[str, float]:
+    """Returns moves a second of one actor with a set of tuples, and of two with the largest, where there are cores for them.
+
+    Actors play and learn at once over the same tables, a thread each.
+    """
+    network = NTupleNetwork.create(game, Shape(parse_tuples(SETS[name])))
+    T, run = game.tables(network.evaluator(name)), kernels(network).td_games
+    options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, T
+    trainers = [new_trainer(game, key) for key in (1, 2)]
+    run(trainers[0], WARM_UP_MOVES, *options)
+
+    def moves(actors: list[Trainer]) -> float:
+        before, start = sum(int(actor.counts[MOVES]) for actor in actors), perf_counter()
+
+        def play(actor: Trainer) -> None:
+            run(actor, STEP, *options)
+            while perf_counter() < start + seconds:
+                run(actor, STEP, *options)
+
+        with ThreadPoolExecutor(len(actors)) as pool:
+            list(pool.map(play, actors))
+        return (sum(int(actor.counts[MOVES]) for actor in actors) - before) / (perf_counter() - start)
+
+    rates = {f"td_moves_{name}": moves(trainers[:1])}
+    if name == LARGEST and (os.cpu_count() or 1) >= 2:
+        rates[f"td_moves_{name}_actors=2"] = moves(trainers)
+    return rates
+
+
+def learns_by_selfplay(game: Game) -> bool:
+    """Returns whether self-play is a way to learn the game."""
+    return "sparse" in game.features and (game.players == 2 or game.return_range == (0.0, 1.0))
+
+
+def bench_selfplay(game: Game, seconds: float) -> dict[str, float]:
+    """Returns positions recorded by self-play a second of processor time, by what limits its searches; {} where none is played."""
+    if not learns_by_selfplay(game):
+        return {}
+    rates: dict[str, float] = {}
+    for depth, nodes in ((1, 0), (2, 0)) if game.players == 2 else ((1, 30),):
+        config = selfplay.Config(game=game.name, plies=12 if game.players == 2 else 0, depth=depth, nodes=nodes)
+        network = random_network(game, config.hidden)
+        recorder = Recorder([game], network, config, positions=PIECE)
+        recorder.warm()
+        recorded, key, start = 0, 0, process_time()
+        while not key or process_time() - start < seconds:
+            recorded += len(recorder.piece(game, PIECE, network, network, key).rows)
+            key += 1
+        limit = f"nodes={nodes}" if nodes else f"depth={depth}"
+        rates[f"selfplay_positions_{limit}"] = recorded / (process_time() - start)
+    return rates
+
+
+def bench_learned(game: Game, evaluator: Evaluator, seconds: float) -> dict[str, float]:
+    """Returns moves a second of the search with the shipped leaf, by depth, over the positions of the search's benchmark."""
+    rates = {}
+    states = list(positions(game).values())
+    for depth in (1, 2, 3, 4):
+        search = Search(game, evaluator, depth)
+        spent = sum(best_time(partial(search, state), seconds / len(states)) for state in states)
+        rates[f"learned_moves_depth={depth}"] = len(states) / spent
+    return rates

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from leafwise.envs.registry import game
-from leafwise.experiments.starship.learned.page import summary
+from leafwise.experiments.starship.learned.__main__ import summary
 from leafwise.experiments.study import (
     PlacedStudy,
     Results,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pettingzoo import AECEnv
+
     from leafwise.envs.core.contract.game import Game
-    from leafwise.envs.core.gym.aec import GameAECEnv
 
 
-def aec(game: str | Game, *, render_mode: str | None = None, illegal: str | None = None, **options: Any) -> GameAECEnv:
+def aec(game: str | Game, *, render_mode: str | None = None, illegal: str | None = None, **options: Any) -> AECEnv:
     """Returns a game as a PettingZoo AECEnv: `leafwise.aec("trap")`.
 
     Keywords are those of `EnvOptions`, where each is explained, and the game's own options.
@@ -19,6 +20,8 @@ def aec(game: str | Game, *, render_mode: str | None = None, illegal: str | None
     """
     given = locals()
     try:
+        from pettingzoo.utils import OrderEnforcingWrapper
+
         from leafwise.envs.core.gym.aec import GameAECEnv
     except ModuleNotFoundError as missing:
         if missing.name != "pettingzoo":
@@ -27,4 +30,4 @@ def aec(game: str | Game, *, render_mode: str | None = None, illegal: str | None
     from leafwise.envs.core.gym.keywords import EnvOptions, as_game, names_of
 
     game = as_game(game, options, names_of("turns"))
-    return GameAECEnv(game, EnvOptions.among(given, game, "turns"))
+    return OrderEnforcingWrapper(GameAECEnv(game, EnvOptions.among(given, game, "turns")))

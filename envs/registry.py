@@ -85,34 +85,35 @@ def check_name(name: str) -> None:
         raise UserError(f"expected a game among {', '.join(games())}, got {name!r}{near}")
 
 
-def option_defaults(name: str) -> Mapping[str, Any]:
-    """Returns the options of a game and their defaults; imports nothing for games that are listed."""
+def _told(name: str) -> Any:
+    """Returns what is known of a game, as `listing` has it; imports nothing for games that are listed."""
     check_name(name)
-    return _added[name].defaults if name in _added else listed()[name].told["options"]
+    return listing(_added[name]) if name in _added else listed()[name].told
+
+
+def option_defaults(name: str) -> Mapping[str, Any]:
+    """Returns the options of a game and their defaults; imports as little."""
+    return _told(name)["options"]
 
 
 def title_of(name: str) -> str:
     """Returns one line about a game, for people; imports as little."""
-    check_name(name)
-    return _added[name].title if name in _added else str(listed()[name].told["title"])
+    return str(_told(name)["title"])
 
 
 def option_types(name: str) -> Mapping[str, str]:
     """Returns the type of each option of a game, as `options_from_text` reads it; imports as little."""
-    check_name(name)
-    return types_of(_added[name].options) if name in _added else listed()[name].told["option_types"]
+    return _told(name)["option_types"]
 
 
 def ids_of(name: str) -> Mapping[str, Mapping[str, Any]]:
     """Returns the ids of a game, without namespace and version, and their options; imports as little."""
-    check_name(name)
-    return _added[name].ids if name in _added else listed()[name].told["ids"]
+    return _told(name)["ids"]
 
 
 def position_words(name: str) -> Mapping[str, str]:
     """Returns the words of a position that a command takes as options, and what they say; imports as little."""
-    check_name(name)
-    return _added[name].text.words if name in _added else listed()[name].told["position_words"]
+    return _told(name)["position_words"]
 
 
 def game(name: str, /, **options: Any) -> Game:

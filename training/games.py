@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, va
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
@@ -70,6 +71,13 @@ TIE = 1e-9
 TABLE_MB = 2.0
 ROOM = 2000
 """Positions beyond those asked for, since games are recorded whole."""
+
+
+def logged_games(counts: NDArray[np.int64], positions: int, seconds: float) -> dict[str, float]:
+    """Returns what a run logs of games by their counters, of positions that took so many seconds."""
+    games = max(int(counts[GAMES]), 1)
+    shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
+    return shares | {"time/fps": positions / seconds}
 
 
 class Table(NamedTuple):
@@ -308,9 +316,11 @@ class Kernels(NamedTuple):
     """The compiled entry points; what is not called is not compiled."""
 
     play_matches: Compiled
-    """(table, keys, results, depth, plies, T, other)"""
+    """(table, keys, results, depth, plies, None, T, other)"""
     play_alone: Compiled
-    """(table, keys, depth, scores, values, ends, T)"""
+    """(table, keys, depth, plies, values, players, returns, ends, T), with what the leaf says of decisions"""
+    play_searched: Compiled
+    """The same, with what the search says."""
     choose_actions: Compiled
     """(table, rows, depth, actions, T)"""
 
@@ -324,37 +334,40 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 def _compiled(game: Game, found: CompiledSearch) -> Kernels:
     best_action = make_best_action(game, found)
     return Kernels(
-        play_matches=make_play_matches(game, best_action),
-        play_alone=make_play_alone(game, best_action, found.leaf_value),
+        play_matches=make_play_matches(game, nothing_to_begin, make_search_act(game, best_action)),
+        play_alone=make_play_games(game, best_action, found.leaf_value, False),
+        play_searched=make_play_games(game, best_action, found.leaf_value, True),
         choose_actions=make_choose_actions(game, best_action),
     )
 
 
-def make_play_matches(game: Game, best_action: Compiled) -> Compiled:
-    """Returns `play_matches(table, keys, results, depth, plies, T, other)`.
+def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
+    """Returns `play_matches(table, keys, results, effort, plies, options, T, other)`.
 
     It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
-    player of `T`, first seat first.
+    player of `T`, first seat first. `begin(table)` begins a game, `act(table, own, effort, options, T)` returns the action of the
+    player of `T` (`own`), or of the other, at row HERE.
     """
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
 
     @bind(game.room)
-    def play_matches(table, keys, results, depth, plies, T, other):
+    def play_matches(table, keys, results, effort, plies, options, T, other):
         S, R = table.S, table.R
         for g in range(keys.shape[0]):
             if T.stop[0]:
                 return
             for seat in range(2):
                 R[0], R[1] = keys[g], np.uint64(0)
+                begin(table)
                 open_game(table, plies, T)
                 player = current_player(S, HERE, T)
                 while player != TERMINAL:
                     if player == seat:
-                        best_action(table, table.buffers, depth, T)
+                        a = act(table, True, effort, options, T)
                     else:
-                        best_action(table, table.other_buffers, depth, other)
-                    apply_action(S, HERE, table.chosen[0], HERE, T)
+                        a = act(table, False, effort, options, other)
+                    apply_action(S, HERE, a, HERE, T)
                     settle(S, R, T)
                     player = current_player(S, HERE, T)
                 results[g, seat] = for_player_zero(returns(S, HERE, T), seat)
@@ -362,35 +375,55 @@ def make_play_matches(game: Game, best_action: Compiled) -> Compiled:
     return play_matches
 
 
-def make_play_alone(game: Game, best_action: Compiled, leaf_value: Compiled) -> Compiled:
-    """Returns `play_alone(table, keys, depth, scores, values, ends, T)`.
+def make_search_act(game: Game, best_action: Compiled) -> Compiled:
+    """Returns `act` of `make_play_matches` by a search to a depth, which has no other options."""
 
-    It plays a game per key of `keys` [games] in a game for one; `scores` [games] get the returns, `values` [n] what the leaf says
-    of each decision, one game after another, as long as there is room, `ends` [games] where a game's values end.
+    @bind(game.room, inline=True)
+    def act(table, own, depth, options, T):
+        best_action(table, table.buffers if own else table.other_buffers, depth, T)
+        return table.chosen[0]
+
+    return act
+
+
+@jit(inline=True)
+def nothing_to_begin(table):
+    """Does nothing before a game."""
+
+
+def make_play_games(game: Game, best_action: Compiled, leaf_value: Compiled, by_search: bool) -> Compiled:
+    """Returns `play_games(table, keys, depth, plies, values, players, returns, ends, T)`.
+
+    It plays a game per key of `keys` [games]. As long as there is room, `values` and `players` [n] get what the leaf says of each
+    decision, or with `by_search` what the search says it is worth to the player to move, and who that is, one game after another;
+    `returns` [games] player 0's return, `ends` [games] where a game's decisions end.
     """
-    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
+    current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
 
     @bind(game.room)
-    def play_alone(table, keys, depth, scores, values, ends, T):
+    def play_games(table, keys, depth, plies, values, players, returns, ends, T):
         S, R = table.S, table.R
         n = 0
         for g in range(keys.shape[0]):
             if T.stop[0]:
                 return
             R[0], R[1] = keys[g], np.uint64(0)
-            open_game(table, 0, T)
-            while current_player(S, HERE, T) != TERMINAL:
+            open_game(table, plies, T)
+            player = current_player(S, HERE, T)
+            while player != TERMINAL:
+                worth = for_player_zero(best_action(table, table.buffers, depth, T), player)
                 if n < values.shape[0]:
-                    values[n] = leaf_value(S, HERE, T)
-                    n += 1
-                best_action(table, table.buffers, depth, T)
+                    values[n] = worth if by_search else leaf_value(S, HERE, T)
+                    players[n] = player
+                n += 1
                 apply_action(S, HERE, table.chosen[0], HERE, T)
                 settle(S, R, T)
-            scores[g] = returns(S, HERE, T)
+                player = current_player(S, HERE, T)
+            returns[g] = result(S, HERE, T)
             ends[g] = n
 
-    return play_alone
+    return play_games
 
 
 def make_choose_actions(game: Game, best_action: Compiled) -> Compiled:
@@ -426,10 +459,53 @@ def make_transform_rows(game: Game) -> Compiled:
     return transform_rows
 
 
-ROOM_A_GAME = 1000
-"""Decisions of a game for which there is room, on average."""
+LONGEST = 30_000
+"""Decisions of a game for which there is room, on average over those that are played at once."""
 BATCH = 50
 """Games played before the clock is read, and as one piece of work."""
+
+
+class Batch(NamedTuple):
+    """Games that were played at once."""
+
+    values: NDArray[np.float64]
+    """What was said of each decision, [n], as `make_play_games` tells."""
+    players: NDArray[np.int64]
+    returns: NDArray[np.float64]
+    ends: NDArray[np.int64]
+
+
+def play_batches(
+    game: Game,
+    evaluator: Evaluator,
+    seeds: range,
+    batch: int,
+    *,
+    depth: int,
+    plies: int = 0,
+    nodes: int = 0,
+    by_search: bool = False,
+) -> Iterator[Batch]:
+    """Yields games of a search with itself, at most `batch` at once, each from its seed, with up to `plies` random moves first.
+
+    `nodes` bounds the decisions that a search looks at, as in `Search` (0: no limit). Raises ValueError for games with more
+    decisions than there is room for.
+    """
+    table, T, known = (
+        new_table(game, depth, 0, evaluator, nodes=nodes),
+        game.tables(evaluator),
+        kernels(game, evaluator),
+    )
+    run = known.play_searched if by_search else known.play_alone
+    values, players = np.zeros(batch * LONGEST), np.zeros(batch * LONGEST, dtype=np.int64)
+    forget(table)
+    for first in seeds[::batch]:
+        keys = np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
+        returns, ends = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
+        stoppable(partial(run, table, keys, depth, plies, values, players, returns, ends, T), T.stop)
+        if (n := int(ends[-1])) > len(values):
+            raise UserError(f"{game.name}: expected games of at most {LONGEST:,} decisions, got {n:,} in {len(keys)}")
+        yield Batch(values[:n].copy(), players[:n].copy(), returns, ends)
 
 
 def seeds_from(first: int, games: int) -> list[range]:
@@ -477,15 +553,10 @@ def play_solo(
     seconds: float = 0.0,
 ) -> Played:
     """Plays games of one player with seeds from `first_seed` on, for about so many `seconds` at most (0: all of them)."""
-    table, T = new_table(game, depth, 0, evaluator, nodes=nodes), game.tables(evaluator)
-    run = kernels(game, evaluator).play_alone
-    scores, values, ends = np.zeros(games), np.zeros(games * ROOM_A_GAME), np.zeros(games, dtype=np.int64)
-    forget(table)
-    start, n, done = time.process_time(), 0, 0
-    while done < games and (not seconds or time.process_time() - start < seconds):
-        end = min(done + BATCH, games)
-        keys = np.arange(first_seed + done, first_seed + end, dtype=np.uint64)
-        stoppable(partial(run, table, keys, depth, scores[done:end], values[n:], ends[done:end], T), T.stop)
-        ends[done:end] += n
-        n, done = int(ends[end - 1]), end
-    return Played(scores[:done], values[:n], ends[:done], time.process_time() - start)
+    start, parts = time.process_time(), []
+    for one in play_batches(game, evaluator, range(first_seed, first_seed + games), BATCH, depth=depth, nodes=nodes):
+        spent = time.process_time() - start
+        parts.append(Played(one.returns, one.values, one.ends, 0.0))
+        if seconds and spent >= seconds:
+            break
+    return replace(Played.joined(parts), seconds=spent)

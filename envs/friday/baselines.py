@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -36,7 +36,7 @@ from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.fight import clear_table, end_turn
-from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, phase
+from leafwise.envs.friday.layout import ZERO, get, life, mode, phase
 from leafwise.envs.friday.piles import copies_in, count_of, digest, in_play, one_card
 from leafwise.envs.friday.rules import apply_action, few, open_outcomes, pick, resolve
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
@@ -50,9 +50,6 @@ S11 = u64(11)
 
 WON_SCORE = np.int64(2**31 - 1)
 NO_SCORE = np.int64(-(2**62))
-MEANS, LOWEST_MEAN = 11264, 5120
-BUCKETS = 23 * MEANS
-"""One bucket of the queue for every score that a live position can have: its life and its deck's mean rating."""
 KEPT = 17
 """Most cards that a removal decision looks at."""
 RESERVE = 4096
@@ -64,7 +61,7 @@ COUNT, POPPED, FULL, QUEUED = 0, 1, 2, 3
 
 
 class Tree(NamedTuple):
-    """All nodes in the order they were generated, the root first, and the queue: a stack for each score."""
+    """All nodes in the order they were generated, the root first, and the queue."""
 
     S: NDArray[np.uint64]
     """[n + LEVELS, ROW_WORDS]: the positions; the last rows are scratch."""
@@ -73,14 +70,12 @@ class Tree(NamedTuple):
     """Static score; after `back_up` the best score below."""
     path: NDArray[np.int64]
     """The actions that lead from the root to its children, the last lowest, 8 bits each, or the set of cards removed."""
-    below: NDArray[np.int32]
-    """The next node in the same stack of the queue, or -1."""
-    heads: NDArray[np.int32]
-    """[BUCKETS]: the top of each stack, or -1."""
-    marks: NDArray[np.uint64]
-    """[3, 4096]: which stacks hold anything, then which words of that, then which words of those."""
+    heap: NDArray[np.int64]
+    """The queue, the first the largest: static score << 32 | node."""
     A: NDArray[np.int64]
     """[LEVELS, actions]"""
+    steps: NDArray[np.int64]
+    """[3, LEVELS]: of a decision and those inside its step, how many actions there are, how many were tried, and the path there."""
     kept: NDArray[np.uint64]
     """[KEPT]: kinds of the cards that a removal decision looks at, worst first."""
     counts: NDArray[np.int64]
@@ -115,47 +110,32 @@ def deal(S, j, before, R, T):
 
 
 @jit(inline=True)
-def highest_bit(word):
-    """Returns the number of the highest bit that is set."""
-    n = 0
-    for step in (32, 16, 8, 4, 2, 1):
-        if word >> u64(step):
-            word >>= u64(step)
-            n += step
-    return n
-
-
-@jit(inline=True)
-def push(tree, node, bucket):
-    """Puts a node on its stack."""
-    tree.below[node] = tree.heads[bucket]
-    tree.heads[bucket] = node
+def push(tree, node, score):
+    """Puts a node into the queue."""
+    heap, item, at_end = tree.heap, (score << 32) | node, tree.counts[QUEUED]
     tree.counts[QUEUED] += 1
-    for level in range(3):
-        word, bit = bucket >> 6, ONE << u64(bucket & 63)
-        if tree.marks[level, word] & bit:
-            return
-        tree.marks[level, word] |= bit
-        bucket = word
+    while at_end and heap[(at_end - 1) >> 1] < item:
+        heap[at_end] = heap[(at_end - 1) >> 1]
+        at_end = (at_end - 1) >> 1
+    heap[at_end] = item
 
 
 @jit(inline=True)
 def pop(tree):
-    """Takes a node with the highest score."""
-    word = highest_bit(tree.marks[2, 0])
-    word = word * 64 + highest_bit(tree.marks[1, word])
-    bucket = word * 64 + highest_bit(tree.marks[0, word])
-    node = tree.heads[bucket]
-    tree.heads[bucket] = tree.below[node]
+    """Takes the last of the nodes with the highest score."""
     tree.counts[QUEUED] -= 1
-    if tree.heads[bucket] < 0:
-        for level in range(3):
-            word = bucket >> 6
-            tree.marks[level, word] &= ~(ONE << u64(bucket & 63))
-            if tree.marks[level, word]:
-                break
-            bucket = word
-    return np.int64(node)
+    heap, n, place = tree.heap, tree.counts[QUEUED], 0
+    found, item = heap[0], heap[n]
+    while 2 * place + 1 < n:
+        child = 2 * place + 1
+        if child + 1 < n and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= item:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = item
+    return found & 0xFFFFFFFF
 
 
 @jit(inline=True)
@@ -181,7 +161,7 @@ def add_node(tree, node, parent, path, T):
     mean = mean_of_child(tree, node, parent, T)
     tree.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
     if here != at.LOST:
-        push(tree, node, np.int64(life(S, i)) * MEANS + mean + LOWEST_MEAN)
+        push(tree, node, tree.score[node])
 
 
 @jit
@@ -189,40 +169,25 @@ def expand(tree, node, T):
     """Generates the children of a decision; an ability and its targets are one step."""
     S = tree.S
     scratch = u64(S.shape[0] - LEVELS)
-    n0, n1, n2 = few(S, u64(node), tree.A[0], T), 0, 0
-    k0, k1, k2 = 0, 0, 0
-    path0 = path1 = np.int64(0)
-    level = 0
+    number, tried, paths = tree.steps
+    number[0], tried[0], paths[0] = few(S, u64(node), tree.A[0], T), 0, 0
     before = phase(S, u64(node))
-    while True:
-        if level == 0:
-            if k0 == n0:
-                return
-            row, a, path = u64(node), tree.A[0, k0], np.int64(0)
-            k0 += 1
-        elif level == 1:
-            if k1 == n1:
-                level = 0
-                continue
-            row, a, path = scratch, tree.A[1, k1], path0
-            k1 += 1
-        else:
-            if k2 == n2:
-                level = 1
-                continue
-            row, a, path = scratch + ONE, tree.A[2, k2], path1
-            k2 += 1
+    level = 0
+    while level >= 0:
+        if tried[level] == number[level]:
+            level -= 1
+            continue
+        row, a = scratch + u64(level - 1) if level else u64(node), tree.A[level, tried[level]]
+        tried[level] += 1
         child = tree.counts[COUNT]
         j = u64(child)
         apply_action(S, row, a, j, T)
-        path = (path << 8) | a
+        path = (paths[level] << 8) | a
         if mode(S, j) == at.TARGET:  # which card is a part of the same step
-            copy_row(S, j, scratch + u64(level))
-            if level == 0:
-                n1, k1, path0 = few(S, scratch, tree.A[1], T), 0, path
-            else:
-                n2, k2, path1 = few(S, scratch + ONE, tree.A[2], T), 0, path
+            row = scratch + u64(level)
+            copy_row(S, j, row)
             level += 1
+            number[level], tried[level], paths[level] = few(S, row, tree.A[level], T), 0, path
         else:
             deal(S, j, before, tree.stream, T)
             add_node(tree, child, node, path, T)
@@ -314,23 +279,6 @@ def grow(tree, budget, T):
 
 
 @jit
-def clear(tree):
-    """Empties the queue: the stacks that hold anything, and the marks that lead to them."""
-    marks = tree.marks
-    while marks[2, 0]:
-        word = highest_bit(marks[2, 0])
-        marks[2, 0] &= ~(ONE << u64(word))
-        while marks[1, word]:
-            low = word * 64 + highest_bit(marks[1, word])
-            marks[1, word] &= ~(ONE << u64(low & 63))
-            while marks[0, low]:
-                bit = highest_bit(marks[0, low])
-                marks[0, low] &= ~(ONE << u64(bit))
-                tree.heads[low * 64 + bit] = -1
-    tree.counts[:] = 0
-
-
-@jit
 def back_up(tree):
     """Gives every inner node the highest score of its children; children come after their parents."""
     for node in range(tree.counts[COUNT] - 1, 0, -1):
@@ -346,10 +294,9 @@ def make_tree(rows: int) -> Tree:
         parent=np.empty(rows, dtype=np.int32),
         score=np.empty(rows, dtype=np.int64),
         path=np.empty(rows, dtype=np.int64),
-        below=np.empty(rows, dtype=np.int32),
-        heads=np.full(BUCKETS, -1, dtype=np.int32),
-        marks=np.zeros((3, 4096), dtype=np.uint64),
-        A=np.zeros((LEVELS, 135), dtype=np.int64),
+        heap=np.empty(rows, dtype=np.int64),
+        A=np.zeros((LEVELS, len(at.ACTIONS)), dtype=np.int64),
+        steps=np.zeros((3, LEVELS), dtype=np.int64),
         kept=np.zeros(KEPT, dtype=np.uint64),
         counts=np.zeros(4, dtype=np.int64),
         stream=np.zeros(2, dtype=np.uint64),
@@ -358,12 +305,10 @@ def make_tree(rows: int) -> Tree:
 
 def larger(tree: Tree) -> Tree:
     """Returns the tree with room for twice as many nodes."""
-    n = len(tree.parent)
-    bigger = make_tree(2 * n)
-    for name in ("S", "parent", "score", "path", "below"):
-        getattr(bigger, name)[:n] = getattr(tree, name)[:n]
-    kept: dict[str, Any] = {name: getattr(tree, name) for name in ("heads", "marks", "A", "kept", "counts", "stream")}
-    return bigger._replace(**kept)
+    bigger = make_tree(2 * len(tree.parent))
+    for old, new in zip(tree, bigger, strict=True):
+        new[: len(old)] = old
+    return bigger
 
 
 STATES = 2000
@@ -422,7 +367,7 @@ class BestFirst:
         """Searches a decision on one deal of the hidden cards."""
         start = time.perf_counter()
         tree = self._tree
-        clear(tree)
+        tree.counts[:] = 0
         tree.S[0] = cards.row(state)[0]
         tree.stream[:] = int(cards.keys[0]) ^ SEARCH_SALT, 0
         tree.counts[COUNT] = 1

@@ -143,14 +143,14 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
 def see_kinds(O, e, column, word, first, last, T):
     """Writes how many cards of the kinds first..last-1 a word counts."""
     for kind in range(first, last):
-        O[e, column + kind - first] = np.float32(copies_in(word, u64(kind), T))
+        O[e, column + kind - first] = copies_in(word, u64(kind), T)
 
 
 @jit
-def see_cards(O, e, column, n, word):
-    """Writes n fields of 6 bits."""
+def see_items(O, e, column, n, items, bits, low):
+    """Writes n fields of so many bits, without the lowest `low`."""
     for k in range(n):
-        O[e, column + k] = np.float32((word >> (at.CARD_BITS * u64(k))) & at.CARD_MASK)
+        O[e, column + k] = ((items >> (bits * u64(k))) & ((ONE << bits) - ONE)) >> low
 
 
 @jit
@@ -162,15 +162,11 @@ def observe(S, i, O, e, T):
     see_kinds(O, e, COUNTED, stack << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
     see_kinds(O, e, COUNTED + HAZARD_KINDS, away << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
     see_kinds(O, e, COUNTED + 2 * HAZARD_KINDS, aging_pile(S, i), FIRST_AGING, KINDS, T)
-    see_cards(O, e, PILES_END, 10, S[i, at.KNOWN])
-    see_cards(O, e, PILES_END + 10, 3, looked(S, i))
-    see_cards(O, e, PILES_END + 13, 2, get(S, i, at.ACTIVE_AT))
-    entries = S[i, at.DOUBLED]
-    for k in range(SEQUENCES_END, DOUBLES_END):
-        O[e, k] = np.float32((entries & at.ENTRY_MASK) >> u64(4))
-        entries >>= at.ENTRY_BITS
-    for k in range(DOUBLES_END, MODES_END):
-        O[e, k] = np.float32(0.0)
+    see_items(O, e, PILES_END, 10, S[i, at.KNOWN], at.CARD_BITS, ZERO)
+    see_items(O, e, PILES_END + 10, 3, looked(S, i), at.CARD_BITS, ZERO)
+    see_items(O, e, PILES_END + 13, 2, get(S, i, at.ACTIVE_AT), at.CARD_BITS, ZERO)
+    see_items(O, e, SEQUENCES_END, at.ENTRIES, S[i, at.DOUBLED], at.ENTRY_BITS, at.FOUR)
+    O[e, DOUBLES_END:MODES_END] = 0.0
     pirates = get(S, i, at.PIRATE_AT), get(S, i, at.SECOND_PIRATE_AT)
     beaten, fought = get(S, i, at.BEATEN_AT), get(S, i, at.FOUGHT_AT)
     values = (0, 0)
@@ -178,10 +174,10 @@ def observe(S, i, O, e, T):
         values = (pirate_value(S, i, pirates[0], T), pirate_value(S, i, pirates[1], T))
         for k in range(2):
             number = np.int64(pirates[k])
-            O[e, DOUBLES_END - 1 + number] = np.float32(1 - ((beaten >> u64(k)) & ONE))
-            O[e, DOUBLES_END + 9 + number] = np.float32((fought >> u64(k)) & ONE)
+            O[e, DOUBLES_END - 1 + number] = ONE - ((beaten >> u64(k)) & ONE)
+            O[e, DOUBLES_END + 9 + number] = (fought >> u64(k)) & ONE
     here = mode(S, i)
-    O[e, PIRATES_END + np.int64(here)] = np.float32(1.0)
+    O[e, PIRATES_END + np.int64(here)] = 1.0
     fighting = fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE)
     acting = get(S, i, at.ACTING_AT)
     column = MODES_END
@@ -250,6 +246,9 @@ RUN_SHIFTS = np.array([shift for shift, _ in at.GROUPS], dtype=np.uint64)
 RUN_MASKS = np.array([(1 << bits) - 1 for _, bits in at.GROUPS], dtype=np.uint64)
 RUN_KINDS = np.array([at.SHIFTS.index(shift) for shift, _ in at.GROUPS], dtype=np.int64)
 """Where each run of fields lies in a word, and its first kind."""
+ALL_RUNS = (0, len(at.GROUPS))
+HAZARD_RUNS, AGING_RUNS = (at.HAZARD_GROUPS, at.AGING_GROUPS), (at.AGING_GROUPS, len(at.GROUPS))
+"""The first run and the end of those of all cards, of knowledge cards (hazards), of aging cards."""
 
 
 @jit(inline=True)
@@ -267,27 +266,23 @@ def see_run(F, n, first, word, g, T):
 
 
 @jit(inline=True)
-def see_pile(F, n, first, word, T):
-    """Writes a feature for each kind that a word counts; returns how many features there are then."""
+def see_pile(F, n, first, word, runs, T):
+    """Writes a feature for each kind that some runs of a word count; returns how many features there are then."""
     if word:
-        for g in range(len(at.GROUPS)):
+        for g in range(runs[0], runs[1]):
             n = see_run(F, n, first, word, g, T)
     return n
 
 
 @jit(inline=True)
-def see_hazards(F, n, first, word, T):
-    """Writes a feature for each kind that a word of hazards counts; returns how many features there are then."""
-    for g in range(at.HAZARD_GROUPS, at.AGING_GROUPS):
-        n = see_run(F, n, first, word, g, T)
-    return n
-
-
-@jit(inline=True)
-def see_aging(F, n, first, word, T):
-    """Writes a feature for each kind that the aging pile counts; returns how many features there are then."""
-    for g in range(at.AGING_GROUPS, len(at.GROUPS)):
-        n = see_run(F, n, first, word, g, T)
+def see_list(F, n, first, items, bits, low):
+    """Writes a feature for each kind + 1 from bit `low` of fields of so many bits on; returns how many features there are then."""
+    while items:
+        card = (items & ((ONE << bits) - ONE)) >> low
+        if card:
+            F[n] = first + int(card) - 1
+            n += 1
+        items >>= bits
     return n
 
 
@@ -321,14 +316,10 @@ def see_sums(S, i, F, n, T):
     # Once the pirates are dealt: what all cards in play lack against those not beaten
     if get(S, i, at.SECOND_PIRATE_AT) == ZERO:
         return n
-    beaten = get(S, i, at.BEATEN_AT)
     strength = np.float64(rating_of(cards)) / np.float64(max(count_of(cards), 1))
-    harder, both = 0.0, 0.0
-    for k in range(2):
-        if beaten & (ONE << u64(k)) == ZERO:
-            lack = shortfall(S, i, get(S, i, at.PIRATE_AT if k == 0 else at.SECOND_PIRATE_AT), strength, T)
-            harder, both = max(harder, lack), both + lack
-    F[n] = step(HARDER, harder, 64)
+    first, second = shortfall(S, i, 0, strength, T), shortfall(S, i, 1, strength, T)
+    both = first + second
+    F[n] = step(HARDER, max(first, second), 64)
     F[n + 1] = step(NEED, both, 64)
     F[n + 2] = step(SPARE, np.float64(alive) - both + 32.0, 64)
     return n + 3
@@ -337,43 +328,28 @@ def see_sums(S, i, F, n, T):
 @jit
 def active(S, i, F, T):
     # Cards by their kinds: in play, the stack, the discard pile, what lies on the table, hazards left and away, aging cards
-    n = see_pile(F, 0, 0, in_play(S, i), T)
-    n = see_pile(F, n, PILE, S[i, at.STACK], T)
-    n = see_pile(F, n, 2 * PILE, S[i, at.DISCARD], T)
+    n = see_pile(F, 0, 0, in_play(S, i), ALL_RUNS, T)
+    n = see_pile(F, n, PILE, S[i, at.STACK], ALL_RUNS, T)
+    n = see_pile(F, n, 2 * PILE, S[i, at.DISCARD], ALL_RUNS, T)
     if on_table(S, i):
         for side in range(4):
-            n = see_pile(F, n, (3 + side) * PILE, S[i, u64(at.LEFT + side)], T)
-    left, away = get(S, i, at.HAZARDS_AT), get(S, i, at.AWAY_AT)
-    n = see_hazards(F, n, 7 * PILE, left << at.HAZARD_SHIFT, T)
-    n = see_hazards(F, n, 8 * PILE, away << at.HAZARD_SHIFT, T)
-    n = see_aging(F, n, 9 * PILE, aging_pile(S, i), T)
+            n = see_pile(F, n, (3 + side) * PILE, S[i, u64(at.LEFT + side)], ALL_RUNS, T)
+    left, away = get(S, i, at.HAZARDS_AT) << at.HAZARD_SHIFT, get(S, i, at.AWAY_AT) << at.HAZARD_SHIFT
+    n = see_pile(F, n, 7 * PILE, left, HAZARD_RUNS, T)
+    n = see_pile(F, n, 8 * PILE, away, HAZARD_RUNS, T)
+    n = see_pile(F, n, 9 * PILE, aging_pile(S, i), AGING_RUNS, T)
     # Cards that are known on top and at the bottom of the stack, the next one apart
-    card = get(S, i, at.TOP_AT) & at.CARD_MASK
-    if card != ZERO:
-        F[n] = NEXT + int(card) - 1
-        n += 1
-    known = S[i, at.KNOWN] & ~(at.CARD_MASK << at.TOP_AT.shift)
-    while known:
-        if known & at.CARD_MASK:
-            F[n] = LATER + int(known & at.CARD_MASK) - 1
-            n += 1
-        known >>= at.CARD_BITS
+    top = get(S, i, at.TOP_AT) & at.CARD_MASK
+    n = see_list(F, n, NEXT, top, at.CARD_BITS, ZERO)
+    n = see_list(F, n, LATER, S[i, at.KNOWN] & ~(at.CARD_MASK << at.TOP_AT.shift), at.CARD_BITS, ZERO)
     # Cards that were doubled in this fight, and cards that are looked at
-    cards = S[i, at.DOUBLED]
-    while cards:
-        F[n] = TWICE + int((cards & at.ENTRY_MASK) >> at.FOUR) - 1
-        cards >>= at.ENTRY_BITS
-        n += 1
-    cards = looked(S, i)
-    while cards:
-        F[n] = SEEN + int(cards & at.CARD_MASK) - 1
-        cards >>= at.CARD_BITS
-        n += 1
+    n = see_list(F, n, TWICE, S[i, at.DOUBLED], at.ENTRY_BITS, at.FOUR)
+    n = see_list(F, n, SEEN, looked(S, i), at.CARD_BITS, ZERO)
     # Life, the step under way, hazards left, the ability under way, and removal points
     here, now = mode(S, i), int(phase(S, i))
     F[n] = LIFE + 32 * now + int(life(S, i))
     F[n + 1] = MODE + int(here)
-    F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left << at.HAZARD_SHIFT, T))
+    F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left, T))
     F[n + 3] = ABILITY + int(get(S, i, at.KIND_AT))
     F[n + 4] = POINTS + int(get(S, i, at.POINTS_AT))
     n += 5
@@ -392,11 +368,7 @@ def active(S, i, F, T):
             F[n] = FOUGHT + number
             n += 1
     # The hazards revealed or fought
-    for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
-        hazard = get(S, i, where)
-        if hazard != ZERO:
-            F[n] = ACTIVE + KINDS * now + int(hazard) - 1
-            n += 1
+    n = see_list(F, n, ACTIVE + KINDS * now, get(S, i, at.ACTIVE_AT), at.CARD_BITS, ZERO)
     # The fight: what the total lacks, as it is and with what the free cards left may bring
     if fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE and here != at.DEAL_HAZARD):
         lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))

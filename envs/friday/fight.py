@@ -201,25 +201,71 @@ def usable(S, i, ability, doubled, T):
     return False
 
 
+@jit(inline=True)
+def may_be_target(S, i, ref, n, ability, T):
+    """Whether one of n cards of a reference may be the target of the ability under way."""
+    acting = piles.acting_reference(S, i)
+    if ref == acting and n == ONE:
+        return False
+    if ability == u64(cards.COPY):
+        copied = fact(piles.kind_in(ref), tables.ABILITY, T)
+        doubled = 1 if acting & at.M3 else 0
+        return copied > 0 and copied != cards.COPY and usable_itself(S, i, copied, doubled, T)
+    return ability != u64(cards.DOUBLE) or ref & at.M3 == ZERO
+
+
+@jit
+def offer_cards(S, i, here, A, n, T):
+    """Adds the slots of cards on the table that may be used, aimed at or removed; of cards alike only the first.
+
+    Returns how many actions there are then; without an array of actions no more than one is counted.
+    """
+    slot, able = ZERO, ((ONE << at.AGING_SHIFT) - ONE) & ~tables.group(2, cards.NONE, T)
+    ability, lowest = get(S, i, at.KIND_AT), get(S, i, at.FROM_AT)
+    points = np.int64(get(S, i, at.POINTS_AT))
+    if here == at.IN_FIGHT and (S[i, at.LEFT] | S[i, at.RIGHT]) & able == ZERO:
+        return n
+    doubled = S[i, at.DOUBLED]
+    for s in range(2):
+        side = u64(s)
+        kinds = S[i, at.table_word(side, ZERO)] | S[i, at.table_word(side, ONE)]
+        while kinds:
+            kind = first_kind(kinds, T)
+            kinds &= ~mask_of(kind, T)
+            for u in range(2):
+                used = u64(u)
+                of_kind = piles.copies_in(S[i, at.table_word(side, used)], kind, T)
+                if of_kind == ZERO:
+                    continue
+                code = piles.code_of(kind, side, used)
+                entries = piles.entries_of(doubled, code)
+                for d in range(5 if entries else 1):
+                    alike = of_kind - entries if d == 0 else ZERO
+                    if d > 0:
+                        entry = (code << at.TWO) | u64(d - 1)
+                        alike = piles.count_entries(doubled, entry, entry)
+                    if alike == ZERO:
+                        continue
+                    if here == at.IN_FIGHT:
+                        own = fact(kind, tables.ABILITY, T)
+                        legal = u == 0 and own > 0 and usable(S, i, own, min(d, 1), T)
+                    elif here == at.TARGET:
+                        legal = may_be_target(S, i, (code << at.THREE) | u64(d), alike, ability, T)
+                    else:
+                        legal = kind >= lowest and fact(kind, tables.COST, T) <= points
+                    if legal:
+                        if A is None:
+                            return n + 1
+                        A[n] = np.int64(slot) + (at.USE if here == at.IN_FIGHT else at.CARD)
+                        n += 1
+                    slot += alike
+    return n
+
+
 @jit
 def any_usable(S, i, T):
     """Whether any card on the table can be used."""
-    if get(S, i, at.USES_AT) >= at.MAX_USES:
-        return False
-    for s in range(2):
-        side = u64(s)
-        kinds = S[i, at.table_word(side, ZERO)] & ~tables.group(2, cards.NONE, T)
-        while kinds:
-            kind = first_kind(kinds, T)
-            n = piles.copies_in(S[i, at.table_word(side, ZERO)], kind, T)
-            kinds &= ~mask_of(kind, T)
-            if kind >= u64(cards.FIRST_AGING):
-                break
-            entries = piles.entries_of(S[i, at.DOUBLED], piles.code_of(kind, side, ZERO))
-            ability = fact(kind, tables.ABILITY, T)
-            if (n > entries and usable(S, i, ability, 0, T)) or (entries > ZERO and usable(S, i, ability, 1, T)):
-                return True
-    return False
+    return get(S, i, at.USES_AT) < at.MAX_USES and offer_cards(S, i, at.IN_FIGHT, None, 0, T) > 0
 
 
 BASICS = u64(2**17 - 1)

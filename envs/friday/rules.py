@@ -23,7 +23,7 @@ from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.friday import fight, piles
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, receive, stop, use
-from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, NONE, SORT
+from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, SORT
 from leafwise.envs.friday.fight import (
     can_end,
     clear_table,
@@ -37,7 +37,7 @@ from leafwise.envs.friday.fight import (
 )
 from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, on_table, phase, put
 from leafwise.envs.friday.piles import copies_in, count_of, digest, kind_in, next_cards, one_card, reference
-from leafwise.envs.friday.tables import ABILITY, AMOUNT, COST, RATING, VALUE, at_start, fact, first_kind, group, mask_of
+from leafwise.envs.friday.tables import ABILITY, AMOUNT, COST, RATING, VALUE, at_start, fact, first_kind, mask_of
 
 STAGES = ("decision", "pirate", "aging", "hazard", "card")
 
@@ -73,76 +73,6 @@ def returns(S, i, T):
 
 
 @jit(inline=True)
-def may_use(S, i, kind, doubled, T):
-    ability = fact(kind, ABILITY, T)
-    return ability > 0 and fight.usable(S, i, ability, doubled, T)
-
-
-@jit(inline=True)
-def may_be_target(S, i, ref, n, ability, T):
-    """Whether one of n cards of a reference may be the target of the ability under way."""
-    acting = piles.acting_reference(S, i)
-    if ref == acting and n == ONE:
-        return False
-    if ability == u64(COPY):
-        copied = fact(piles.kind_in(ref), ABILITY, T)
-        doubled = 1 if acting & u64(7) else 0
-        return copied > 0 and copied != COPY and fight.usable_itself(S, i, copied, doubled, T)
-    return ability != u64(DOUBLE) or ref & u64(7) == ZERO
-
-
-@jit(inline=True)
-def able(T):
-    """Returns the fields of the kinds with an ability."""
-    return ((ONE << at.AGING_SHIFT) - ONE) & ~group(2, NONE, T)
-
-
-@jit
-def offer_cards(S, i, here, A, n, T):
-    """Adds the slots of cards on the table that may be used, aimed at or removed; of cards alike only the first."""
-    slot = ZERO
-    ability = get(S, i, at.KIND_AT)
-    points = np.int64(get(S, i, at.POINTS_AT))
-    lowest = get(S, i, at.FROM_AT)
-    if here == at.IN_FIGHT and (S[i, at.LEFT] | S[i, at.RIGHT]) & able(T) == ZERO:
-        return n
-    doubled = S[i, at.DOUBLED]
-    for s in range(2):
-        side = u64(s)
-        kinds = S[i, at.table_word(side, ZERO)] | S[i, at.table_word(side, ONE)]
-        while kinds:
-            kind = first_kind(kinds, T)
-            kinds &= ~mask_of(kind, T)
-            for u in range(2):
-                used = u64(u)
-                of_kind = piles.copies_in(S[i, at.table_word(side, used)], kind, T)
-                if of_kind == ZERO:
-                    continue
-                code = piles.code_of(kind, side, used)
-                entries = piles.entries_of(doubled, code)
-                for d in range(5 if entries else 1):
-                    alike = of_kind - entries if d == 0 else ZERO
-                    if d > 0:
-                        alike = piles.count_entries(
-                            doubled, (code << at.TWO) | u64(d - 1), (code << at.TWO) | u64(d - 1)
-                        )
-                    if alike == ZERO:
-                        continue
-                    ref = (code << at.THREE) | u64(d)
-                    if here == at.IN_FIGHT:
-                        legal = u == 0 and may_use(S, i, kind, min(d, 1), T)
-                    elif here == at.TARGET:
-                        legal = may_be_target(S, i, ref, alike, ability, T)
-                    else:
-                        legal = kind >= lowest and fact(kind, COST, T) <= points
-                    if legal:
-                        A[n] = np.int64(slot) + (at.USE if here == at.IN_FIGHT else at.CARD)
-                        n += 1
-                    slot += alike
-    return n
-
-
-@jit(inline=True)
 def offer_looked(S, i, A, n):
     """Adds the places of cards looked at; of cards alike only the first."""
     cards = piles.looked(S, i)
@@ -173,7 +103,7 @@ def legal_actions(S, i, A, T):
             A[n] = at.END
             n += 1
         if get(S, i, at.USES_AT) < at.MAX_USES:
-            n = offer_cards(S, i, here, A, n, T)
+            n = fight.offer_cards(S, i, here, A, n, T)
         return n
     if here == at.CHOOSE:
         first, second = get(S, i, at.HAZARD_AT), get(S, i, at.SECOND_HAZARD_AT)
@@ -194,7 +124,7 @@ def legal_actions(S, i, A, T):
         return n + 1
     if here in (at.ARRANGE, at.ORDER):
         return offer_looked(S, i, A, n)
-    return offer_cards(S, i, here, A, n, T)
+    return fight.offer_cards(S, i, here, A, n, T)
 
 
 @jit(inline=True)
@@ -307,6 +237,15 @@ def open_outcomes(S, j, T):
 
 
 @jit(inline=True)
+def add_to_pair(S, j, first, second, item):
+    """Adds to a pair in ascending order; returns whether it is whole."""
+    other = get(S, j, first)
+    put(S, j, first, min(other, item) if other else item)
+    put(S, j, second, max(other, item) if other else ZERO)
+    return other != ZERO
+
+
+@jit(inline=True)
 def resolve(S, j, kind, T):
     """Lets chance pick a kind of card, or the pirate of that number."""
     here = mode(S, j)
@@ -314,13 +253,7 @@ def resolve(S, j, kind, T):
         receive(S, j, kind, T)
     elif here == at.DEAL_HAZARD:
         S[j, at.HAZARDS] -= one_card(kind, T) >> at.HAZARD_SHIFT
-        other = get(S, j, at.HAZARD_AT)
-        if other == ZERO:
-            put(S, j, at.HAZARD_AT, kind + ONE)
-        else:
-            put(S, j, at.HAZARD_AT, min(other, kind + ONE))
-            put(S, j, at.SECOND_HAZARD_AT, max(other, kind + ONE))
-        if other != ZERO or get(S, j, at.HAZARDS_AT) == ZERO:
+        if add_to_pair(S, j, at.HAZARD_AT, at.SECOND_HAZARD_AT, kind + ONE) or get(S, j, at.HAZARDS_AT) == ZERO:
             put(S, j, at.MODE_AT, at.CHOOSE)
     elif here == at.DEAL_AGING:
         S[j, at.STATUS] -= (one_card(kind, T) >> at.AGING_SHIFT) << at.AGING_AT.shift
@@ -331,13 +264,7 @@ def resolve(S, j, kind, T):
             put(S, j, at.MODE_AT, at.DEAL_HAZARD)
         else:
             put(S, j, at.MODE_AT, at.DEAL_CARD)
-    else:
-        other = get(S, j, at.PIRATE_AT)
-        if other == ZERO:
-            put(S, j, at.PIRATE_AT, kind)
-            return
-        put(S, j, at.PIRATE_AT, min(other, kind))
-        put(S, j, at.SECOND_PIRATE_AT, max(other, kind))
+    elif add_to_pair(S, j, at.PIRATE_AT, at.SECOND_PIRATE_AT, kind):
         if T.first_aging:
             put(S, j, at.TO_AT, at.TO_SETUP)
             put(S, j, at.MODE_AT, at.DEAL_AGING)

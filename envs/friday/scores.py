@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import COSTLY, CROWD, HALF, REST
 from leafwise.envs.friday.fight import hazard_value, pirate_value, rest, total
-from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode
+from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, phase
 from leafwise.envs.friday.piles import count_of, digest, in_play, possessed, rating_of
 from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE, fact, first_kind, mask_of, printed, shift_of
 
@@ -49,27 +50,6 @@ def mean_rating(S, i, T):
     return -(-thousandfold // count) if thousandfold < 0 else thousandfold // count
 
 
-@jit(ignores_leaf=True)
-def life_score(S, i, T):
-    if mode(S, i) == at.WON:
-        return WIN / LIFE_WEIGHT
-    return np.float64(life_left(S, i))
-
-
-@jit(ignores_leaf=True)
-def deck_score(S, i, T):
-    if mode(S, i) >= at.WON:
-        return 10_000.0 if mode(S, i) == at.WON else -10_000.0
-    return np.float64(mean_rating(S, i, T))
-
-
-@jit(ignores_leaf=True)
-def blend_score(S, i, T):
-    if mode(S, i) == at.WON:
-        return WIN
-    return np.float64(LIFE_WEIGHT * life_left(S, i) + mean_rating(S, i, T))
-
-
 @jit
 def beaten_value(S, i, T):
     """Returns the red values of all hazards that have been beaten."""
@@ -81,17 +61,12 @@ def beaten_value(S, i, T):
     return 198 - open_value
 
 
-@jit(ignores_leaf=True)
-def trade_score(S, i, T):
-    if mode(S, i) >= at.WON:
-        return 1000.0 if mode(S, i) == at.WON else -1000.0
-    spent = np.int64(T.max_life) - np.int64(life(S, i))
-    return np.float64(beaten_value(S, i, T)) / np.float64(1 + spent)
-
-
 @jit(inline=True)
-def shortfall(S, i, number, strength, T):
-    """Returns the points that a deck of this strength a card lacks against a pirate, on average, in life."""
+def shortfall(S, i, place, strength, T):
+    """Returns what a deck of this strength a card lacks against a pirate, on average, in life; 0 if it is beaten."""
+    if get(S, i, at.BEATEN_AT) & (ONE << u64(place)):
+        return 0.0
+    number = get(S, i, at.SECOND_PIRATE_AT if place else at.PIRATE_AT)
     free = printed(number, 0, T)
     if number == u64(REST):
         free = max(rest(S, i, FREE_CARDS, T), 1)
@@ -107,21 +82,6 @@ def shortfall(S, i, number, strength, T):
     return 2.0 * cards if number == u64(COSTLY) else cards
 
 
-@jit(ignores_leaf=True)
-def pirates_score(S, i, T):
-    if mode(S, i) >= at.WON:
-        return 1000.0 if mode(S, i) == at.WON else -1000.0
-    sums = digest(in_play(S, i), T)
-    strength = np.float64(rating_of(sums)) / np.float64(max(count_of(sums), 1))
-    beaten = get(S, i, at.BEATEN_AT)
-    value = np.float64(life(S, i))
-    for k in range(2):
-        if beaten & (ONE << u64(k)) == ZERO:
-            number = get(S, i, at.PIRATE_AT if k == 0 else at.SECOND_PIRATE_AT)
-            value -= shortfall(S, i, number, strength, T)
-    return value
-
-
 @jit
 def final_score(S, i, T):
     """Returns the score of the booklet: card values, -5 an aging card, 15 a pirate, 5 a life if won, -3 a hazard left."""
@@ -132,13 +92,13 @@ def final_score(S, i, T):
         n = np.int64((cards & mask_of(kind, T)) >> shift_of(kind, T))
         points += n * (-5 if fact(kind, IS_AGING, T) else fact(kind, VALUE, T))
         cards &= ~mask_of(kind, T)
-    beaten = get(S, i, at.BEATEN_AT)
-    points += 15 * np.int64((beaten & ONE) + (beaten >> ONE))
+    points += 15 * np.int64(count_bits(get(S, i, at.BEATEN_AT)))
     if mode(S, i) == at.WON:
         points += 5 * np.int64(life(S, i))
     hazards = get(S, i, at.HAZARDS_AT) + get(S, i, at.AWAY_AT)
     left = count_of(digest(hazards << at.HAZARD_SHIFT, T))
-    left += np.int64(get(S, i, at.HAZARD_AT) != ZERO) + np.int64(get(S, i, at.SECOND_HAZARD_AT) != ZERO)
+    for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
+        left += np.int64(get(S, i, where) != ZERO)
     return np.float64(points - 3 * left)
 
 
@@ -151,8 +111,7 @@ def score_reward(S, i, j, k, T):
 @jit
 def progress(S, i, T):
     """Returns what `shaped_reward` gives for what has been reached, without the win."""
-    beaten = get(S, i, at.BEATEN_AT)
-    pirates = np.int64((beaten & ONE) + (beaten >> ONE))
+    pirates = np.int64(count_bits(get(S, i, at.BEATEN_AT)))
     alive = np.float64(life(S, i)) / np.float64(T.max_life)
     return np.float64(beaten_value(S, i, T)) / 198.0 + 0.5 * pirates + 0.2 * alive
 
@@ -160,12 +119,11 @@ def progress(S, i, T):
 @jit
 def how_far(S, i, T):
     """Returns how far a lost game got: a half for the hazards revealed, by phase, a quarter for a pirate, of the last by points."""
-    now = np.float64(get(S, i, at.PHASE_AT))
+    now = np.float64(phase(S, i))
     if now < 3.0:
         left = count_of(digest(get(S, i, at.HAZARDS_AT) << at.HAZARD_SHIFT, T))
         return (now + 1.0 - np.float64(left) / 30.0) / 6.0
-    beaten = get(S, i, at.BEATEN_AT)
-    points = 0.5 + 0.25 * np.float64((beaten & ONE) + (beaten >> ONE))
+    points = 0.5 + 0.25 * np.float64(count_bits(get(S, i, at.BEATEN_AT)))
     if get(S, i, at.FOUGHT_AT) == ZERO:
         return points
     asked = np.float64(max(hazard_value(S, i, T), 1))
@@ -185,19 +143,30 @@ class Which(NamedTuple):
     which: np.int64
 
 
+WON = (WIN / LIFE_WEIGHT, 10_000.0, WIN, 1000.0, 1000.0)
+"""What a won game is worth to each evaluator; to all but life and blend a lost one is worth as much less."""
+
+
 @jit
 def value(S, i, T):
     """Values a row by the evaluator `T.leaf.which`, a place in NAMES."""
-    which = T.leaf.which
+    which, here = T.leaf.which, mode(S, i)
+    if here == at.WON:
+        return WON[which]
+    if here == at.LOST and which not in (0, 2):
+        return -WON[which]
     if which == 0:
-        return life_score(S, i, T)
+        return np.float64(life_left(S, i))
     if which == 1:
-        return deck_score(S, i, T)
+        return np.float64(mean_rating(S, i, T))
     if which == 2:
-        return blend_score(S, i, T)
+        return np.float64(LIFE_WEIGHT * life_left(S, i) + mean_rating(S, i, T))
     if which == 3:
-        return trade_score(S, i, T)
-    return pirates_score(S, i, T)
+        spent = np.int64(T.max_life) - np.int64(life(S, i))
+        return np.float64(beaten_value(S, i, T)) / np.float64(1 + spent)
+    sums = digest(in_play(S, i), T)
+    strength = np.float64(rating_of(sums)) / np.float64(max(count_of(sums), 1))
+    return np.float64(life(S, i)) - shortfall(S, i, 0, strength, T) - shortfall(S, i, 1, strength, T)
 
 
 NAMES = ("life", "deck", "blend", "trade", "pirates")

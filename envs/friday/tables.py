@@ -146,28 +146,32 @@ def at_start(pile, T):
     return T.bits[START_AT + pile]
 
 
+def by_bytes(sums: Mapping[int, int], first: int, n: int) -> NDArray[np.int64]:
+    """Returns what the n bytes of a word from bit `first` on add up to, [n, 256]: so much for each copy of a kind."""
+    per_bit = np.zeros(8 * n, dtype=np.int64)
+    for kind, one in sums.items():
+        for bit in range(WIDTHS[kind]):
+            per_bit[SHIFTS[kind] - first + bit] = one << bit
+    bits = np.arange(256)[:, None] >> np.arange(8) & 1
+    return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(n)])
+
+
 def digest_table() -> NDArray[np.int64]:
     """Returns the sums that `digest` adds up, [7, 256]."""
-    per_bit = np.zeros(56, dtype=np.int64)
+    sums = {}
     for kind, card in enumerate(CARDS):
-        one = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
-        one |= card.hunger << HUNGER_AT | (kind >= FIRST_AGING) << AGED_AT | card.scared << SCARED_AT
-        for bit in range(WIDTHS[kind]):
-            per_bit[SHIFTS[kind] + bit] = one << bit
-    bits = np.arange(256)[:, None] >> np.arange(8) & 1
-    return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(7)])
+        sums[kind] = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
+        sums[kind] |= card.hunger << HUNGER_AT | (kind >= FIRST_AGING) << AGED_AT | card.scared << SCARED_AT
+    return by_bytes(sums, 0, 7)
 
 
 def halves_table() -> NDArray[np.int64]:
     """Returns the sums over hazards, all four columns, of what a byte counts, [4, 256]."""
-    per_bit = np.zeros(32, dtype=np.int64)
-    facts = card_table()
-    for kind in range(FIRST_KNOWLEDGE, FIRST_AGING):
-        one = sum(int(facts[kind, FREE_CARDS + k]) << COLUMN_BITS * k for k in range(4))
-        for bit in range(WIDTHS[kind]):
-            per_bit[SHIFTS[kind] - int(HAZARD_SHIFT) + bit] = one << bit
-    bits = np.arange(256)[:, None] >> np.arange(8) & 1
-    return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(4)])
+    columns = card_table()[:, FREE_CARDS:].tolist()
+    hazards = range(FIRST_KNOWLEDGE, FIRST_AGING)
+    return by_bytes(
+        {k: sum(n << COLUMN_BITS * c for c, n in enumerate(columns[k])) for k in hazards}, int(HAZARD_SHIFT), 4
+    )
 
 
 def copies_table() -> NDArray[np.uint64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -26,11 +26,12 @@ from leafwise.envs.friday.cards import PHASES
 from leafwise.envs.friday.scores import NAMES, final_score
 from leafwise.envs.friday.text import number
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study import PlacedStudy, command, known_results, missing_seeds, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, known_results, share, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.search.players import load_code, player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
 from leafwise.training.evaluation.openings import PLAYER, derived
+from leafwise.training.evaluation.results import missing_seeds
 from leafwise.training.evaluation.statistics import error_half, share_interval
 from leafwise.training.execution import executor_for
 
@@ -201,10 +202,10 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
         known_results(config, "baselines.json", indent=0),
         time.monotonic() + (config.seconds or float("inf")),
     )
-    for share in ROUNDS:
+    for part in ROUNDS:
         for entry in (entry for entry in plan if entry.name.startswith(config.players)):
             done, block = results.get(entry.name, {}).get("games", 0), max(entry.games // 100, 1)
-            for seeds in missing_seeds(done, round(share * entry.games), block, FINAL_SEED):
+            for seeds in missing_seeds(done, round(part * entry.games), block, FINAL_SEED):
                 if time.monotonic() >= end:
                     break
                 found = figures(play_block(entry, seeds, config.processes, config.cluster), results.get(entry.name))
@@ -216,6 +217,35 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
     results.update({name: figures((), found) for name, found in results.items()})
     results.save()
     write_page(config, "baselines.md", page(results))
+
+
+COLUMNS = " | ".join(f"level {level}" for level in LEVELS)
+
+
+def known_blocks(title: str, results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the blocks of a title that are known."""
+    return [found for name, found in results.items() if name.startswith(f"{title}, from ")]
+
+
+def missing_blocks(
+    title: str, results: Mapping[str, Any], games: int, block: int, first: int
+) -> Iterator[tuple[str, range]]:
+    """Yields the names and seeds of the blocks that are missing, at most so many games each; games begin with seed `first`."""
+    done = sum(found["games"] for found in known_blocks(title, results))
+    for seeds in missing_seeds(done, games, block, first):
+        yield f"{title}, from {seeds[0] - first}", seeds
+
+
+def wins_of(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns games, share won and its interval of some blocks together."""
+    games, wins = (sum(block[name] for block in blocks) for name in ("games", "wins"))
+    low, high = share_interval(wins, games)
+    return {"games": games, "mean": wins / games, "ci_low": low, "ci_high": high}
+
+
+def share_won(found: Mapping[str, Any]) -> str:
+    """Returns a cell: the share won, its interval, how many games."""
+    return share(found, more=f"; {found['games']:,}")
 
 
 main = command(Config, study)

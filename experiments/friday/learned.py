@@ -13,8 +13,15 @@ from typing import Any, Literal, NamedTuple
 
 from leafwise.envs.friday.scores import NAMES
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.friday.baselines import play_seeds
-from leafwise.experiments.friday.blocks import COLUMNS, LEVELS, known_blocks, missing_blocks, share_won, wins_of
+from leafwise.experiments.friday.baselines import (
+    COLUMNS,
+    LEVELS,
+    known_blocks,
+    missing_blocks,
+    play_seeds,
+    share_won,
+    wins_of,
+)
 from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.training.evaluation.calibration import BINS, calibration

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from leafwise.envs.core.ranges import Range
-from leafwise.experiments.search.contests import (
+from leafwise.experiments.search import (
     CONTESTS,
     LEAVES,
     MCTS,

@@ -22,7 +22,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.players import play_out
 from leafwise.envs.core.ranges import Range
-from leafwise.experiments.search.contests import (
+from leafwise.experiments.search import (
     CONTESTS,
     LEAVES,
     MCTS,

@@ -27,8 +27,9 @@ from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.search.contests import LEAVES, MCTS, ROLLOUTS, SEARCH, about, text
+from leafwise.experiments.search import LEAVES, MCTS, ROLLOUTS, SEARCH, about, text
 from leafwise.experiments.study import (
+    CHECKOUT,
     Results,
     Study,
     bootstrapped,
@@ -39,7 +40,6 @@ from leafwise.experiments.study import (
     table,
     write_page,
 )
-from leafwise.experiments.study.config import CHECKOUT
 from leafwise.experiments.trilobite.critical import positions as critical
 from leafwise.models.files import shipped_model, write_atomically
 from leafwise.models.players import player

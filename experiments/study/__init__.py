@@ -1,14 +1,7 @@
-"""What all studies share: where they read and write, results that are kept, pages, pictures, trained runs.
+"""What all studies share: a study's options, folders and command, results that are kept, pages, pictures, trained runs.
 
-config.py   a study's options, its folders, its command
-results.py  named results in a JSON file, kept as soon as they are known
-page.py     Markdown tables and pages
-picture.py  pictures of figures
-program.py  anyone's program as a player
-runs.py     runs of the trainers, and what they logged
 matches.py  one runner for studies of matches
 leaves.py   learned leaves against hand-made ones: choices judged by a solver, games from given openings
-scores.py   what players make, by their texts
 
 A study of matches is a module like this one; `python -m leafwise.experiments.trap.mine` plays what is missing and writes
 `mine.json` and `mine.md` beside it. Nothing else has to name it. `experiments/trap/sizes.py` is a short one.
@@ -36,34 +29,361 @@ A study of matches is a module like this one; `python -m leafwise.experiments.tr
         raise SystemExit(main())
 """
 
-from leafwise.experiments.study.config import PlacedStudy, Study, command
-from leafwise.experiments.study.page import bootstrapped, points, section, share, signed, table, write_page
-from leafwise.experiments.study.picture import picture, with_bars
-from leafwise.experiments.study.results import Results, digest_of, known_results, results_of, write_json
-from leafwise.experiments.study.runs import finished, logged
-from leafwise.experiments.study.scores import scored
-from leafwise.training.evaluation.results import missing_seeds
+from __future__ import annotations
 
-__all__ = [
-    "PlacedStudy",
-    "Results",
-    "Study",
-    "bootstrapped",
-    "command",
-    "digest_of",
-    "finished",
-    "known_results",
-    "logged",
-    "missing_seeds",
-    "picture",
-    "points",
-    "results_of",
-    "scored",
-    "section",
-    "share",
-    "signed",
-    "table",
-    "with_bars",
-    "write_json",
-    "write_page",
-]
+import hashlib
+import io
+import json
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leafwise.envs.core import programs
+from leafwise.envs.core.commandline import flag_of, parse, quiet_when_unread
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.interrupts import INTERRUPTED, as_command
+from leafwise.envs.core.ranges import check_fields
+from leafwise.models.files import model_path, write_atomically
+from leafwise.training.evaluation.arena import arena, evaluate
+from leafwise.training.evaluation.match_workers import from_text
+from leafwise.training.evaluation.results import GameStore
+from leafwise.training.evaluation.statistics import bounds, interval_text
+from leafwise.training.execution import executor_for
+from leafwise.training.runs.folder import command_of, need_train_extra
+
+EXPERIMENTS = Path(__file__).resolve().parents[1]
+CHECKOUT = EXPERIMENTS if (EXPERIMENTS.parent / "pyproject.toml").exists() else None
+"""The folder of the studies with their data; None where the package is installed, for a wheel holds their code only."""
+PLACES = ("processes", "cluster")
+"""Options of some studies that say where the work is done, which changes no result."""
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What every study is told; its own options are fields of a subclass."""
+
+    out: Path | None = None
+    """Folder to write to (default: the study's folder in the checkout)."""
+    data: Path | None = None
+    """Folder of what is known already, if --out does not hold it (default: the study's folder in the checkout)."""
+
+    @classmethod
+    def module(cls) -> str:
+        """Returns the module of the study, also while that runs as `__main__`."""
+        spec = sys.modules[cls.__module__].__spec__
+        return spec.name if spec else cls.__module__
+
+    @classmethod
+    def program(cls) -> str:
+        """Returns the words that start the study."""
+        return f"python -m {cls.module().removesuffix('.__main__')}"
+
+    @property
+    def repeated_by(self) -> str:
+        """The command that repeats the study: all options but the folders, and where it is worked on."""
+        where = {field.name: field.default for field in fields(self) if field.name in PLACES}
+        plain: dict[str, Any] = {"out": None, "data": None, **where}
+        return command_of(self.program().split(), replace(self, **plain))
+
+    @property
+    def home(self) -> Path | None:
+        """The study's folder in the checkout."""
+        return CHECKOUT and CHECKOUT.joinpath(*self.module().split(".")[2:-1])
+
+    def target(self, name: str) -> Path:
+        """Returns a file to write; raises ValueError if there is no folder for it."""
+        folder = self.out or self.home
+        if folder is None:
+            raise UserError(
+                "expected --out FOLDER, got none: an installed leafwise holds no folder of the studies' data"
+            )
+        return folder / name
+
+    def places(self, name: str) -> list[Path]:
+        """Returns where a file may be that the study reads, the first first."""
+        folders = (self.out or self.home, self.data or self.home)
+        return list(dict.fromkeys(folder / name for folder in folders if folder is not None))
+
+    def source(self, name: str) -> Path | None:
+        """Returns a file of what is known already; None, with a line on standard error, if there is none."""
+        places = self.places(name)
+        for place in places:
+            if place.exists():
+                return place
+        where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise; --data names a folder"
+        print(f"no {name} in {where}: everything is worked out anew", file=sys.stderr)
+        return None
+
+    def needed(self, name: str, maker: str) -> Path:
+        """Returns a file that the study cannot do without; raises ValueError that says what would write it."""
+        for place in (places := self.places(name)):
+            if place.exists():
+                return place
+        where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise"
+        raise UserError(f"expected {name}, found none in {where}; {maker} writes it, --data names its folder")
+
+
+@dataclass(frozen=True)
+class PlacedStudy(Study):
+    """A study whose work is done in pieces, by this process or by others; that changes no result."""
+
+    processes: int = 1
+    """Processes that work at the same time."""
+    cluster: str = ""
+    """Ray cluster that works instead: auto, local or HOST:PORT."""
+
+    def each(self, work: Callable[[P], R], pieces: Sequence[P]) -> Iterator[R]:
+        """Yields what comes of each piece, in their order; `work` is what `executor_for` takes."""
+        with executor_for(work, self.processes, self.cluster, len(pieces)) as executor:
+            yield from executor.in_order(enumerate(pieces))
+
+
+C = TypeVar("C", bound=Study)
+
+
+def command(config_class: type[C], study: Callable[[C], object]) -> Callable[..., int]:
+    """Returns the `main` of a study: it takes the command line's arguments, None for those of the process.
+
+    It returns the exit status; wrong input is one line and status 2.
+    """
+
+    def run(arguments: list[str]) -> int:
+        config = check_fields(parse(config_class, arguments, config_class.program()), shown=flag_of)
+        try:
+            with quiet_when_unread():
+                study(config)
+        except KeyboardInterrupt:
+            print("stopped; the same command goes on", file=sys.stderr)
+            return INTERRUPTED
+        return 0
+
+    def main(arguments: list[str] | None = None) -> int:
+        return as_command(run, arguments)
+
+    return main
+
+
+Results = GameStore[str, Any]
+"""What is known so far, by name; what is known is not worked out again."""
+
+
+def known_results(
+    study: Study,
+    name: str,
+    about: Mapping[str, Any] | None = None,
+    *,
+    under: str = "results",
+    indent: int | None = None,
+    anew: bool = True,
+    encode: Callable[[Mapping[str, Any]], Any] = dict,
+) -> Results:
+    """Returns the results of a file of the study.
+
+    With `about`, what the results hold for stands beside them in the file. Results for something else are left out, and
+    overwritten by the first result that is kept; without `anew` they are refused. `encode` says how results are written. Raises
+    ValueError if there is no folder for the file, but for a study that only looks at what is known (its option `dry_run`).
+    """
+    file = None if getattr(study, "dry_run", False) else study.target(name)
+    results: Results = GameStore(file, about, under=under if about else "", indent=indent, encode=encode)
+    if path := study.source(name):
+        results.read(path, anew=anew)
+    return results
+
+
+def digest_of(model: str) -> str:
+    """Returns what tells a model's file, as it is, from others."""
+    return hashlib.sha256(model_path(model).read_bytes()).hexdigest()[:16]
+
+
+def results_of(study: Study, name: str, models: Sequence[str] = (), command: str = "", *, anew: bool = True) -> Results:
+    """Returns the results that hold for a command (default: the study's) and for the model files as they are."""
+    digests = {model: digest_of(model) for model in models}
+    return known_results(study, name, {"command": command or study.repeated_by, "models": digests}, indent=1, anew=anew)
+
+
+def write_json(study: Study, name: str, found: Any, indent: int | None = 1) -> None:
+    """Writes a JSON file to the study's folder."""
+    write_atomically(study.target(name), (json.dumps(found, indent=indent) + "\n").encode())
+
+
+def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
+    """Returns the lines of a table; `head` is like `leaf | games: | mean:`, a colon sets a column's figures to the right."""
+    columns = head.split("|")
+    rule = "".join("---:|" if column.rstrip().endswith(":") else "---|" for column in columns)
+    lines = [f"| {re.sub(r':(?= [|]|$)', '', head)} |", f"|{rule}"]
+    return lines + [f"| {' | '.join(row)} |" for row in rows]
+
+
+def section(title: str, *parts: str | list[str]) -> list[str]:
+    """Returns the lines of a section: its title, then paragraphs and tables with an empty line after each."""
+    lines = [[part] if isinstance(part, str) else part for part in (f"## {title}", *parts)]
+    return [line for part in lines for line in (*part, "")]
+
+
+def share(found: Mapping[str, Any], name: str = "mean", more: str = "") -> str:
+    """Returns a share with its 95 % interval, and what else is told in the parentheses."""
+    return f"{found[name]:.1%} ({interval_text(found['ci_low'], found['ci_high'], '.1%')}{more})"
+
+
+def points(found: Mapping[str, Any]) -> list[str]:
+    """Returns two cells: a mean score, its 95 % interval."""
+    return [f"{found['mean']:,.0f}", interval_text(found["ci_low"], found["ci_high"], ",.0f")]
+
+
+def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Returns what a page says of figures whose `interval` is told as "bootstrap"; nothing where there are none.
+
+    They were measured before intervals were those of `leafwise.training.evaluation.statistics`, and their samples are not kept.
+    """
+    with_intervals = [found for found in figures if "ci_low" in found]
+    old = sum(found.get("interval") == "bootstrap" for found in with_intervals)
+    if not old:
+        return []
+    count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
+    others = "." if old == len(with_intervals) else "; the others are Student's, or Wilson's of shares."
+    return [
+        f"{count} intervals are by bootstrap{others}",
+        "Of the games or decisions behind them only the figures are kept.",
+        "",
+    ]
+
+
+def write_page(study: Study, name: str, lines: Iterable[str]) -> None:
+    """Writes a page to the study's folder."""
+    write_atomically(study.target(name), ("\n".join(lines) + "\n").encode())
+
+
+def signed(study: Study, lines: Iterable[str]) -> list[str]:
+    """Returns the lines of a page that ends with the study's command."""
+    return [*lines, "Written by", "", f"    {study.repeated_by}"]
+
+
+DPI = 100
+"""Pixels an inch: text of 8 points is 11 pixels high."""
+
+
+@contextmanager
+def picture(path: Path, rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (8, 4)) -> Iterator[Any]:
+    """Yields the axes of a picture of that size in inches, one or an array of them; then writes it as PNG.
+
+    Raises ValueError if matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise UserError(
+            f"expected matplotlib for {path.name}, found none: pip install 'leafwise[experiments]'"
+        ) from None
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(rows, columns, figsize=size, layout="constrained")
+    try:
+        yield axes
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None})
+    finally:
+        pyplot.close(figure)
+    write_atomically(path, file.getvalue())
+
+
+def with_bars(
+    axis: Any, x: Sequence[float], y: Sequence[float], low: Sequence[float], high: Sequence[float], **style: Any
+) -> Any:
+    """Draws points with the bars of their intervals; joins neighbours only where the bars lie apart. Returns the colour."""
+    below, above = ([b - a for a, b in zip(low, y, strict=True)], [b - a for a, b in zip(y, high, strict=True)])
+    drawn = axis.errorbar(x, y, yerr=(below, above), **{"fmt": "o", "markersize": 4, "capsize": 2, **style})
+    colour = drawn[0].get_color()
+    for k in range(len(x) - 1):
+        if high[k] < low[k + 1] or high[k + 1] < low[k]:
+            axis.plot(x[k : k + 2], y[k : k + 2], color=colour, linewidth=1)
+    return colour
+
+
+class Program(programs.Program):
+    """A program that gets a line of text for each question, and answers with the name of an action on a line.
+
+    `seconds` counts the time that it takes, by the clock. What it prints to standard error is shown.
+    """
+
+    def __init__(self, command: str, patience: float = 60.0) -> None:
+        """Starts it; raises ValueError if it cannot be started. An answer may take `patience` seconds."""
+        self.text, self.patience, self.seconds = command, patience, 0.0
+        try:
+            super().__init__(shlex.split(command), shows=True)
+        except (OSError, ValueError, IndexError) as problem:
+            raise UserError(f"expected a command that starts, got {command!r} ({problem})") from None
+
+    def choose(self, line: str, names: Collection[str], what: str = "an action") -> str:
+        """Returns its answer to a line; raises ValueError where it is none of `names`, or none comes."""
+        wanted, begun = f"expected {what} from {self.text!r} at {line or 'an empty line'}", time.perf_counter()
+        try:
+            name = self.ask_line(line, self.patience).strip()
+        except programs.TimedOut:
+            raise UserError(f"{wanted} within {self.patience:g} s, got none") from None
+        except programs.Ended:
+            raise UserError(f"{wanted}, got its end") from None
+        self.seconds += time.perf_counter() - begun
+        if name not in names:
+            raise UserError(f"{wanted}, got {name[:80]!r}")
+        return name
+
+
+def finished(path: Path) -> Path:
+    """Returns the folder of a finished run; raises KeyboardInterrupt if it was stopped, and so is the study."""
+    if not (path / "results.json").exists():
+        raise KeyboardInterrupt
+    return path
+
+
+def logged(run: Path, tags: Sequence[str]) -> dict[str, dict[int, float]]:
+    """Returns what a run logged, by tag and step; raises ValueError if it logged no such thing."""
+    need_train_extra()
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(run), size_guidance={"scalars": 0})
+    events.Reload()
+    missing = set(tags) - set(events.Tags()["scalars"])
+    if missing:
+        raise UserError(f"expected a run that logged {', '.join(tags)}, got {str(run)!r}")
+    return {tag: {event.step: event.value for event in events.Scalars(tag)} for tag in tags}
+
+
+OWN, OTHER = "own", "other"
+
+
+def scored(
+    game: Game, text: str, games: int, seed: int, opponent: str | None = None, plies: int = 0, **where: Any
+) -> dict[str, Any]:
+    """Plays games; in those for two openings of up to `plies` random moves, from both seats. `where` are the other options of
+    `evaluate` and `arena`.
+
+    Returns the mean return, or for two the share of the points, 0 to 1, with its 95 % interval over seeds or openings, the games
+    that differ, and the seconds of a move. Raises ValueError for players who fail in one of the games: that is no
+    result of a study.
+    """
+    if opponent is None:
+        played = evaluate(game, text, games, seed, **where)
+        for fault in played.faults:
+            raise UserError(f"expected players without faults, got {fault.kind} of {fault.player}: {fault.what}")
+        told = {"mean": played.mean, **bounds(played.interval()), "games": games}
+        return {**told, "seconds": played.seconds_per_move}
+    tournament = arena(game, {OWN: from_text(text), OTHER: from_text(opponent)}, games, plies=plies, seed=seed, **where)
+    figures = tournament.figures()
+    for fault in figures["faults"]:
+        name = text if fault["player"] == OWN else opponent
+        raise UserError(f"expected players without faults, got {fault['kind']} of {name}: {fault['what']}")
+    tally = tournament.tally(OWN, OTHER)
+    own = next(line for line in figures["standings"] if line["player"] == OWN)
+    share = {name: (1 + tally[name]) / 2 for name in ("mean", "ci_low", "ci_high")}
+    return {**share, "games": tally["games"], "seconds": own["seconds_per_move"]}

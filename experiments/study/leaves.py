@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.experiments.study.page import share
+from leafwise.experiments.study import share
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer, load_code

@@ -14,9 +14,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.experiments.study.config import PlacedStudy
-from leafwise.experiments.study.page import share, table, write_page
-from leafwise.experiments.study.results import Results, digest_of, known_results
+from leafwise.experiments.study import PlacedStudy, Results, digest_of, known_results, share, table, write_page
 from leafwise.models.files import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
 from leafwise.training.evaluation.results import Evaluation, missing_seeds

@@ -20,9 +20,8 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command
+from leafwise.experiments.study import PlacedStudy, Program, Results, command
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
-from leafwise.experiments.study.program import Program
 from leafwise.search.players import load_code
 from leafwise.training.evaluation.arena import batches_of, loaded, play_game
 from leafwise.training.evaluation.results import Evaluation, Figures

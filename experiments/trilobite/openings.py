@@ -24,8 +24,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite.solver import BOARD, Openings, Solver, read_openings, remember_all
-from leafwise.experiments.study import Study, command
-from leafwise.experiments.study.config import CHECKOUT
+from leafwise.experiments.study import CHECKOUT, Study, command
 from leafwise.models.files import save_tensors
 
 FILE = "openings.safetensors"

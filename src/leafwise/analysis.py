@@ -46,6 +46,12 @@ class Analyst:
         """What the numbers are that `meaning` returns."""
         return self.units.name if self.units else PLAIN
 
+    @property
+    def depth(self) -> int:
+        """How deep the search looks at most."""
+        assert isinstance(self.search, Search)
+        return self.search.depth
+
     def __call__(self, state: State, seconds: float | None = None) -> Result:
         """Searches a position, for so many seconds where they are given; raises Stopped if stopped before its first depth."""
         self.load(state)

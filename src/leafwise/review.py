@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.core.play.gamefile import GameRecord, Step
-from leafwise.search import Result, Search
+from leafwise.search import Result
 
 WORST = 3
 """Decisions that cost most and are named again at the end."""
@@ -91,12 +91,11 @@ def worst_of(moves: list[MoveReview]) -> list[MoveReview]:
 
 def game_lines(record: GameRecord, analyst: Analyst) -> Iterator[str]:
     """Yields a game move by move: what was played, what it was worth, what was better, and what that gave away."""
-    game, search = record.game, analyst.search
-    assert isinstance(search, Search)  # simulations are for positions alone
+    game = record.game
     who = " - ".join(record.players) or "players unknown"
     result = "not finished" if record.result is None else f"result {record.result:,.10g}"
     yield f"{game!r}: {who}, {len(record.moves)} moves, {result}"
-    yield f"  leaf   {analyst.leaf}, depth {search.depth}"
+    yield f"  leaf   {analyst.leaf}, depth {analyst.depth}"
     yield f"  unit   {analyst.unit}, for the player who moves"
     if analyst.no_units:
         yield f"  {analyst.no_units}"

@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 GATED = ("runs/gating.py",)
 SOURCES = {
     "ntuple-td": ("ntuple_td/ntuple_td.py",),
-    "selfplay": ("selfplay/selfplay.py", *GATED, "evaluation/matches.py"),
-    "alphazero": ("alphazero/alphazero.py", *GATED),
+    "selfplay": ("selfplay/selfplay.py", "games.py", *GATED, "evaluation/matches.py"),
+    "alphazero": ("alphazero/alphazero.py", "games.py", *GATED),
     "ntuple-q": ("ntuple_td/ntuple_q.py", "ntuple_td/ntuple_td.py"),
     "dqn": ("dqn/dqn.py", *GATED),
     "ppo": ("ppo/ppo.py", "sb3.py", *GATED),

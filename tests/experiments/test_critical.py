@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.study.program import Program
+from leafwise.experiments.study import Program
 from leafwise.experiments.trilobite.critical.__main__ import (
     Config,
     Perfect,

@@ -13,8 +13,7 @@ import pytest
 
 from leafwise.envs.friday import GAME
 from leafwise.experiments.friday import baselines, learned, strength
-from leafwise.experiments.friday.baselines import Entry, Outcome
-from leafwise.experiments.friday.blocks import LEVELS
+from leafwise.experiments.friday.baselines import LEVELS, Entry, Outcome
 from leafwise.experiments.friday.strength import Point
 from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.calibration import calibration

@@ -9,7 +9,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.study.config import CHECKOUT
+from leafwise.experiments.study import CHECKOUT
 from leafwise.experiments.study.leaves import Match, compare_choices, is_quiet, openings, play_match, subset
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board

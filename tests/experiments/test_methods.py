@@ -14,9 +14,7 @@ import gymnasium as gym
 import pytest
 
 import leafwise.experiments.methods.__main__ as methods
-from leafwise.experiments.methods import newcomers
-from leafwise.experiments.methods.plans import LIKELIEST, PLANS, Plan, Way
-from leafwise.experiments.methods.runs import trained, words_of
+from leafwise.experiments.methods import LIKELIEST, PLANS, Plan, Way, newcomers, trained, words_of
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import method_of, with_recipe
 from leafwise.training.runs.run_options import parse_options
@@ -73,7 +71,6 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
         Plan("", "lines", ways, {1: 4, 2: 4}, "points against it"),
     )
     monkeypatch.setattr(methods, "PLANS", {"threes": solo, "trilobite": two})
-    monkeypatch.setattr(methods.page, "PLANS", {"threes": solo, "trilobite": two})
     asked: list[str] = []
 
     def learned(words: Any, path: Path) -> dict[str, Any]:

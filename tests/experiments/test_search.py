@@ -42,7 +42,7 @@ def test_games_of_another_network_or_with_other_defaults_are_played_anew(
     monkeypatch.setattr("leafwise.experiments.search.__main__.scored", None)
     assert main(words) == 0  # everything is known
     monkeypatch.undo()
-    monkeypatch.setattr(f"leafwise.experiments.search.contests.{told}", lambda of: "another")
+    monkeypatch.setattr(f"leafwise.experiments.search.{told}", lambda of: "another")
     assert main(words) == 0
     assert kept() == dict.fromkeys(before, "another")
     assert "another" not in before.values()

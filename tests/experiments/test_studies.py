@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from leafwise.experiments.study.config import EXPERIMENTS
+from leafwise.experiments.study import EXPERIMENTS
 from leafwise.training.evaluation.results import GameStore
 
 SMALL = {

@@ -17,16 +17,15 @@ from leafwise.experiments.study import (
     Study,
     bootstrapped,
     command,
-    config,
     known_results,
     logged,
-    missing_seeds,
     picture,
     results_of,
     share,
     table,
+    with_bars,
 )
-from leafwise.experiments.study.picture import with_bars
+from leafwise.training.evaluation.results import missing_seeds
 
 OTHER_COMMANDS = (
     "leafwise.experiments.demo",
@@ -96,7 +95,7 @@ def test_missing_data_is_one_line(
         said == f"error: expected none.json, found none in {str(tmp_path / 'none.json')!r}; --run RUN writes it, "
         "--data names its folder\n"
     )
-    monkeypatch.setattr(config, "CHECKOUT", None)
+    monkeypatch.setattr("leafwise.experiments.study.CHECKOUT", None)
     assert main() == 2
     assert "found none in an installed leafwise; --run RUN writes it" in capsys.readouterr().err
     assert Config().source("a.json") is None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leafwise.experiments.trap.asked import GAME, Asked, corner_of, king_steps
-from leafwise.experiments.trap.insight import Figures, Sums, add_stand, add_throw
+from leafwise.experiments.trap.insight import GAME, Asked, Figures, Sums, add_stand, add_throw, corner_of, king_steps
 
 
 @pytest.fixture(scope="module")

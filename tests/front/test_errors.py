@@ -137,15 +137,15 @@ sys.path.insert(0, {tests!r})
 from games import nim
 from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Text
-from leafwise.web import positions, worker
+from leafwise.web import games, workers
 
 def refuse(*given):
     raise ValueError({planted!r})
 
 registry._added["nim"] = dataclasses.replace(nim.GAME, text=Text(parse=refuse))
 if {defect}:
-    positions.stepped = refuse
-worker.main()
+    games.replayed = refuse
+workers.main()
 """
 
 
@@ -164,14 +164,14 @@ def test_the_pages_server_tells_a_plugins_refusal_and_a_defect_apart(defect: boo
     assert process.stdin
     assert process.stdout
     with process, contextlib.closing(process.stdin):
-        process.stdin.write(json.dumps({"job": "state", "ask": ask}) + "\n")
+        process.stdin.write(json.dumps({"job": "/api/state", "request": ask}) + "\n")
         process.stdin.flush()
         answers = (json.loads(line) for line in process.stdout)
         last = next(answer for answer in answers if answer.keys() & {"error", "fault", "end"})
         process.stdin.close()
         assert process.stderr
         said = process.stderr.read()
-    assert last == ({"fault": f"state: ValueError: {PLANTED}"} if defect else {"error": f"nim: {PLANTED}"})
+    assert last == ({"fault": f"/api/state: ValueError: {PLANTED}"} if defect else {"error": f"nim: {PLANTED}"})
     assert ("Traceback" in said) == defect
 
 

@@ -11,9 +11,9 @@ import time
 import pytest
 from front.web_server import LOOPBACK, serving
 
-from leafwise.web import connections
-from leafwise.web.pool import Lane
+from leafwise.web import guard
 from leafwise.web.server import listening
+from leafwise.web.workers import WorkerPool
 
 HALF = b"POST /api/state HTTP/1.1\r\nHost: a"
 ENDLESS = 1 << 40
@@ -56,7 +56,7 @@ def sent_until_closed(sock, first, pieces, pause=0.0):
 
 
 def test_connections_that_wait_lock_nobody_out(monkeypatch):
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 1e6)
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 1e6)
     with serving(1) as client:
         body = head(client, "Content-Length: 100")
         with held(client, 200), held(client, 200, HALF), held(client, 200, body):
@@ -67,13 +67,13 @@ def test_connections_that_wait_lock_nobody_out(monkeypatch):
 def test_where_all_connections_are_at_work_one_more_is_told(monkeypatch):
     begun = threading.Semaphore(0)
 
-    async def run(lane, job, ask, seconds):
+    async def run(pool, job, request):
         begun.release()
         await asyncio.sleep(3600)
         yield {"answer": None}
 
-    monkeypatch.setattr(Lane, "run", run)
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
+    monkeypatch.setattr(WorkerPool, "run", run)
+    monkeypatch.setattr(guard, "MAX_CONNECTIONS", 3)
     with serving(1) as client:
         body = json.dumps({"game": "trilobite"}).encode()
         with held(client, 3, head(client, f"Content-Length: {len(body)}").replace(b"read", b"state") + body):
@@ -85,7 +85,7 @@ def test_where_all_connections_are_at_work_one_more_is_told(monkeypatch):
 
 
 def test_a_request_that_does_not_come_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.5)
     with serving(1) as client:
         assert answer_to(client, b"") == b""
         assert answer_to(client, HALF) == b""
@@ -142,7 +142,7 @@ def test_a_kept_connection_answers_at_once():
 def test_a_client_that_went_away_ends_its_job(monkeypatch, path):
     begun, ended = threading.Event(), threading.Event()
 
-    async def run(lane, job, ask, seconds):
+    async def run(pool, job, request):
         begun.set()
         try:
             await asyncio.sleep(3600)
@@ -150,7 +150,7 @@ def test_a_client_that_went_away_ends_its_job(monkeypatch, path):
         finally:
             ended.set()
 
-    monkeypatch.setattr(Lane, "run", run)
+    monkeypatch.setattr(WorkerPool, "run", run)
     with serving(1) as client:
         body = json.dumps({"game": "trilobite", "text": ""}).encode()
         asked = head(client, f"Content-Length: {len(body)}").replace(b"/api/read", path.encode(), 1) + body

@@ -10,7 +10,7 @@ import pytest
 from front.web_server import LOOPBACK, serving
 
 from leafwise.web import server
-from leafwise.web.app import ENDPOINTS
+from leafwise.web.requests import JOBS
 
 TOKEN = "0123456789abcdef"
 NO_HTTP = (
@@ -71,11 +71,11 @@ def garbled(rng, kind):
 @pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.long)])
 def test_wrong_requests_are_answered_in_a_line_each(capfd, count):
     rng = random.Random(28)
-    paths = [*ENDPOINTS, "/api/none", "/api/games/x", "/%00", "/api/state/../game"]
+    paths = [*JOBS, "/api/none", "/api/games/x", "/%00", "/api/state/../game"]
     with serving(2) as client:
         for _ in range(count):
             path = rng.choice(paths)
-            method, body = garbled(rng, ENDPOINTS.get(path, ENDPOINTS["/api/state"]).ask)
+            method, body = garbled(rng, JOBS.get(path, JOBS["/api/state"]).request)
             if method == "GET" and rng.random() < 0.8:
                 path += "?" + body.decode("latin-1").translate(dict.fromkeys([*range(33), *range(127, 256)], "+"))
             status, kind, answer = client.send(method, path, body)

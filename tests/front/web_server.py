@@ -13,8 +13,8 @@ from typing import Any
 import uvicorn
 
 from leafwise.web.app import make_app
-from leafwise.web.pool import Pool
 from leafwise.web.server import LOOPBACK, Server, listening, names_of
+from leafwise.web.workers import Workers
 
 PLAIN_PYTHON = {"NUMBA_DISABLE_JIT": "1"}
 
@@ -57,13 +57,13 @@ class Client:
 
 
 @contextlib.contextmanager
-def serving(thinkers: int = 2, token: str = "", **environment: str) -> Iterator[Client]:
+def serving(search_workers: int = 2, token: str = "", **environment: str) -> Iterator[Client]:
     """Runs a server; its processes see this of the environment besides."""
     sock = listening(LOOPBACK, 0)
     port = sock.getsockname()[1]
-    pool = Pool(thinkers, {**PLAIN_PYTHON, **environment})
-    app = make_app(pool, names_of(LOOPBACK, port), token)
-    server = Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=2), pool)
+    workers = Workers(search_workers, {**PLAIN_PYTHON, **environment})
+    app = make_app(workers, names_of(LOOPBACK, port), token)
+    server = Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=2), workers)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
     thread.start()
     while not server.started:

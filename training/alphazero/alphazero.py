@@ -32,11 +32,12 @@ from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
 from leafwise.models.sparse import BOUND, load_sparse
-from leafwise.training.alphazero.games import GAMES, PLIES, WON_BY_FIRST, Games, How, Pairs, Recorder
+from leafwise.training.alphazero.games import Games, How, Pairs, Recorder
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.runs.folder import Checkpoint, origin
-from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay, named, prefixed
+from leafwise.training.games import logged_games
+from leafwise.training.runs.folder import origin
+from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import run_learner
 
 if TYPE_CHECKING:
@@ -133,22 +134,6 @@ class AlphaZero(IterationLearner):
             return OBSERVATION
         return BOTH if self.game.features["sparse"].invariant else FEATURES
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes the state of a checkpoint."""
-        super().restore(tensors, metadata)
-        self.done = metadata["done"]
-        self.replay.restore(tensors, metadata["recorded"])
-        self.newest = self.newest.with_tensors(named(tensors, "newest"))
-        self.module = self.newest.kind.torch_module(self.newest)
-        self.generations.restore(tensors, metadata["ahead"], self.newest)
-
-    def state(self) -> Checkpoint:
-        """Returns what a checkpoint holds."""
-        of_every_run, more = super().state(), self.generations.state()
-        own = {"recorded": self.replay.recorded, "done": self.done, "ahead": more[1]}
-        tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors() | more[0]
-        return tensors | of_every_run[0], own | of_every_run[1]
-
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
         positions, piece = self.config.positions, self.config.piece
@@ -170,14 +155,11 @@ class AlphaZero(IterationLearner):
         for recorded in found:
             self.replay.put(rows=recorded.rows, targets=recorded.targets, policies=recorded.policies)
             total, counts = total + len(recorded.rows), counts + recorded.counts
-        games = max(int(counts[GAMES]), 1)
-        return {
-            "rollout/ep_len_mean": counts[PLIES] / games,
-            "rollout/first_wins": counts[WON_BY_FIRST] / games,
+        staleness = {
             "rollout/staleness": generation.number - generation.learned,
             "rollout/repeated": self.executor.repeated,
-            "time/fps": total / (time.perf_counter() - start),
         }
+        return logged_games(counts, total, time.perf_counter() - start) | staleness
 
     def learn(self) -> dict[str, float]:
         """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""

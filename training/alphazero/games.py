@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import new_stream, uniform
@@ -37,6 +37,7 @@ from leafwise.training.games import (
     WON_BY_FIRST,
     Record,
     make_open_game,
+    make_play_matches,
     make_settle,
     make_write_targets,
     new_record,
@@ -135,7 +136,9 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 @functools.cache
 def _compiled(game: Game, found: MctsFunctions) -> Kernels:
     think = make_think(game, found)
-    return Kernels(make_record_games(game, think), make_play_matches(game, think), make_turn(game))
+    return Kernels(
+        make_record_games(game, think), make_play_matches(game, forget_both, make_act(game, think)), make_turn(game)
+    )
 
 
 def make_think(game: Game, found: MctsFunctions) -> Compiled:
@@ -234,40 +237,23 @@ def make_record_games(game: Game, think: Compiled) -> Compiled:
     return record_games
 
 
-def make_play_matches(game: Game, think: Compiled) -> Compiled:
-    """Returns `play_matches(table, keys, results, simulations, plies, options, T, other)`.
-
-    It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
-    player of `T`, first seat first.
-    """
-    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
-    open_game, settle, choose = make_open_game(game), make_settle(game), make_choose(game)
+def make_act(game: Game, think: Compiled) -> Compiled:
+    """Returns `act` of `make_play_matches`: an action of most simulations."""
+    choose = make_choose(game)
 
     @bind(game.room)
-    def play_matches(table, keys, results, simulations, plies, options, T, other):
-        S, R = table.S, table.R
-        for g in range(keys.shape[0]):
-            if T.stop[0]:
-                return
-            for seat in range(2):
-                R[0], R[1] = keys[g], np.uint64(0)
-                forget_nodes(table.own.tree)
-                forget_nodes(table.other.tree)
-                open_game(table, plies, T)
-                player = current_player(S, HERE, T)
-                while player != TERMINAL:
-                    if player == seat:
-                        root = think(table, table.own, simulations, 0.0, 0.0, options, T)
-                        a = choose(table.own.tree, root, False, R)
-                    else:
-                        root = think(table, table.other, simulations, 0.0, 0.0, options, other)
-                        a = choose(table.other.tree, root, False, R)
-                    apply_action(S, HERE, a, HERE, T)
-                    settle(S, R, T)
-                    player = current_player(S, HERE, T)
-                results[g, seat] = for_player_zero(returns(S, HERE, T), seat)
+    def act(table, own, simulations, options, T):
+        seat = table.own if own else table.other
+        return choose(seat.tree, think(table, seat, simulations, 0.0, 0.0, options, T), False, table.R)
 
-    return play_matches
+    return act
+
+
+@jit(inline=True)
+def forget_both(table):
+    """Begins a game with nothing known."""
+    forget_nodes(table.own.tree)
+    forget_nodes(table.other.tree)
 
 
 def make_turn(game: Game) -> Compiled:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing import connection, get_context, parent_process
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,10 +25,9 @@ from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
 from leafwise.training.evaluation.results import Fault, FaultKind
 from leafwise.training.execution import executor_for
-from leafwise.training.execution.executor import Bundles, Executor, Lost, Shared
-from leafwise.training.execution.processes import Sent, end_with
+from leafwise.training.execution.executor import Bundles, Executor, Lost
+from leafwise.training.execution.processes import end_with
 
-T = TypeVar("T")
 Maker = Callable[[Game, int], Player]
 """(game, seed) -> a player; it travels to other processes, so it is a function of a module, or a `partial` of one."""
 
@@ -333,10 +332,6 @@ class MatchWorkers(Executor[Job, Outcome]):
         for worker in list(self._workers):
             self._end(worker)
         self.cancel()
-
-    def share(self, thing: T) -> Shared[T]:
-        """Returns what stands for a thing in pieces."""
-        return Sent(thing)
 
 
 class Host:

@@ -53,7 +53,7 @@ class Pairs:
         table = new_table(game, self.depth, 0, evaluator, rare=self.rare)
         play_matches, plain = kernels(game, evaluator).play_matches, round(self.from_start * len(keys))
         for some, plies in ((slice(plain), 0), (slice(plain, None), self.plies)):
-            play = partial(play_matches, table, keys[some], results[some], self.depth, plies, new, old)
+            play = partial(play_matches, table, keys[some], results[some], self.depth, plies, None, new, old)
             stoppable(play, new.stop, old.stop)
         return results
 
@@ -122,23 +122,21 @@ class NamedPlayer:
 
 @dataclass(frozen=True)
 class Meetings:
-    """Games of two players, each opening from both seats."""
+    """Games of a player alone, or of two, each opening from both seats."""
 
     game: Game
-    own: NetworkPlayer | NamedPlayer
-    other: NamedPlayer
+    players: Sequence[NetworkPlayer | NamedPlayer]
     starts: Sequence[Start]
 
-    def __call__(self) -> list[float]:
-        """Returns the points of the first player from each opening, 0 to 2."""
-        newest = self.own(0) if isinstance(self.own, NetworkPlayer) else None
+    def __call__(self) -> NDArray[np.float64]:
+        """Returns the first player's returns from each opening, [openings, seats]."""
+        known = [make(0) if isinstance(make, NetworkPlayer) else None for make in self.players]
         found = []
         for seed, start in self.starts:
-            own, other = newest or self.own(seed), self.other(seed + 1)
-            seats = (own, other), (other, own)
-            scores = [play_game(self.game, both, seed, k, opening=start).score for k, both in enumerate(seats)]
-            found.append(1 + float(np.sign(scores).mean()))
-        return found
+            seats = [who or make(seed + k) for k, (who, make) in enumerate(zip(known, self.players, strict=True))]
+            tables = enumerate((seats, seats[::-1])[: len(seats)])
+            found.append([play_game(self.game, table, seed, k, opening=start).score for k, table in tables])
+        return np.array(found)
 
 
 SAMPLES = 200
@@ -167,11 +165,11 @@ class ReferencePlayers:
             drawing = self.draws[b] or (isinstance(own, NamedPlayer) and self.draws[a])
             starts = starts_of(self.game, 2 * self.pairs, first, plies, drawing)[0]
             for k in range(0, len(starts), BLOCK):
-                pieces.append(((a, b), Meetings(self.game, own, other, starts[k : k + BLOCK])))
+                pieces.append(((a, b), Meetings(self.game, (own, other), starts[k : k + BLOCK])))
         units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
         found = self.line.in_order(enumerate(piece for _, piece in pieces))
-        for (pair, _), points in zip(pieces, found, strict=True):
-            units[pair] += [Unit(*pair, point, 2) for point in points]
+        for (pair, _), returns in zip(pieces, found, strict=True):
+            units[pair] += [Unit(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
         return list(units.values())
 
     def rating_of(self, newest: Learned, depth: int, options: dict[str, Any], number: int) -> dict[str, float]:

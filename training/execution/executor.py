@@ -70,13 +70,13 @@ class Executor(ABC, Generic[P, R]):
     def cancel(self, *keys: int) -> None:
         """Gives up these pieces, or all that are not done yet; their results are not returned."""
 
-    @abstractmethod
     def shutdown(self) -> None:
         """Gives up what is not done yet, and takes no more."""
+        self.cancel()
 
-    @abstractmethod
     def share(self, thing: T) -> Shared[T]:
-        """Returns what stands for a thing in pieces."""
+        """Returns what stands for a thing in pieces (default: the thing, which travels with each of them)."""
+        return Own(thing)
 
     def __enter__(self) -> Self:
         return self
@@ -148,14 +148,6 @@ class Here(Executor[P, R]):
         """Forgets what was submitted."""
         self._waiting = deque((key, piece) for key, piece in self._waiting if keys and key not in keys)
 
-    def shutdown(self) -> None:
-        """Forgets what was submitted."""
-        self.cancel()
-
-    def share(self, thing: T) -> Shared[T]:
-        """Returns what stands for a thing."""
-        return Own(thing)
-
 
 class Line(Executor[P, R]):
     """One of several who hand work to the same executor, each with keys of its own, and hear only of their own pieces."""
@@ -192,10 +184,6 @@ class Line(Executor[P, R]):
         if numbers:
             self.executor.cancel(*numbers)
         self._done = deque(one for one in self._done if keys and one[0] not in keys)
-
-    def shutdown(self) -> None:
-        """Gives up this one's pieces."""
-        self.cancel()
 
     def share(self, thing: T) -> Shared[T]:
         """Returns what stands for a thing in pieces."""
@@ -252,7 +240,3 @@ class Bundles(Executor[P, R]):
         """Gives up all pieces, and takes no more."""
         self.cancel()
         self.executor.shutdown()
-
-    def share(self, thing: T) -> Shared[T]:
-        """Returns what stands for a thing in pieces."""
-        return self.executor.share(thing)

@@ -24,7 +24,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_row
-from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
@@ -303,6 +303,12 @@ class Trainer(NamedTuple):
     """Rows in which a trajectory first came to them, [marks, CAROUSEL, width]."""
     met: NDArray[np.int64]
     """How many there were, [marks]."""
+    exploration: NDArray[np.float64]
+    """[1]: share of random actions in Q-learning."""
+    explored: NDArray[np.bool_]
+    """Which actions of its trajectory were drawn at random, [LONGEST + 1]."""
+    greedy: NDArray[np.float64]
+    """[2]: how many decisions were not, and what they were worth in all, since the caller last cleared it."""
 
 
 class Kernels(NamedTuple):
@@ -343,29 +349,44 @@ def new_trainer(
         marks=np.array(marks, dtype=np.uint64),
         firsts=np.stack([game.rows(CAROUSEL)] * len(marks)) if marks else game.rows(CAROUSEL)[None, :0],
         met=np.zeros(len(marks), dtype=np.int64),
+        exploration=np.zeros(1),
+        explored=np.zeros(LONGEST + 1, dtype=np.bool_),
+        greedy=np.zeros(2),
     )
 
 
-def kernels(network: NTupleNetwork, depth: int = 1, *, searched: bool = False, coherent: bool = False) -> Kernels:
+def kernels(
+    network: NTupleNetwork, depth: int = 1, *, searched: bool = False, coherent: bool = False, exploring: bool = False
+) -> Kernels:
     """Returns td_games and greedy_games, compiled for networks of this shape.
 
     Actions are chosen by a search of `depth` decisions. `searched`: its values are the targets, not the next state's.
-    `coherent`: every weight has a rate of its own.
+    `coherent`: every weight has a rate of its own. `exploring`: a share of the actions is random, and the best one's value is
+    learned (Q-learning).
     """
     cells = features(network.game)
-    return compiled(network.game, cells, network.layout, network.shape.stage, depth, searched, coherent)
+    return compiled(network.game, cells, network.layout, network.shape.stage, depth, searched, coherent, exploring)
 
 
 @functools.cache
 def compiled(
-    game: Game, cells: CellFeatures, layout: Layout, stage: str, depth: int, searched: bool, coherent: bool
+    game: Game,
+    cells: CellFeatures,
+    layout: Layout,
+    stage: str,
+    depth: int,
+    searched: bool,
+    coherent: bool,
+    exploring: bool,
 ) -> Kernels:
     """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
     best_action = chooser(game, layout, stage, depth)
     move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step)
-    learn = make_learn(game, network, move_weights, searched)
-    trajectory = make_play_trajectory(game, network, best_action, valued)
+    learn = (
+        make_learn_best(game, network, move_weights) if exploring else make_learn(game, network, move_weights, searched)
+    )
+    trajectory = make_play_trajectory(game, network, best_action, valued, exploring)
     return Kernels(
         make_td_games(game, network.board.highest, trajectory, learn),
         make_greedy_games(game, best_action, network.board.highest, valued),
@@ -505,22 +526,71 @@ def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool)
     return learn
 
 
-def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued: int) -> Compiled:
+def make_learn_best(game: Game, network: Any, move_weights: Compiled) -> Compiled:
+    """Returns `learn_best(trainer, length, learning_rate, trace_decay, T)`, which is `learn` of Q-learning.
+
+    It updates the weights backward along the first `length` rows of the trajectory, towards the best action's value at the decision
+    after each; where the action there was not random, a share `trace_decay` of what came of it takes its place (Watkins's
+    Q(lambda)). Where the game is over the last row is its end, which is worth nothing more.
+    """
+    potential, to_come, fetch = network.board.potential, network.to_come, network.fetch
+    current_player = game.rules.current_player
+
+    @bind(game.room)
+    def learn_best(trainer, length, learning_rate, trace_decay, T):
+        S, explored = trainer.trajectory, trainer.explored
+        each_move = T.leaf.constants[1]
+        target, later_potential = 0.0, 0.0
+        first = length - 1
+        if current_player(S, np.uint64(first), T) == TERMINAL:
+            later_potential = potential(S, np.uint64(first), T)
+            first -= 1
+        for t in range(first, -1, -1):
+            i = np.uint64(t)
+            if t > 1:
+                fetch(S, np.uint64(t - 2), T)
+            own_potential = potential(S, i, T)
+            best = trainer.search_values[t] - own_potential
+            decay = 0.0
+            if t < first and not explored[t + 1]:
+                decay = trace_decay
+            target = each_move + (1.0 - decay) * best + decay * (later_potential - own_potential + target)
+            error = target - to_come(S, i, T)
+            trainer.sums[SQUARED_ERRORS] += error * error
+            move_weights(trainer, i, learning_rate, error, T)
+            later_potential = own_potential
+
+    return learn_best
+
+
+def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued: int, exploring: bool) -> Compiled:
     """Returns `play_trajectory(trainer, T)`: plays from row HERE to the end, LONGEST actions at most.
 
-    It returns the number of actions, and that of the rows of the trajectory.
+    It returns the number of actions, and that of the rows of the trajectory. `exploring`: with the trainer's share of random
+    actions, and a value for what follows the last row too.
     """
-    current_player, potential = game.rules.current_player, network.board.potential
+    current_player, legal_actions, potential = (
+        game.rules.current_player,
+        game.rules.legal_actions,
+        network.board.potential,
+    )
     act, settle = make_act(game, valued), make_settle(game)
 
     @bind(game.room)
     def play_trajectory(trainer, T):
-        S, R = trainer.S, trainer.R
+        S, R, A, share = trainer.S, trainer.R, trainer.A, trainer.exploration[0]
         length = 0
         while current_player(S, HERE, T) != TERMINAL and length < LONGEST:
             chosen, value = best_action(trainer, T)
             if length > 0:
                 trainer.search_values[length - 1] = value
+            if exploring:
+                trainer.explored[length] = share > 0 and uniform(R) < share
+                if trainer.explored[length]:
+                    chosen = A[below(R, legal_actions(S, HERE, A, T))]
+                else:
+                    trainer.greedy[0] += 1
+                    trainer.greedy[1] += value - potential(S, HERE, T)
             act(S, R, chosen, T)
             put_row(S, HERE, trainer.trajectory, length)
             length += 1
@@ -531,6 +601,8 @@ def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued
             rows += 1
             trainer.search_values[length - 1] = potential(S, HERE, T)
             put_row(S, HERE, trainer.trajectory, length)
+        elif exploring and length > 0 and not over:
+            trainer.search_values[length - 1] = best_action(trainer, T)[1]
         return length, rows
 
     return play_trajectory

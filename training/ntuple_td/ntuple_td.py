@@ -171,6 +171,8 @@ class NTupleTd(Learner):
 
     method, unit = "ntuple-td", "moves"
     breaks_whole = True
+    exploring = False
+    """Whether a share of the actions is random, and the best action's value is learned (`leafwise.training.ntuple_td.ntuple_q`)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -187,7 +189,8 @@ class NTupleTd(Learner):
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
         marks = values_of(config, "carousel", features(self.game).names)
         self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence, marks=marks) for key in keys]
-        self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
+        how = {"searched": config.target_depth > 0, "coherent": config.coherence, "exploring": self.exploring}
+        self.kernels = kernels(self.network, depth, **how)
         self.T = self.game.tables(self.network.evaluator("td"))
         self.entries, self.best, self.score = 0, -np.inf, {}
         self.begun: list[list[int]] = []

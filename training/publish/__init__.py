@@ -2,16 +2,20 @@
 
 python -m leafwise.training.publish --run runs/threes-td-1
 
-The kinds of models differ in what is measured: n-tuples play games (`ntuples`), networks of games for two are judged by the
-exact solver (`positions`), or where there is none play (`games`), networks that say chances play every variant (`chances`),
-and a room may bring a kind of its own (`modules.publish` in its recipes). A kind is a module with `OPTIONS` (the options it has
-besides those of all), `load`, `prepare`, `measure`, and for the card `WHAT`, `UNIT` (of steps), `about`, `made` and `figures`.
+The kinds of models differ in what is measured: n-tuples play games (`ntuples`), sparse `networks` of games for two are judged by
+the exact solver, or where there is none play, those that say chances play every variant, and a room may bring a kind of its own
+(`modules.publish` in its recipes). A kind is a module, or a class of `networks`, with `OPTIONS` (the options it has besides those
+of all), `load`, `prepare`, `measure`, and for the card, which the file itself tells, `WHAT`, `UNIT` (of steps), `about`, `made` and
+`figures`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +26,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.registry import listed, take_modules
+from leafwise.envs.registry import source_of as source_of_game
 from leafwise.models.files import (
     game_of,
     load_tensors,
@@ -32,10 +37,11 @@ from leafwise.models.files import (
 )
 from leafwise.models.units import UNITS
 from leafwise.training.evaluation.agreement import has_solver
-from leafwise.training.publish.card import card
+from leafwise.training.evaluation.statistics import interval_text
 from leafwise.training.runs import FINAL_SEED
 from leafwise.training.runs.folder import command_of, commit, hardware
-from leafwise.training.runs.recipes import PUBLISH, recipes
+from leafwise.training.runs.recipes import PUBLISH, RENAMED, methods, recipes
+from leafwise.training.runs.run_options import option_text, take_option
 
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")
@@ -93,11 +99,13 @@ class Config:
 
 
 def kind_of(game: Game, told: dict[str, Any]) -> Any:
-    """Returns the module for a kind of models: the game's own, or by what a file says it holds."""
+    """Returns the kind of a model: the game's own, or by what a file says it holds."""
     own = recipes(game.name).get("modules", {}).get(PUBLISH)
     studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
-    kind = "chances" if told.get("head") == "chance" else "positions" if studied or has_solver(game) else "games"
-    return importlib.import_module(own or f"{MODULE}.{'ntuples' if told['kind'] in NTUPLES else kind}")
+    if own or told["kind"] in NTUPLES:
+        return importlib.import_module(own or f"{MODULE}.ntuples")
+    kind = "Chances" if told.get("head") == "chance" else "Positions" if studied or has_solver(game) else "Games"
+    return getattr(importlib.import_module(f"{MODULE}.networks"), kind)()
 
 
 def publish(config: Config) -> Path:
@@ -140,6 +148,67 @@ def units_of_network(network: Any, config: Config) -> dict[str, Any]:
 
     asked = units.Config("", games=max(config.unit_games, 0), processes=config.processes, cluster=config.cluster)
     return units.fitted(network.game, partial(network.evaluator, "learned"), asked).as_json()
+
+
+def card(path: Path, kind: Any) -> str:
+    """Returns the card of a published model, of a kind as `leafwise.training.publish` tells."""
+    told = load_tensors(path)[1]
+    options = "".join(f", {name} = {value}" for name, value in told["options"].items())
+    lines = [
+        f"# {told['game']}{options}: a shipped {kind.WHAT}",
+        "",
+        *kind.about(path, told),
+        f"`leafwise.load({source_of(path)!r})` loads it.",
+        "",
+    ]
+    lines.append(command_line("command", told["command"], told["commit"]))
+    for start in starts(told):
+        spent = f"{start['steps']:,} {kind.UNIT}, {start['seconds']:,.0f} s"
+        what = f"which starts from a model ({spent}) of the command"
+        lines.append(command_line(what, start["command"], start["commit"]))
+    lines.append(f"- today: `{train_command(told)}`; the game's recipe and the method's defaults say the rest")
+    lines.append(f"- {told['steps']:,} {kind.UNIT} in {told['seconds']:,.0f} s of processor time on {told['hardware']}")
+    lines += [*kind.made(told), "", *kind.figures(told), ""]
+    lines.append(command_line("published with", f"{told['publication']} --run RUN", told["published_at"]))
+    return "\n".join([*lines, ""])
+
+
+def source_of(path: Path) -> str:
+    """Returns what `leafwise.load` takes for a model: a name for those that ship, else the path."""
+    return path.stem if path.parent.name == "weights" and path.parent.parent.name == "models" else path.as_posix()
+
+
+def command_line(what: str, command: str, at: str) -> str:
+    """Returns the line of a card about a command of some commit, told as it stood then."""
+    at = re.sub("^([0-9a-f]{8})[0-9a-f]{32}$", r"\1", at)
+    return f"- {what}, as of commit {at}: `{command}`"
+
+
+def train_command(told: Mapping[str, Any]) -> str:
+    """Returns the command that trains such a model now, by the method in its file's command, else by the one to begin with."""
+    game, words = told["game"], shlex.split(told["command"])
+    named = take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
+    fitting = methods(game)
+    method = next((name for name in (named, *RENAMED.get(named, ())) if name in fitting), next(iter(fitting)))
+    options = (word for name, value in told["options"].items() for word in (flag_of(name), option_text(value)))
+    added = ("--module", source) if (source := source_of_game(game)) else ()
+    return shlex.join(["leafwise", "train", game, "--method", method, *options, *added])
+
+
+def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields how the model was made that a model's training started from, then that model's, and so on."""
+    while told := told.get("start") or {}:
+        yield dict(told)
+
+
+def interval(found: Mapping[str, float | None], form: str = ".1%") -> str:
+    """Returns a mean with its 95 % interval."""
+    return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
+
+
+def seeds_line(first: int, last: int) -> str:
+    """Returns which seeds figures are of."""
+    return f"seeds {first:,} to {last:,}, which neither training nor selection used"
 
 
 def main(arguments: list[str] | None = None) -> int:

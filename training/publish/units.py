@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
@@ -29,7 +30,7 @@ from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
 from leafwise.training.evaluation.calibration import monotone, tenths
 from leafwise.training.execution import executor_for
-from leafwise.training.publish.valued_games import ValuedGames, play_valued
+from leafwise.training.games import play_batches
 from leafwise.training.runs import CALIBRATION_SEED
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
@@ -37,8 +38,8 @@ from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
 LARGEST_ERROR = 0.03
 """A greater error than this is said to be one."""
 DIGITS = 5
-PIECE = 200
-"""Games of a piece of work."""
+PIECE, BATCH = 200, 20
+"""Games of a piece of work, and of those that are played at once."""
 FITTED = {"games": Range(2, 40_000), "depth": Range(1, 30), "plies": Range(0, 1000), "every": Range(1, 10**6)}
 """What numbers a fit can have, once those that are 0 are as the recipe says."""
 
@@ -63,6 +64,23 @@ class Config:
     """Processes that play."""
     cluster: str = ""
     """Ray cluster that plays instead: auto, local or HOST:PORT."""
+
+
+@dataclass(frozen=True)
+class ValuedGames:
+    """Decisions of games in the order of their seeds, one game after another."""
+
+    values: NDArray[np.float64]
+    """[decisions]: value of the search, for the player to move."""
+    outcomes: NDArray[np.float64]
+    """[decisions]: return of the game, for that player."""
+    games: NDArray[np.int64]
+    """[decisions]: number of the game, from 0 on."""
+
+    def share(self, odd: bool) -> ValuedGames:
+        """Returns every other game."""
+        kept = self.games % 2 == odd
+        return ValuedGames(self.values[kept], self.outcomes[kept], self.games[kept])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -163,11 +181,18 @@ class Valued:
 
 
 def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> ValuedGames:
-    """Plays some of the games of a leaf with a compiled value."""
-    return play_valued(
-        game, leaf, CALIBRATION_SEED, games, depth=config.depth, plies=config.plies if game.players == 2 else 0,
-        nodes=config.nodes, every=config.every,
-    )  # fmt: skip
+    """Plays some of the games of a leaf with a compiled value; of the decisions of games played at once one in `every` counts."""
+    seeds = range(CALIBRATION_SEED + games.start, CALIBRATION_SEED + games.stop)
+    plies, found = config.plies if game.players == 2 else 0, []
+    batches = play_batches(
+        game, leaf, seeds, BATCH, depth=config.depth, plies=plies, nodes=config.nodes, by_search=True
+    )
+    for begin, one in zip(games[::BATCH], batches, strict=True):
+        number = np.repeat(np.arange(len(one.ends)), np.diff(one.ends, prepend=0))
+        kept = (np.arange(len(number)) + begin) % config.every == 0
+        outcomes = np.where(one.players == 1, -1.0, 1.0) * one.returns[number]
+        found.append((one.values[kept], outcomes[kept], (begin + number)[kept]))
+    return ValuedGames(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def usual_name(game: Game, played: ValuedGames) -> str:

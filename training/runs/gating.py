@@ -29,7 +29,7 @@ from leafwise.training.evaluation.statistics import (
 )
 from leafwise.training.execution import executor_for
 from leafwise.training.execution.executor import Executor, Here, Line, Shared
-from leafwise.training.execution.generations import Call, Calls, call
+from leafwise.training.execution.generations import Call, Calls, Generations, call
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner
@@ -346,6 +346,29 @@ class IterationLearner(GatedLearner):
 
     done = 0
     replay: Replay
+    module: Any
+    """The newest network as torch learns it."""
+    generations: Generations
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
+        self.done = metadata["done"]
+        self.replay.restore(tensors, metadata["recorded"])
+        self.newest = self.newest.with_tensors(named(tensors, "newest"))
+        self.module = self.newest.kind.torch_module(self.newest)
+        if self.config.piece:
+            self.generations.restore(tensors, metadata["ahead"], self.newest)
+
+    def state(self) -> Checkpoint:
+        """Returns what a checkpoint holds."""
+        tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors()
+        told: dict[str, Any] = {"recorded": self.replay.recorded, "done": self.done}
+        if self.config.piece:
+            ahead, told["ahead"] = self.generations.state()
+            tensors |= ahead
+        more, of_every_run = super().state()
+        return tensors | more, told | of_every_run
 
     @abstractmethod
     def play(self) -> dict[str, float]:

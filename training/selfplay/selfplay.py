@@ -39,10 +39,10 @@ from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games import GAMES, PLIES, WON_BY_FIRST, guide_of
+from leafwise.training.games import guide_of, logged_games
 from leafwise.training.runs.files import config_file
 from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
-from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay, named, prefixed
+from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.run_options import read_options
 from leafwise.training.selfplay.games import Games, Recorded, Recorder
@@ -214,23 +214,12 @@ class SelfPlay(IterationLearner):
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
-        self.done = metadata["done"]
-        self.replay.restore(tensors, metadata["recorded"])
         self.table.R[:] = tensors["stream"]
-        self.newest = self.newest.with_tensors(named(tensors, "newest"))
-        if self.config.piece:
-            self.generations.restore(tensors, metadata["ahead"], self.newest)
-        self.module = self.newest.kind.torch_module(self.newest)
 
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors() | {"stream": self.table.R}
-        told: dict[str, Any] = {"recorded": self.replay.recorded, "done": self.done}
-        if self.config.piece:
-            ahead, told["ahead"] = self.generations.state()
-            tensors |= ahead
-        more, of_every_run = super().state()
-        return tensors | more, told | of_every_run
+        tensors, told = super().state()
+        return tensors | {"stream": self.table.R}, told
 
     def played(self, number: int) -> list[int]:
         """Returns which of `variants` an iteration is played in."""
@@ -254,9 +243,7 @@ class SelfPlay(IterationLearner):
         for place, recorded in found:
             self.keep(place, recorded.rows, recorded.targets, repeats=self.config.repeats)
             total, counts = total + len(recorded.rows), counts + recorded.counts
-        games = max(int(counts[GAMES]), 1)
-        shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
-        return shares | {"time/fps": total / (time.perf_counter() - start)} | more
+        return logged_games(counts, total, time.perf_counter() - start) | more
 
     def from_here(self) -> Iterator[tuple[int, Recorded]]:
         """Yields variants and games of the newest network, some against an earlier best, all from one stream."""

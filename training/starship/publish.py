@@ -22,8 +22,8 @@ from leafwise.models.grid import TENSORS, GridNetwork, load_grid
 from leafwise.training.evaluation.arena import batches_of
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.execution import executor_for
-from leafwise.training.publish.card import interval, seeds_line
-from leafwise.training.publish.valued_games import ValuedGames
+from leafwise.training.publish import interval, seeds_line
+from leafwise.training.publish.units import ValuedGames
 from leafwise.training.runs import CALIBRATION_SEED
 from leafwise.training.starship.builders import Planned, record
 from leafwise.training.starship.samples import play

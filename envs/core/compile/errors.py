@@ -9,14 +9,13 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
 
 from leafwise.envs.core.compile.cache import cache_root
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.files import own_folder
 
 OWN = str(Path(numba.__file__).parent)
@@ -91,7 +90,7 @@ def _reason(said: str, tuples: list[Any]) -> str:
     if found := re.search(r"Unknown attribute '(\w+)' of type (\w+)\(", said):
         fields = next((t._fields for t in tuples if type(t).__name__ == found[2]), ())
         return (
-            f"expected a field of {found[2]} among ({', '.join(fields)}), got {found[1]!r}{_perhaps(found[1], fields)}"
+            f"expected a field of {found[2]} among ({', '.join(fields)}), got {found[1]!r}{perhaps(found[1], fields)}"
         )
     if found := re.search(r"to signature '(.*)' due to \"(?:\w+: )?(.*?)\.?\"", said):
         return f"expected arguments {found[1]}, got {found[2]}"
@@ -105,11 +104,6 @@ def _reason(said: str, tuples: list[Any]) -> str:
         return f"expected types that go together, got {found[1].strip()[:200]}"
     lines = [line.strip() for line in said.splitlines() if not NOISE.match(line.strip())]
     return lines[0][:240] if lines else f"{type(said).__name__}"
-
-
-def _perhaps(name: str, names: Iterable[str]) -> str:
-    near = get_close_matches(name, list(names), 1)
-    return f", perhaps {near[0]!r}" if near else ""
 
 
 def _tuples(things: Iterable[Any]) -> Iterator[Any]:

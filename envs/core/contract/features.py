@@ -134,23 +134,6 @@ class CellFeatures:
         return 1 << self.bits
 
 
-def square_views(side: int) -> Views:
-    """Returns the eight symmetries of a square board, row by row: view k mirrors left-right where k & 1, then top-bottom
-    where k & 2, then swaps rows and columns where k & 4.
-    """
-    found = []
-    for k in range(8):
-        places = []
-        for place in range(side * side):
-            y, x = divmod(place, side)
-            y, x = (x, y) if k & 4 else (y, x)
-            y = side - 1 - y if k & 2 else y
-            x = side - 1 - x if k & 1 else x
-            places.append(side * y + x)
-        found.append(tuple(places))
-    return tuple(found)
-
-
 def rectangle_views(rows: int, columns: int) -> Views:
     """Returns the four symmetries of a board, row by row: view k mirrors left-right where k & 1, top-bottom where k & 2."""
     places = [divmod(place, columns) for place in range(rows * columns)]
@@ -158,6 +141,15 @@ def rectangle_views(rows: int, columns: int) -> Views:
         tuple(columns * (rows - 1 - y if k & 2 else y) + (columns - 1 - x if k & 1 else x) for y, x in places)
         for k in range(4)
     )
+
+
+def square_views(side: int) -> Views:
+    """Returns the eight symmetries of a square board, row by row: view k mirrors left-right where k & 1, then top-bottom
+    where k & 2, then swaps rows and columns where k & 4.
+    """
+    mirrored = rectangle_views(side, side)
+    swapped = [side * (place % side) + place // side for place in range(side * side)]
+    return (*mirrored, *(tuple(view[place] for place in swapped) for view in mirrored))
 
 
 def cell_values(features: CellFeatures, row: NDArray[Any], T: Any) -> list[int]:

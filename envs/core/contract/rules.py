@@ -4,7 +4,7 @@ The functions work on rows of a 2-D array `S` of `game.dtype`, shape [rows, game
 that carries tables, run-time options, weights and the stop byte. Row indices are uint64. They are the fast door: they
 trust their caller, allocate nothing and never raise. The checked door is `leafwise.envs.core.contract.state.State`.
 
-A row holds what the player knows; chance holds the rest. Equal situations are equal rows. `parts` has what else a game says.
+A row holds what the player knows; chance holds the rest. Equal situations are equal rows. `game` has what else a game says.
 """
 
 from __future__ import annotations

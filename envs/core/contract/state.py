@@ -122,12 +122,15 @@ class State:
 
     def outcomes(self) -> list[tuple[float, State]]:
         """Returns the successors of a chance stage with their probabilities; raises ValueError elsewhere."""
-        if not self.is_chance:
-            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+        self._need_chance()
         rows = self.rows(self.game.max_outcomes)
         P = np.zeros(1 + self.game.max_outcomes)
         n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game.thread_tables))
         return [(float(P[o]), State.unchecked(self.game, rows[o])) for o in range(1, n + 1)]
+
+    def _need_chance(self) -> None:
+        if not self.is_chance:
+            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
 
     def outcome_name(self, after: State) -> str:
         """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
@@ -148,8 +151,7 @@ class State:
 
     def sample(self, stream: NDArray[np.uint64]) -> State:
         """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
-        if not self.is_chance:
-            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+        self._need_chance()
         rows = self.rows()
         self.game.rules.sample_outcome(rows, FIRST, stream, self.game.thread_tables)
         return State.unchecked(self.game, rows[0])

@@ -8,7 +8,6 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
-from pettingzoo.utils.env_logger import EnvLogger
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream, u64
@@ -26,9 +25,6 @@ from leafwise.envs.core.gym.stepper import (
 from leafwise.envs.core.pictures import FPS, Display
 from leafwise.envs.core.ranges import need_among
 
-BEGUN = ("agent_selection", "rewards", "terminations", "truncations", "infos", "position")
-"""What there is of an environment once it was reset."""
-
 
 class GameAECEnv(AECEnv):
     """Every player is an agent, `player_0` and (in a game for two) `player_1`; the next agent is who acts in the game.
@@ -37,6 +33,8 @@ class GameAECEnv(AECEnv):
     legal action, and all ones for an agent that does not act. Rewards are differences of returns. An illegal action
     loses ("lose"), does nothing ("noop") or raises ValueError ("raise"); `infos[agent]["illegal"]` says so. Under "noop" the
     game is truncated for all after as many illegal actions in a row as in `GameEnv`.
+
+    `leafwise.aec` puts PettingZoo's `OrderEnforcingWrapper` around it, which refuses what comes before a reset or after the end.
     """
 
     def __init__(self, game: Game, options: EnvOptions) -> None:
@@ -64,17 +62,6 @@ class GameAECEnv(AECEnv):
         self._seen = new_observations(game, 1)
         self._stream = new_stream(int(new_key(np.random.default_rng())))
         self._display = Display(game, options.render_mode)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in BEGUN:  # as PettingZoo's own wrapper says it
-            raise AttributeError(f"{name} cannot be accessed before reset")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def agent_iter(self, max_iter: int = 2**63) -> Any:
-        """Returns what yields the agents in the order of their turns, `max_iter` at most."""
-        if not hasattr(self, "position"):
-            EnvLogger.error_agent_iter_before_reset()
-        return super().agent_iter(max_iter)
 
     def observation_space(self, agent: str) -> gym.spaces.Space[Any]:
         """Returns the space of an agent's observations."""
@@ -113,8 +100,6 @@ class GameAECEnv(AECEnv):
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """Returns what an agent sees and may do; raises ValueError for what is no agent."""
-        if not hasattr(self, "position"):
-            EnvLogger.error_observe_before_reset()
         need_among(agent, self.possible_agents, "agent", self.game.name)
         player = self.possible_agents.index(agent)
         self.game.rules.observe_as(self.position.row[None].copy(), u64(0), player, self._seen, 0, self._tables)
@@ -126,11 +111,6 @@ class GameAECEnv(AECEnv):
 
     def step(self, action: int | None) -> None:
         """Takes the action id of `agent_selection` (None once it is done); raises ValueError for what is no action id."""
-        if not hasattr(self, "position"):
-            EnvLogger.error_step_before_reset()
-        if not self.agents:
-            EnvLogger.warn_step_after_terminated_truncated()
-            return
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -168,8 +148,6 @@ class GameAECEnv(AECEnv):
 
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
-        if not hasattr(self, "position"):
-            EnvLogger.error_render_before_reset()
         return self._display.frame(self.position, self.render_mode)
 
     def close(self) -> None:

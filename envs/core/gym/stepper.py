@@ -253,7 +253,7 @@ def make_step(
     room: Path,
     plain: bool = False,
 ) -> Compiled:
-    """Compiles `step_batch(held)`, for `compile.held.hold` with `Buffers` B and the game's tables T.
+    """Compiles `step_batch(held)`, for `compile.emitted.hold` with `Buffers` B and the game's tables T.
 
     `opponent_action` is None where one player plays alone. `other_reward` is one of `game.rewards`, or None for the difference of
     returns; `return_range` is player 0's. `plain` leaves it plain Python around the compiled rules, for an opponent that is a
@@ -553,8 +553,7 @@ class Stepper:
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit.
 
-        Every row is checked. In a state that was taken before there were counts, they are 0; one taken before the variant was told
-        is taken for one of this game.
+        Every row is checked.
         """
         state = self._checked(state)
         for name, part in self._kept().items():
@@ -566,8 +565,7 @@ class Stepper:
         now, name = self.get_state(), self.game.name
         if not isinstance(state, Mapping):
             raise UserError(f"{name}: expected a state from get_state, got {type(state).__name__}")
-        none = np.zeros(self.n, dtype=np.int64)
-        state = {"steps": none, "illegal_in_a_row": none, "variant": now["variant"]} | dict(state)
+        state = dict(state)
         if set(state) != set(now):
             raise UserError(
                 f"{name}: expected a state from get_state with {', '.join(now)}, got {', '.join(map(str, state))}"

@@ -30,7 +30,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,6 @@ UNFINISHED = "*"
 BARE = re.compile(r'[^\s;">\[\]]+')
 TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|;.*|>|[^\s;">\[\]]+)')
 NUMBER = re.compile(r"([0-9]+)\.")
-INDEX = re.compile(r"#([0-9]{1,6})")
 
 
 @dataclass(frozen=True)
@@ -300,26 +300,25 @@ class Reader:
             self.recorder = Recorder(start, players, tags.get("Seed"), "\n".join(self.comments))
         return self.recorder
 
-    def blamed(self, tag: str) -> Blamed:
+    @contextmanager
+    def blamed(self, tag: str) -> Iterator[None]:
         """Says of a ValueError in its block that the line of `tag` is to blame."""
-        return Blamed(self.lines.get(tag, self.first))
+        try:
+            yield
+        except ValueError as problem:
+            problem.line = self.lines.get(tag, self.first)  # type: ignore[attr-defined]
+            raise
 
     def read_comment(self, comment: str) -> None:
-        """Adds a line of words to the last step, or to the start."""
-        if self.recorder is None:
-            self.comments.append(comment)
-        else:
-            self.add_comment(self.recorder, comment)
-
-    @staticmethod
-    def add_comment(recorder: Recorder, comment: str) -> None:
         """Adds a line of words to the last step; before the first one, to the start."""
-        if recorder.steps:
-            step = recorder.steps[-1]
-            joined = f"{step.comment}\n{comment}" if step.comment else comment
-            recorder.steps[-1] = Step(step.before, step.after, step.action, joined)
+        if self.recorder is not None and self.recorder.steps:
+            step = self.recorder.steps[-1]
+            self.recorder.steps[-1] = replace(step, comment=f"{step.comment}\n{comment}" if step.comment else comment)
+        elif self.recorder is not None:
+            before = self.recorder.comment
+            self.recorder.comment = f"{before}\n{comment}" if before else comment
         else:
-            recorder.comment = f"{recorder.comment}\n{comment}" if recorder.comment else comment
+            self.comments.append(comment)
 
     def read_steps(self, line: str) -> None:
         """Reads `12. move > outcome > outcome ; words`."""
@@ -338,7 +337,7 @@ class Reader:
             recorder.happen(name_of(words[1]))
             del words[:2]
         if words:
-            self.add_comment(recorder, words[0][1:].strip())
+            self.read_comment(words[0][1:].strip())
 
     def record(self) -> GameRecord:
         """Returns the game; raises ValueError, with the `line` of a tag, if its end is not the one that was told."""
@@ -356,19 +355,6 @@ class Reader:
             cut = not (last.is_terminal and termination)
             need(cut, "no Termination of a game that ended on the board", termination)
         return recorder.record(termination, None if isinstance(told, str) or not termination else float(told))
-
-
-class Blamed:
-    """A context that marks a ValueError with the number of the line that is to blame for it."""
-
-    def __init__(self, line: int) -> None:
-        self.line = line
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
-        if isinstance(problem, ValueError):
-            problem.line = self.line  # type: ignore[attr-defined]
 
 
 def tokens(line: str) -> Iterator[str]:

@@ -26,8 +26,9 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.players import play_out
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.search.contests import MCTS, mcts_defaults
+from leafwise.experiments.search import MCTS, mcts_defaults
 from leafwise.experiments.study import (
+    Program,
     Results,
     Study,
     command,
@@ -38,7 +39,6 @@ from leafwise.experiments.study import (
     table,
     write_page,
 )
-from leafwise.experiments.study.program import Program
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
     FILE,

@@ -50,9 +50,7 @@ class Config:
 @command(Config)
 def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
-    from leafwise.training.dataset import collect_dataset, write_dataset
-    from leafwise.training.dataset.files import check_file
-    from leafwise.training.dataset.games import check, default_exploration
+    from leafwise.training.dataset import check, check_file, collect_dataset, default_exploration, write_dataset
 
     share = default_exploration(game) if config.exploration is None else config.exploration
     check_file(config.out)

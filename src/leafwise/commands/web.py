@@ -12,7 +12,7 @@ from leafwise.cli import command, say
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 
-MOST_THINKERS = 64
+MAX_WORKERS = 64
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Config:
     """Listen on the local network, with a random token in the address, and print its QR code for a phone."""
     runs: str = "runs"
     """Folder of training runs, whose models and curves the page may show; nothing else is read."""
-    workers: Annotated[int, Range(0, MOST_THINKERS)] = 0
+    workers: Annotated[int, Range(0, MAX_WORKERS)] = 0
     """Searches at a time (0: as many as there are cores, at least 4)."""
 
 
@@ -48,7 +48,7 @@ def main(config: Config) -> None:
     serve(
         EVERYWHERE if config.phone else config.host,
         config.port,
-        thinkers=config.workers or max(4, os.cpu_count() or 1),
+        search_workers=config.workers or max(4, os.cpu_count() or 1),
         runs=config.runs,
         open_browser=config.open and not config.phone,
         say=say,

@@ -1,5 +1,6 @@
 """`leafwise web`: a local page to play, analyse and follow games, over a JSON interface that others can use too.
 
-`app` answers requests and serves `static`; `guard` says whose; `asks` is what may be asked; `pool` hands the work to processes of
-`worker`, which does what `positions`, `thinking` and `games_as_text` can. Nothing here imports numba or numpy but those last four.
+`app` answers requests and serves `static`; `guard` says whose; `requests` declares what may be asked, once, with the function that
+answers it; `workers` hands it to processes that call these functions: those of `games`, `analysis`, `runs` and `ships`, which alone
+import numba and numpy.
 """

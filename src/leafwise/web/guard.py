@@ -1,20 +1,27 @@
-"""Who may ask: this machine's own pages, or, on a network, whoever holds the token."""
+"""Who may ask: this machine's own pages, or, on a network, whoever holds the token; and how long a client may be waited for.
+
+A client can hold no connection for nothing, and what is not wanted of a request is not read.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
 
-import msgspec
+import h11
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
+MAX_CONNECTIONS = 128
+"""Open connections; one more closes the one that has waited longest for its client."""
+BACKLOG = 64
+"""Connections that are accepted at once; with `MAX_CONNECTIONS` they stay below the 256 open files that some systems allow."""
+REQUEST_SECONDS = 10.0
+"""What the first line and the headers of a request may take to arrive."""
+LINGER_SECONDS = 1.0
+"""How long the answer to a refused body can be read before the connection is reset."""
 COOKIE = "leafwise_token"
 HEADERS = (
     (b"content-security-policy", b"default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
@@ -35,7 +42,7 @@ class Guard:
     address (`/?token=...`), from then on in a cookie.
     """
 
-    def __init__(self, app: App, hosts: frozenset[str], token: str = "") -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str = "") -> None:
         """`hosts` are the names by which the server may be called, with the port: `127.0.0.1:8000`."""
         self.app, self.hosts, self.token = app, hosts, token
 
@@ -44,16 +51,14 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if problem := self.problem(headers, scope["path"]):
-            await refuse(send, 403, problem)
-            return
-        shown = given_token(scope["query_string"])
-        if self.token and not self.knows(shown) and not self.knows(cookie_token(headers)):
-            await refuse(send, 401, "expected the address with its token, as the server printed it, got another")
-            return
-        extra = list(HEADERS)
-        if self.token and self.knows(shown):
+        request, app, extra = Request(scope), self.app, list(HEADERS)
+        shown = request.query_params.get("token", "")
+        if problem := self.problem(request):
+            app = JSONResponse({"error": problem}, 403)
+        elif self.token and not self.knows(shown) and not self.knows(request.cookies.get(COOKIE, "")):
+            problem = "expected the address with its token, as the server printed it, got another"
+            app = JSONResponse({"error": problem}, 401)
+        elif self.token and self.knows(shown):
             extra.append((b"set-cookie", f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/".encode()))
 
         async def with_headers(message: Message) -> None:
@@ -61,17 +66,18 @@ class Guard:
                 message["headers"] = [*message.get("headers", []), *extra]
             await send(message)
 
-        await self.app(scope, receive, with_headers)
+        await app(scope, receive, with_headers)
 
-    def problem(self, headers: dict[str, str], path: str) -> str:
+    def problem(self, request: Request) -> str:
         """Returns why a request is refused, "" for one that is not."""
+        headers = request.headers
         host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
         if host not in self.hosts:
             return f"expected a Host among {', '.join(sorted(self.hosts))}, got {host[:100]!r}"
         if origin and origin != f"http://{host}":
             return f"expected an Origin of this server, got {origin[:100]!r}"
         site = headers.get("sec-fetch-site", "none")
-        if site not in ("none", "same-origin") and path.startswith("/api/"):
+        if site not in ("none", "same-origin") and request.scope["path"].startswith("/api/"):
             return f"expected a request of this server's own pages, got one that is {site[:20]!r}"
         return ""
 
@@ -80,24 +86,54 @@ class Guard:
         return hmac.compare_digest(token.encode(), self.token.encode())
 
 
-def given_token(query: bytes) -> str:
-    """Returns the token of an address, "" without one."""
-    pairs = (pair.partition("=") for pair in query.decode("latin-1").split("&"))
-    return next((value for name, _, value in pairs if name == "token"), "")
+class Connection(H11Protocol):
+    """A connection of uvicorn's that is closed where its client does not send a request, or sends more than is read."""
 
+    deadline = 0.0
+    """When the request under way has to be there; 0 where none has begun."""
+    active = 0.0
+    """When the connection was last used."""
 
-def cookie_token(headers: dict[str, str]) -> str:
-    """Returns the token of a cookie, "" without one."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the client has to do something next: there is no whole request without an answer."""
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begins to wait for the first request, and closes the connections that have waited longest where there are too many."""
+        super().connection_made(transport)
+        self.active = self.loop.time()
+        self.expect_request(self.active + REQUEST_SECONDS)
+        waiting = [
+            one for one in self.connections if one is not self and isinstance(one, Connection) and one.is_waiting
+        ]
+        waiting.sort(key=lambda one: one.active)
+        for one in waiting[: max(0, len(self.connections) - MAX_CONNECTIONS)]:
+            self.connections.discard(one)
+            one.transport.abort()
+        if len(self.connections) > MAX_CONNECTIONS:  # all others are at work
+            self.limit_concurrency = 0  # uvicorn answers 503
 
-async def refuse(send: Send, status: int, problem: str) -> None:
-    """Answers with one line."""
-    body = msgspec.json.encode({"error": problem})
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    def expect_request(self, deadline: float) -> None:
+        """Closes the connection at a time of the loop's clock, unless the headers of a request are there by then."""
+        self.deadline = deadline
+        self.timeout_keep_alive_task = self.loop.call_at(deadline, self.timeout_keep_alive_handler)
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what the client sends; a request that comes in pieces has one deadline."""
+        self.active = self.loop.time()
+        deadline = self.deadline or self.active + REQUEST_SECONDS
+        super().data_received(data)  # ends the timer
+        self.deadline = 0.0
+        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            self.expect_request(deadline)
+
+    def on_response_complete(self) -> None:
+        """Waits for the next request; where the body of this one was not read, the connection ends with its answer."""
+        self.active = self.loop.time()
+        if self.conn.their_state is not h11.SEND_BODY or self.transport.is_closing():
+            super().on_response_complete()
+            return
+        self.flow.pause_reading()
+        self.transport.write_eof()
+        self.loop.call_later(LINGER_SECONDS, self.transport.abort)

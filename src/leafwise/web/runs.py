@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import re
 import time
-from collections import OrderedDict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from leafwise.envs.core.errors import UserError, printable
-from leafwise.envs.core.play.gamefile import GameRecord, play_game
+from leafwise.envs.core.play.gamefile import play_game
 from leafwise.envs.core.ranges import need_among
 from leafwise.models.files import game_of
 from leafwise.models.players import player
 from leafwise.models.tensors import MODEL, load_metadata
 from leafwise.search.players import load_code
 from leafwise.training.runs.files import Curves, last_written, options_of, run_folders
-from leafwise.web.asks import RunAsk, RunGameAsk, RunsAsk
-from leafwise.web.choices import reason, run_models, runs_folder
-from leafwise.web.control import Control
-from leafwise.web.games_as_text import told
+from leafwise.web.games import reason, record_json, run_models, runs_folder
+from leafwise.web.requests import RunGameRequest, RunRequest, RunsRequest
+from leafwise.web.workers import JobContext, Kept
 
 RESULTS = "results.json"
 QUIET = 300.0
 """Seconds without anything written after which a run that is not finished counts as standing still."""
-REMEMBERED = 8
-"""Runs whose curves are read on from where they were."""
 MOST_MOVES = 400
 """Moves of a game that is shown: one of Threes may have thousands."""
 
@@ -49,41 +44,32 @@ class Brief(msgspec.Struct):
     score: Score | list[Any] | None
 
 
-_curves: OrderedDict[tuple[Path, int], Curves] = OrderedDict()
-
-
-def folders() -> dict[str, Path]:
-    """Returns the run folders that may be read, by name."""
-    root = runs_folder()
-    return {} if root is None else run_folders(root)
+_curves: Kept[Curves] = Kept(8)
+"""The curves asked for last, read on from where they were."""
 
 
 def need_run(name: str) -> Path:
     """Returns the folder of a run that is listed; raises ValueError for another name."""
-    known = folders()
+    root = runs_folder()
+    known = run_folders(root) if root else {}
     need_among(name, known, "a run")
     return known[name]
 
 
-def tell_runs(ask: RunsAsk, control: Control) -> Iterator[dict[str, Any]]:
+def tell_runs(request: RunsRequest, context: JobContext) -> dict[str, Any]:
     """Tells the runs, the one written last first, and the model files beside them that are none, with what is wrong."""
-    found, known = [], folders()
-    for name, folder in known.items():
+    found, root = [], runs_folder()
+    known = run_folders(root) if root else {}
+    for folder in {**{folder.name: folder for folder in run_models().values()}, **known}.values():
         try:
-            found.append(brief(name, folder))
-        except (UserError, OSError) as problem:
-            found.append(
-                {"name": printable(name), "wrong": reason(problem, folder / MODEL), "written": last_written(folder)}
-            )
-    for folder in run_models().values():
-        if folder.name not in known:
-            try:
+            if folder.name in known:
+                found.append(brief(folder.name, folder))
+            else:
                 model_of(folder)
-            except UserError as problem:
-                wrong = reason(problem, folder / MODEL)
-                found.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
-    root = runs_folder()
-    yield {
+        except (UserError, OSError) as problem:
+            wrong = reason(problem, folder / MODEL)
+            found.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
+    return {
         "folder": None if root is None else printable(root.name),
         "runs": sorted(found, key=lambda one: -one["written"]),
     }
@@ -127,41 +113,31 @@ def model_of(folder: Path) -> dict[str, Any]:
         raise UserError(f"expected a model in {MODEL!r} of {folder.name!r}: {reason(problem, file)}") from None
 
 
-def tell_run(ask: RunAsk, control: Control) -> Iterator[dict[str, Any]]:
+def tell_run(request: RunRequest, context: JobContext) -> dict[str, Any]:
     """Tells a run: its options, and its curves up to now."""
-    folder = need_run(ask.name)
-    found = curves_of(folder).read()
-    steps = max((points[-1][0] for points in found.values() if points), default=0)
-    yield {**brief(ask.name, folder), "steps": steps, "options": options_of(folder), "curves": found}
-
-
-def curves_of(folder: Path) -> Curves:
-    """Returns the curves of a run, read on from where they were; those of a new run in an old one's folder begin anew."""
+    folder = need_run(request.name)
     first = min((path.stat().st_ino for path in folder.glob("events.out.tfevents.*")), default=0)
-    key = (folder, first)
-    if key not in _curves:
-        _curves[key] = Curves(folder)
-        if len(_curves) > REMEMBERED:
-            _curves.popitem(last=False)
-    _curves.move_to_end(key)
-    return _curves[key]
+    # those of a new run in an old one's folder begin anew
+    found = _curves.of((folder, first), lambda: Curves(folder), context).read()
+    steps = max((points[-1][0] for points in found.values() if points), default=0)
+    return {**brief(request.name, folder), "steps": steps, "options": options_of(folder), "curves": found}
 
 
-def play_run(ask: RunGameAsk, control: Control) -> Iterator[dict[str, Any]]:
+def play_run(request: RunGameRequest, context: JobContext) -> dict[str, Any]:
     """Tells a game that the network of a run plays, each move by its values alone; for two, against itself."""
-    folder = need_run(ask.name)
+    folder = need_run(request.name)
     if not model_of(folder):
-        raise UserError(f"expected a run with a model, {ask.name!r} has none yet")
+        raise UserError(f"expected a run with a model, {request.name!r} has none yet")
     game = game_of(folder)
-    with control.loading():
-        players = [player(f'greedy:"{folder}"', game, ask.seed) for _ in range(game.players)]
+    with context.loading():
+        players = [player(f'greedy:"{folder}"', game, request.seed) for _ in range(game.players)]
         for who in players:
-            who.name = f"run {ask.name}"
-        load_code(who, game.new(ask.seed))
-    record: GameRecord = play_game(game, players, ask.seed, MOST_MOVES).record()
-    yield {
-        **told(record),
+            who.name = f"run {request.name}"
+        load_code(who, game.new(request.seed))
+    record = play_game(game, players, request.seed, MOST_MOVES).record()
+    return {
+        **record_json(record),
         "file": str(record),
         "cut": record.result is None,
-        "model_steps": brief(ask.name, folder)["model_steps"],
+        "model_steps": brief(request.name, folder)["model_steps"],
     }

@@ -14,9 +14,8 @@ import uvicorn
 
 from leafwise.envs.core.errors import UserError
 from leafwise.web.app import make_app
-from leafwise.web.connections import BACKLOG, Connection
-from leafwise.web.control import RUNS_VARIABLE
-from leafwise.web.pool import Pool
+from leafwise.web.guard import BACKLOG, Connection
+from leafwise.web.workers import RUNS_VARIABLE, Workers
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
@@ -92,17 +91,17 @@ def qr_code(address: str) -> str:
 class Server(uvicorn.Server):
     """A server that ends its processes before it waits for the answers under way, which end by that.
 
-    It sets how connections are kept (`leafwise.web.connections`), whatever the configuration says of them.
+    It sets how connections are kept (`leafwise.web.guard`), whatever the configuration says of them.
     """
 
-    def __init__(self, config: uvicorn.Config, pool: Pool) -> None:
+    def __init__(self, config: uvicorn.Config, workers: Workers) -> None:
         config.http, config.backlog = Connection, BACKLOG
         super().__init__(config)
-        self.pool = pool
+        self.workers = workers
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends."""
-        await self.pool.close()
+        await self.workers.close()
         await super().shutdown(sockets)
 
 
@@ -110,7 +109,7 @@ def serve(
     host: str,
     port: int,
     *,
-    thinkers: int,
+    search_workers: int,
     runs: str,
     open_browser: bool,
     say: Callable[[str], None],
@@ -135,9 +134,9 @@ def serve(
         )
     if phone:
         say(qr_code(address))
-    pool = Pool(thinkers, {RUNS_VARIABLE: runs})
+    workers = Workers(search_workers, {RUNS_VARIABLE: runs})
     config = uvicorn.Config(
-        make_app(pool, names_of(host, port), token),
+        make_app(workers, names_of(host, port), token),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -148,4 +147,4 @@ def serve(
         timer = threading.Timer(0.5, webbrowser.open, [address])
         timer.daemon = True
         timer.start()
-    Server(config, pool).run(sockets=[sock])
+    Server(config, workers).run(sockets=[sock])

@@ -6,9 +6,8 @@ seed, so that the three fit into an address and say all of it.
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,8 @@ from leafwise.envs.starship.quality import TERM_WEIGHTS, TERMS
 from leafwise.envs.starship.ship import Ship
 from leafwise.envs.starship.tables import Tables
 from leafwise.models.players import player
-from leafwise.web.asks import ShipAsk, StagesAsk
-from leafwise.web.control import Control
+from leafwise.web.requests import ShipRequest, StagesRequest
+from leafwise.web.workers import JobContext, Kept
 
 BUILDER = "build:learned,depth=1"
 """Places the request where the ship that comes of it is worth most to the shipped network."""
@@ -40,44 +39,29 @@ MARGIN = 3
 """Cells round the hull that a board shows."""
 SHOWN = 8
 """Places that are shown of those that the learned builder values, the best first."""
-_ready: set[str] = set()
+_kept: Kept[Any] = Kept(2 * len(PRESETS))
+"""The building game and the learned builder of each preset."""
 
 
-@functools.lru_cache(maxsize=len(PRESETS))
-def game_of(preset: str) -> Game:
-    """Returns the building game of a preset; raises ValueError for one that there is not."""
-    return find_game("starship", preset=preset)
+def game_of(preset: str, context: JobContext) -> Game:
+    """Returns the building game of a preset, its rules loaded; raises ValueError for one that there is not."""
+    need_among(preset, PRESETS, "preset")
 
+    def made() -> Game:
+        game = find_game("starship", preset=preset)
+        state = state_of(game, 0, [])
+        _ = state.returns
+        state_of(game, 0, state.legal_names[:1])
+        return game
 
-@functools.lru_cache(maxsize=len(PRESETS))
-def builder_of(preset: str) -> LookAhead:
-    """Returns the learned builder; raises ValueError where no network ships for a preset."""
-    found = player(BUILDER, game_of(preset))
-    assert isinstance(found, LookAhead)
+    found: Game = _kept.of(preset, made, context)
     return found
 
 
-def need_preset(preset: str) -> None:
-    """Raises ValueError for a preset that there is not."""
-    need_among(preset, PRESETS, "preset")
-
-
-def loaded(ask: ShipAsk, control: Control) -> State:
-    """Returns the ship asked for; loading the rules is no part of the work."""
-    need_preset(ask.preset)
-    if ask.preset not in _ready:
-        with control.loading():
-            state = state_of(ask.preset, 0, [])
-            _ = state.legal_actions, state.returns
-            state_of(ask.preset, 0, state.legal_names[:1])
-        _ready.add(ask.preset)
-    return state_of(ask.preset, ask.seed, ask.moves)
-
-
-def state_of(preset: str, seed: int, places: Sequence[str]) -> State:
+def state_of(game: Game, seed: int, places: Sequence[str]) -> State:
     """Returns the ship of a seed with these places taken, chance drawn as far as the next decision; ValueError for a wrong one."""
     stream = new_stream(seed)
-    state = game_of(preset).start().settle(stream)
+    state = game.start().settle(stream)
     for number, name in enumerate(places, start=1):
         if state.is_terminal:
             raise UserError(f"expected at most {number - 1} places, the ship is finished, got {len(places)}")
@@ -88,17 +72,14 @@ def state_of(preset: str, seed: int, places: Sequence[str]) -> State:
     return state
 
 
-def build(ask: ShipAsk, control: Control) -> Iterator[dict[str, Any]]:
+def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     """Tells a ship that is being built: picture, request, legal places, terms."""
-    state = loaded(ask, control)
+    state = state_of(game_of(request.preset, context), request.seed, request.moves)
     T: Tables = state.game.tables().ship
-    ship = ship_at(state.row, state.game.tables(), ask.seed)
+    ship = ship_at(state.row, state.game.tables(), request.seed)
     box = hull_box(ship, MARGIN)
-    yield {
-        "preset": ask.preset,
-        "seed": ask.seed,
-        "moves": ask.moves,
-        "grid": T.grid,
+    return {
+        "moves": request.moves,
         "svg": picture(ship, Box(0, 0, T.grid, T.grid)),
         "box": [box.left * CELL, box.top * CELL, (box.right - box.left) * CELL, (box.bottom - box.top) * CELL],
         "over": state.is_terminal,
@@ -108,7 +89,6 @@ def build(ask: ShipAsk, control: Control) -> Iterator[dict[str, Any]]:
             {"name": name, "value": ship.stats[name], "weight": weight}
             for name, weight in zip(TERMS, TERM_WEIGHTS, strict=True)
         ],
-        "figures": {name: ship.stats[name] for name in ("price", "mass", "thrust_score", "firepower", "seats")},
         **({} if state.is_terminal else asked(state, T)),
     }
 
@@ -123,7 +103,6 @@ def asked(state: State, T: Tables) -> dict[str, Any]:
         "stage": next(title for number, _, title in STAGES if number == stage),
         "points": int(row[at.POINTS + stage]),
         "target": target,
-        "least": int(T.stages[stage, at.LOW]),
         "request": requested(stage, requests[0]),
         "next": [requested(stage, entry) for entry in coming(T, stage, requests, int(row[at.POINTS + stage]), target)],
         "legal": [place(state.game, action, T, stage, requests[0]) for action in state.legal_actions],
@@ -162,33 +141,36 @@ def place(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[st
     }
 
 
-def advise(ask: ShipAsk, control: Control) -> Iterator[dict[str, Any]]:
+def advise(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     """Tells the places that the learned builder likes best for the request, with the quality it expects of the ship."""
-    state = loaded(ask, control)
+    state = state_of(game_of(request.preset, context), request.seed, request.moves)
     if state.is_terminal:
         raise UserError("expected a ship that is not finished, got a finished one")
-    with control.loading():
-        builder = builder_of(ask.preset)
+
+    def made() -> LookAhead:
+        builder = player(BUILDER, state.game)  # raises ValueError where no network ships for a preset
+        assert isinstance(builder, LookAhead)
         builder.children(state.row, 1)
+        return builder
+
+    builder = _kept.of((request.preset, BUILDER), made, context)
     tried = builder.children(state.row, 8 * builder.width)
     best = np.argsort(-tried.values, kind="stable")[:SHOWN]
     found = [
         {"name": state.game.actions[int(tried.places[k])], "value": round(float(tried.values[k]), 6)} for k in best
     ]
-    yield {"builder": BUILDER, "unit": "expected quality", "tried": len(tried.places), "best": found}
+    return {"tried": len(tried.places), "best": found}
 
 
-def tell_stages(ask: StagesAsk, control: Control) -> Iterator[dict[str, Any]]:
+def tell_stages(request: StagesRequest, context: JobContext) -> dict[str, Any]:
     """Tells the ship that the generator makes of a seed, after each of its stages."""
-    need_preset(ask.preset)
-    with control.loading():
-        generator = Generator(ask.preset)
-        ship = generator.ship(ask.seed)
-    stages = generator.stages(ask.seed, ship.attempt)
+    need_among(request.preset, PRESETS, "preset")
+    with context.loading():
+        generator = Generator(request.preset)
+        ship = generator.ship(request.seed)
+    stages = generator.stages(request.seed, ship.attempt)
     box = hull_box(stages[-1][1], 2)
-    yield {
-        "preset": ask.preset,
-        "seed": ask.seed,
+    return {
         "quality": ship.stats["quality"],
         "reasons": list(ship.reasons),
         "stages": [

@@ -28,9 +28,9 @@ from leafwise.models.tensors import save_tensors
 from leafwise.training.ppo import ppo
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.run_options import parse_options
-from leafwise.web import positions
-from leafwise.web.asks import GameAsk
-from leafwise.web.control import Control
+from leafwise.web import games
+from leafwise.web.requests import GameRequest
+from leafwise.web.workers import JobContext
 
 ID = "leafwise/StarshipPlace-v0"
 TARGETS = {"thrust": 10, "seats": 12, "firepower": {"north": 3, "south": 1}}
@@ -170,8 +170,8 @@ OTHERS: dict[str, Callable[[dict[str, Any], Path], Game]] = {
     "a game's text": lambda options, _: next(read_games(f'[Game "starship"]\n[Options {json.dumps(options)}]\n')).game,
     "a model": model_of,
     "a run": lambda options, _: find_variant("starship", ",".join(f"{name}={text}" for name, text in options.items())),
-    "a request": lambda options, _: positions.need_game(
-        GameAsk(game="starship", options=options), Control(lambda message: None)
+    "a request": lambda options, _: games.need_game(
+        GameRequest(game="starship", options=options), JobContext(lambda message: None)
     ),
     "a variant": lambda options, _: GAME.variant(**options),
 }
@@ -183,7 +183,7 @@ OTHERS: dict[str, Callable[[dict[str, Any], Path], Game]] = {
 def test_options_that_others_tell_open_no_file(
     where: str, option: str, hull_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(positions, "touch", lambda game: None)
+    monkeypatch.setattr(games, "touch", lambda game: None)
     hull_file.with_name("ship.toml").write_text('preset = "classic"\n')
     path = hull_file if option == "hull" else hull_file.with_name("ship.toml")
     for name in (str(path), "/proc/kmsg", "no.txt"):
@@ -196,7 +196,7 @@ def test_options_that_others_tell_open_no_file(
 def test_options_that_others_tell_hold_the_content(
     where: str, hull_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(positions, "touch", lambda game: None)
+    monkeypatch.setattr(games, "touch", lambda game: None)
     wanted = leafwise.game(
         "starship", hull=hull_file, parameters={"crew": {"min_seats": 3}, "max_attempts": 2, "grid": 24}
     )

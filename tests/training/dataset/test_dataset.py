@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 import leafwise
 from games import dice
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.training.dataset import Dataset, collect_dataset, read_dataset, write_dataset
-from leafwise.training.dataset.games import FIELDS, FINAL, OBSERVATIONS
+from leafwise.training.dataset import FIELDS, FINAL, OBSERVATIONS, Dataset, collect_dataset, read_dataset, write_dataset
 
 THREES, TRILOBITE = leafwise.game("threes"), leafwise.game("trilobite")
 

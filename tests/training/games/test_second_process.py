@@ -47,11 +47,12 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     found, keys = [record.rows[:n], record.targets[:n]], np.arange(2, dtype=np.uint64)
     if game.players == 2:
         results = np.zeros((2, 2))
-        meet.play_matches(table, keys, results, 1, 3, T, T)
+        meet.play_matches(table, keys, results, 1, 3, None, T, T)
         found += [results]
     else:
-        scores, values, ends = np.zeros(2), np.zeros(2000), np.zeros(2, dtype=np.int64)
-        meet.play_alone(table, keys, 1, scores, values, ends, T)
+        scores, values = np.zeros(2), np.zeros(2000)
+        ends, players = np.zeros(2, dtype=np.int64), np.zeros(2000, dtype=np.int64)
+        meet.play_alone(table, keys, 1, 0, values, players, scores, ends, T)
         found += [scores, values, ends]
     rows, streams = game.rows(4), np.array([(k, 0) for k in range(4)], dtype=np.uint64)
     many.start_games(table, rows, streams, 0, T)

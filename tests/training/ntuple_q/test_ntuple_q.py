@@ -14,8 +14,8 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.training.ntuple_td import ntuple_q
-from leafwise.training.ntuple_td.kernels import LONGEST, MOVES, kernels, new_trainer
-from leafwise.training.ntuple_td.ntuple_q import Config, NTupleQ, q_games
+from leafwise.training.ntuple_td.kernels import MOVES, kernels, new_trainer
+from leafwise.training.ntuple_td.ntuple_q import Config, NTupleQ
 from running.training import learn
 
 SMALL: dict[str, Any] = {
@@ -50,11 +50,7 @@ def test_without_random_actions_games_are_those_of_temporal_differences() -> Non
     for q in (True, False):
         network = NTupleNetwork.create(threes, shape)
         trainer, T = new_trainer(threes, 7), threes.tables(network.evaluator("x"))
-        if q:
-            explored = np.zeros(LONGEST + 1, dtype=np.bool_)
-            q_games(network)(trainer, explored, np.zeros(2), 2000, 0.1 / network.active, 0.0, 0.0, 0, T)
-        else:
-            kernels(network, searched=True).td_games(trainer, 2000, 0.1 / network.active, 0.0, 0, T)
+        kernels(network, searched=True, exploring=q).td_games(trainer, 2000, 0.1 / network.active, 0.0, 0, T)
         assert trainer.counts[MOVES] >= 2000
         tables.append(network.weights.table.copy())
     assert np.abs(tables[0]).max() > 0
@@ -65,10 +61,10 @@ def test_random_actions_are_a_share_and_end_traces() -> None:
     threes = leafwise.game("threes")
     network = NTupleNetwork.create(threes, Shape(parse_tuples("0145")))
     trainer, T = new_trainer(threes, 7), threes.tables(network.evaluator("x"))
-    explored, values = np.zeros(LONGEST + 1, dtype=np.bool_), np.zeros(2)
-    q_games(network)(trainer, explored, values, 4000, 0.1 / network.active, 0.5, 0.25, 0, T)
-    assert 1 - values[0] / trainer.counts[MOVES] == pytest.approx(0.25, abs=0.03)
-    assert values[1] > 0
+    trainer.exploration[:] = 0.25
+    kernels(network, exploring=True).td_games(trainer, 4000, 0.1 / network.active, 0.5, 0, T)
+    assert 1 - trainer.greedy[0] / trainer.counts[MOVES] == pytest.approx(0.25, abs=0.03)
+    assert trainer.greedy[1] > 0
     assert leafwise.State(threes, trainer.S[0]).current_player == TERMINAL
 
 

@@ -12,7 +12,7 @@ import pytest
 from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.models.units import units_of_file
 from leafwise.training import publish
-from leafwise.training.publish.card import starts, train_command
+from leafwise.training.publish import starts, train_command
 
 CARDS = sorted(Path(model_path("threes")).parent.glob("*.md"))
 

@@ -84,7 +84,7 @@ def bound(S, i, T):
 MISTAKES = {
     calls_misspelt: (
         r"misspelt, test_errors.py line \d+, `return S\[i, 0\] \+ T.lenght`",
-        r"among \(length, stop, leaf\), got 'lenght', perhaps 'length'",
+        r"among \(length, stop, leaf\), got 'lenght'; perhaps 'length'",
     ),
     hands_three: ("takes_two", r"expected arguments \(S, i\), got too many positional arguments"),
     two_types: ("two_types, test_errors.py line", "[Uu]nify"),
@@ -118,5 +118,5 @@ def test_the_tables_of_a_leaf_are_looked_into() -> None:
     def value(S, i, T):
         return T.leaf.wheights[0]
 
-    with pytest.raises(CompileError, match=r"among \(weights\), got 'wheights', perhaps 'weights'"):
+    with pytest.raises(CompileError, match=r"among \(weights\), got 'wheights'; perhaps 'weights'"):
         value(np.zeros((3, 2)), 0, Tables(3, np.zeros(1), Leaf(np.zeros(3))))

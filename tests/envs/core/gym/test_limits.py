@@ -164,7 +164,7 @@ def test_copies_keep_the_counts(copied: Any) -> None:
     assert copied(env).action_masks().tolist() == [False, True, False, False]
 
 
-def test_a_state_goes_on_with_its_counts_and_an_old_one_from_0() -> None:
+def test_a_state_goes_on_with_its_counts() -> None:
     env = with_one_legal_move()
     for _ in range(PATIENCE - 1):
         env.step(UP)
@@ -172,10 +172,6 @@ def test_a_state_goes_on_with_its_counts_and_an_old_one_from_0() -> None:
     other = GameEnv("threes")
     other.set_state(state)
     assert other.step(UP)[3]
-    old = {name: array for name, array in state.items() if name not in ("steps", "illegal_in_a_row")}
-    other.set_state(old)
-    assert other.get_state()["illegal_in_a_row"].tolist() == [0]
-    assert not other.step(UP)[3]
 
 
 @pytest.mark.parametrize("steps", [0, -1, 2.5, "9", True, 2**62])

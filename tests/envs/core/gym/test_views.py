@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.training.dataset.games import collect_dataset
+from leafwise.training.dataset import collect_dataset
 from leafwise.training.sb3 import Sb3VecEnv
 
 GAMES = [leafwise.game("trilobite"), leafwise.game("cassis", n=5), leafwise.game("trap", size=3), dice.GAME, nim.GAME]

@@ -1,9 +1,12 @@
-"""What the pages of ships and of runs are told, without a server."""
+"""What the jobs of `leafwise web` tell, without a server: followed games, ships, runs; and what a process keeps of variants."""
 
 from __future__ import annotations
 
+import functools
+import gc
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,46 +15,62 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
+from leafwise.envs.core.compile import linking
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.presets import PRESETS
+from leafwise.models import ntuple_functions
 from leafwise.training.runs.loop import Events
-from leafwise.web import choices, positions, runs, ships
-from leafwise.web.asks import GameAsk, Options, RunAsk, RunGameAsk, RunsAsk, ShipAsk, StagesAsk
-from leafwise.web.control import RUNS_VARIABLE, Control, Job
+from leafwise.web import analysis, games, runs, ships
+from leafwise.web.requests import (
+    AnalyseRequest,
+    FollowRequest,
+    GameRequest,
+    Options,
+    RunGameRequest,
+    RunRequest,
+    RunsRequest,
+    ShipRequest,
+    StagesRequest,
+    StateRequest,
+)
+from leafwise.web.workers import RUNS_VARIABLE, JobContext, Kept
 
 SEED = 7
 
 
-def told(job: Job, ask: Any) -> dict[str, Any]:
-    """Returns the one answer of a job."""
-    (found,) = job(ask, Control(lambda message: None))
-    answer: dict[str, Any] = found
-    return answer
+CONTEXT = JobContext(lambda message: None)
+THREES = "3 0 1 0/0 2 1 3/0 2 0 3/1 0 0 2 next=1"
+
+
+def told(job: Callable[[Any, JobContext], Any], request: Any) -> Any:
+    """Returns the answer of a job."""
+    return job(request, CONTEXT)
 
 
 def test_a_starship_is_built_place_by_place() -> None:
     state = find_game("starship", preset="scout").start().settle(stream := new_stream(SEED))
     moves: list[str] = []
     while not state.is_terminal:
-        ship = told(ships.build, ShipAsk(seed=SEED, moves=moves))
+        ship = told(ships.build, ShipRequest(seed=SEED, moves=moves))
         assert [place["name"] for place in ship["legal"]] == list(state.legal_names)
         assert ship["quality"] == pytest.approx(state.returns, abs=1e-6)
         moves.append(ship["legal"][0]["name"])
         state = state.play(moves[-1]).settle(stream)
-    ship = told(ships.build, ShipAsk(seed=SEED, moves=moves))
+    ship = told(ships.build, ShipRequest(seed=SEED, moves=moves))
     assert ship["over"]
     assert "legal" not in ship
     weighted = sum(term["value"] * term["weight"] for term in ship["terms"])
     assert ship["quality"] == pytest.approx(weighted if not ship["reasons"] else 0, abs=1e-5)
     with pytest.raises(ValueError, match=f"expected at most {len(moves)} places, the ship is finished, got"):
-        told(ships.build, ShipAsk(seed=SEED, moves=[*moves, moves[0]]))
+        told(ships.build, ShipRequest(seed=SEED, moves=[*moves, moves[0]]))
 
 
 def test_wrong_starships_are_one_line() -> None:
     with pytest.raises(ValueError, match=r"place 1: starship: expected"):
-        told(ships.build, ShipAsk(seed=SEED, moves=["0,0N"]))
-    for job, ask in ((ships.build, ShipAsk), (ships.tell_stages, StagesAsk)):
+        told(ships.build, ShipRequest(seed=SEED, moves=["0,0N"]))
+    for job, ask in ((ships.build, ShipRequest), (ships.tell_stages, StagesRequest)):
         with pytest.raises(
             ValueError, match="expected preset among classic, scout, cruiser, corvette, frigate, got 'none'"
         ):
@@ -60,7 +79,7 @@ def test_wrong_starships_are_one_line() -> None:
 
 def test_the_learned_builder_of_starships_names_legal_places() -> None:
     for preset in PRESETS:
-        ask = ShipAsk(preset=preset, seed=SEED)
+        ask = ShipRequest(preset=preset, seed=SEED)
         ship, advice = told(ships.build, ask), told(ships.advise, ask)
         values = [one["value"] for one in advice["best"]]
         assert values == sorted(values, reverse=True)
@@ -69,7 +88,7 @@ def test_the_learned_builder_of_starships_names_legal_places() -> None:
 
 
 def test_the_stages_of_a_generated_starship() -> None:
-    story = told(ships.tell_stages, StagesAsk(seed=SEED))
+    story = told(ships.tell_stages, StagesRequest(seed=SEED))
     assert [stage["name"] for stage in story["stages"]][:3] == ["Shape", "Fill Gaps", "Cockpit"]
     assert all(stage["svg"].startswith("<svg") for stage in story["stages"])
     assert story["quality"] > 0
@@ -94,7 +113,7 @@ def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
     (folder / "no-model").mkdir()
     (folder / "no-model" / "config.toml").write_text('game = "trap"\n')
     (folder / "no-model" / "model.safetensors").write_bytes(b"noise")
-    found = {run["name"]: run for run in told(runs.tell_runs, RunsAsk())["runs"]}
+    found = {run["name"]: run for run in told(runs.tell_runs, RunsRequest())["runs"]}
     assert set(found) == {"begun", "broken", "no-model", "no-run"}
     assert found["broken"]["wrong"].startswith("expected options in TOML, got")
     assert found["no-model"]["wrong"].startswith("expected a model in 'model.safetensors' of 'no-model'")
@@ -148,7 +167,7 @@ def test_a_model_that_cannot_be_used_is_listed_with_its_reason(folder: Path, mea
     (folder / "loop" / "model.safetensors").symlink_to("model.safetensors")
     variants: list[Options] = [{}, {"board": "4x4", "k": 4}]
     for options in variants:
-        found = told(positions.tell_game, GameAsk(game="trilobite", options=options))
+        found = told(games.tell_game, GameRequest(game="trilobite", options=options))
         assert ("run:good" in {leaf["name"] for leaf in found["leaves"]}) == (not options)
         assert not {f"run:{name}" for name in UNUSABLE} & {leaf["name"] for leaf in found["leaves"]}
         wrong = {one["name"]: one["wrong"] for one in found["unusable"]}
@@ -162,7 +181,7 @@ def test_a_model_that_cannot_be_used_is_listed_with_its_reason(folder: Path, mea
             assert "\n" not in wrong[f"run:{name}"]
             assert str(folder) not in " ".join(wrong.values())
     with pytest.raises(ValueError, match="expected a leaf among best"):
-        choices.checked_leaf(find_game("trilobite"), "run:noise")
+        games.need_offered(find_game("trilobite"), "run:noise", "leaf")
 
 
 def test_a_folder_whose_name_cannot_be_written_is_listed_too(folder: Path) -> None:
@@ -171,11 +190,11 @@ def test_a_folder_whose_name_cannot_be_written_is_listed_too(folder: Path) -> No
         with_model(folder, name, ours())
     except OSError:
         pytest.skip("no such name here")
-    found = told(positions.tell_game, GameAsk(game="trilobite"))
+    found = told(games.tell_game, GameRequest(game="trilobite"))
     assert [one["name"] for one in found["unusable"]] == ["run:run-\\udcff"]
     msgspec.json.encode(found)
     (folder / name / "config.toml").write_text('game = "trilobite"\n')
-    listed = told(runs.tell_runs, RunsAsk())
+    listed = told(runs.tell_runs, RunsRequest())
     assert {run["name"] for run in listed["runs"]} == {"begun", "run-\\udcff"}
     msgspec.json.encode(listed)
 
@@ -191,27 +210,134 @@ def test_a_folder_whose_name_cannot_be_written_is_listed_too(folder: Path) -> No
 def test_runs_that_say_what_no_run_does_are_listed_with_it(folder: Path, options: str, says: dict[str, Any]) -> None:
     with_model(folder, "odd", ours(**says))
     (folder / "odd" / "config.toml").write_text(options)
-    listed = told(runs.tell_runs, RunsAsk())
+    listed = told(runs.tell_runs, RunsRequest())
     msgspec.json.encode(listed)
     found = {run["name"]: run for run in listed["runs"]}
     assert found["odd"]["wrong"].startswith("expected the options and the model of a run in 'odd': ")
     assert "wrong" not in found["begun"]
     with pytest.raises(ValueError, match="expected the options and the model of a run in 'odd'"):
-        told(runs.tell_run, RunAsk("odd"))
+        told(runs.tell_run, RunRequest("odd"))
 
 
 def test_a_run_is_told_with_its_curves(folder: Path) -> None:
     events = Events(folder / "begun")
     events.add("eval/score_mean", 2.0, 30)
     events.close()
-    run = told(runs.tell_run, RunAsk("begun"))
+    run = told(runs.tell_run, RunRequest("begun"))
     assert (run["steps"], run["curves"]) == (30, {"eval/score_mean": [(30, 2.0)]})
     with pytest.raises(ValueError, match="expected a run with a model, 'begun' has none yet"):
-        told(runs.play_run, RunGameAsk("begun"))
+        told(runs.play_run, RunGameRequest("begun"))
 
 
 @pytest.mark.parametrize("name", ["../begun", "/etc", "", "begun/config.toml", "none"])
 def test_no_other_folder_is_a_run(folder: Path, name: str) -> None:
-    for job, ask in ((runs.tell_run, RunAsk), (runs.play_run, RunGameAsk)):
+    for job, ask in ((runs.tell_run, RunRequest), (runs.play_run, RunGameRequest)):
         with pytest.raises(ValueError, match="expected a run among begun, got"):
             told(job, ask(name))
+
+
+def followed(found: dict[str, Any] | None = None, game: str = "friday", **what: Any) -> dict[str, Any]:
+    """Returns where the game stands after a line, or one taken back."""
+    so_far = {"options": found["options"], "text": found["first"], "moves": found["moves"]} if found else {}
+    answer: dict[str, Any] = told(analysis.follow, FollowRequest(game=game, **so_far, **what))
+    return answer
+
+
+def test_friday_is_followed_line_by_line() -> None:
+    begun = followed()
+    assert (begun["state"], begun["question"]["asks"], len(begun["question"]["choices"])) == (None, "the level", 4)
+    level = followed(begun, line="1")
+    assert level["state"]["player"] == "chance"
+    drawn = followed(level, line="P3, P7, raft food, E1")
+    assert [name for name in drawn["moves"] if name[0] == "P"] == ["P3", "P7"]
+    fight = followed(drawn, line="first")
+    assert [choice["name"] for choice in fight["question"]["choices"]] == ["free"]
+    assert fight["question"]["choices"][0]["words"].startswith("draw a free card (1 of ")
+    assert len(fight["lines"]) == len(fight["moves"])
+    assert "[Game" in fight["file"]
+    card = followed(fight, line="free")
+    assert sum(choice["chance"] for choice in card["question"]["choices"]) == pytest.approx(1)
+    assert followed(card, undo=True)["state"] == fight["state"]
+
+
+def test_a_move_of_threes_takes_two_taps() -> None:
+    begun = followed(game="threes", line=THREES)
+    assert begun["first"].endswith("deck=0,1,1")  # of a new game it is counted
+    swiped = followed(begun, game="threes", line="left")
+    entries = [choice["name"] for choice in swiped["question"]["choices"]]
+    assert entries == ["1@0,3", "1@1,3", "1@2,3", "1@3,3"]
+    entered = followed({**swiped, "first": swiped["state"]["text"], "moves": []}, game="threes", line=entries[0])
+    assert [choice["name"] for choice in entered["question"]["choices"]] == ["2", "3"]
+    decided = followed({**begun, "moves": ["left", entries[0]]}, game="threes", line="2")
+    assert decided["moves"] == ["left", entries[0], "2"]
+    assert decided["state"]["player"] == 1
+    back = followed(decided, game="threes", undo=True)
+    assert back["state"] == entered["state"]
+
+
+def test_wrong_lines_of_friday_change_nothing() -> None:
+    level = followed(line="1")
+    with pytest.raises(ValueError, match=r"expected one of pirate 1 .*, got 'weapon'"):
+        followed(level, line="weapon")
+    with pytest.raises(ValueError, match=r"as step 1"):
+        followed({**level, "moves": ["S1"]})
+    with pytest.raises(ValueError, match="expected no steps before a game has begun, got some"):
+        followed({**level, "first": "", "moves": ["P1"]})
+    with pytest.raises(ValueError, match="expected a game that can be followed, got 'trap'"):
+        followed(game="trap")
+
+
+@pytest.mark.long
+def test_options_of_friday_have_a_chance_to_win() -> None:
+    fight = followed(followed(line="1"), line="P3, P7, raft food, E1, first, free, weak")
+    asked = AnalyseRequest(game="friday", options=fight["options"], text=fight["state"]["text"], seconds=0.5)
+    *_, last = told(analysis.advise, asked)
+    assert last["unit"] == "chance to win"
+    assert {option["name"] for option in last["options"]} == set(fight["state"]["actions"])
+    assert all(option["told"].endswith(" %") for option in last["options"])
+    assert last["best"] == last["options"][0]["name"]
+    assert any(note.startswith("next card: ") for note in last["notes"])
+
+
+def ask(options: dict[str, Any]) -> None:
+    """Asks for what a page shows of a variant."""
+    told(games.tell_game, GameRequest(game="trap", options=options))
+    told(games.tell_state, StateRequest(game="trap", options=options))
+
+
+def kept() -> dict[str, int]:
+    """Returns how much this process keeps: living games, entries of caches without a bound, compiled functions."""
+    gc.collect()
+    objects = gc.get_objects()
+    caches = [one for one in objects if type(one) is functools._lru_cache_wrapper]  # isinstance would ask proxies
+    found = {
+        f"{one.__module__}.{one.__qualname__}": one.cache_info().currsize
+        for one in caches
+        if one.cache_info().maxsize is None
+    }
+    sizes = {name: len(getattr(linking, name)) for name in ("_FUNCTIONS", "_KEPT", "_SYMBOLS")}
+    return found | sizes | {"games": sum(issubclass(type(one), Game) for one in objects)}
+
+
+def test_memory_does_not_grow_with_the_variants_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_games", "_offers"):
+        monkeypatch.setattr(games, name, Kept(3))
+    for turns in range(1, 6):
+        ask({"size": 3, "max_turns": turns})
+    before = kept()
+    for turns in range(6, 16):
+        ask({"size": 3, "max_turns": turns})
+    assert {name: count for name, count in kept().items() if count > before[name]} == {}
+
+
+def test_a_click_makes_no_game_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask({"size": 3})
+    for maker in ("find_game", "touch"):
+        monkeypatch.setattr(games, maker, None)
+    ask({"size": 3})
+
+
+def test_n_tuples_are_compiled_for_all_variants_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ntuple_functions, "_compiled", lambda *key: key)
+    keys: list[Any] = [ntuple_functions.compiled(find_game("threes", bonus_p=p), None) for p in (0.1, 0.2)]  # type: ignore[arg-type]
+    assert keys[0] == keys[1]

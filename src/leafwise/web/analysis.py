@@ -1,0 +1,265 @@
+"""What takes time: players' moves, analyses, exact values, what each move of a game gave away, and advice at a real table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+
+from leafwise.analysis import Analyst, need_playable, position_json, stop_of, stopped_after
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.companion import Following, companion_of
+from leafwise.envs.core.play.players import own_programs
+from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
+from leafwise.models.leaves import named_leaf
+from leafwise.models.players import player as named_player
+from leafwise.review import reviewed_moves
+from leafwise.search import Result, Search, Stopped
+from leafwise.search.players import load_code, search_of
+from leafwise.search.result import principal_line
+from leafwise.web import games
+from leafwise.web.games import leaf_source, need_game, need_offered, player_text, records_of, replayed
+from leafwise.web.requests import (
+    AnalyseRequest,
+    FollowRequest,
+    MoveRequest,
+    PrepareRequest,
+    ReviewRequest,
+    SolveRequest,
+)
+from leafwise.web.workers import JobContext, Kept
+
+TABLE_MB = 32.0
+FIRST_SLICE = 0.05
+"""Seconds of the first answer of an analysis; each slice is twice the one before, and goes on from its table."""
+ASIDE_SECONDS = 0.15
+"""Seconds for each later position that a companion's advice needs the values of."""
+LINE_SECONDS, MAX_LINE = 0.02, 10
+"""Seconds for each further move of the principal line, and most of them."""
+MOVE_SECONDS = 30.0
+"""Seconds after which a player that is asked for a move is stopped."""
+BLUNDER_CHANCE, BLUNDER_SHARE = 0.1, 0.1
+"""A move that gives away so much of the chance to win, or such a share of the expected score, is a blunder."""
+MAX_REVIEW = 900.0
+"""Seconds of a review at most."""
+_kept: Kept[Any] = Kept(4)
+"""The searches, players and solvers asked for last."""
+
+
+def analyst_for(game: Game, leaf: str, context: JobContext, state: State | None = None) -> Analyst:
+    """Returns the search of an offered leaf, its code loaded for a position; raises ValueError for a leaf that is not offered."""
+    leaf = need_offered(game, leaf, "leaf")
+
+    def made() -> Analyst:
+        source = leaf_source(leaf)
+        analyst = Analyst(Search(game, named_leaf(game, source), seconds=LINE_SECONDS, table_mb=TABLE_MB), source)
+        if not (start := game.new(0)).is_terminal:
+            analyst.load(start)
+        return analyst
+
+    analyst: Analyst = _kept.of((game, leaf), made, context)
+    if state is not None and not analyst.is_loaded(state):
+        with context.loading():
+            analyst.load(state)
+    return analyst
+
+
+def decision(game: Game, text: str) -> State:
+    """Returns a position where a player decides; raises ValueError for another text."""
+    state = need_playable(game.parse(text))
+    if state.is_chance:
+        raise UserError(f"{game.name}: expected a decision, got a chance stage: {text!r}")
+    return state
+
+
+def slices(seconds: float, context: JobContext) -> Iterator[float]:
+    """Yields seconds for ever longer looks at a position until the time is up or nobody waits any more."""
+    begun, piece = time.perf_counter(), FIRST_SLICE
+    while not context.stopped and (left := seconds - (time.perf_counter() - begun)) > 0:
+        yield min(piece, left)
+        piece *= 2
+
+
+def prepare(request: PrepareRequest, context: JobContext) -> dict[str, Any]:
+    """Loads a search."""
+    begun = time.perf_counter()
+    analyst_for(need_game(request, context), request.leaf, context)
+    return {"seconds": time.perf_counter() - begun}
+
+
+def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, Any]]:
+    """Tells the values of a position again and again, as the search deepens."""
+    game = need_game(request, context)
+    state = need_playable(game.parse(request.text))
+    analyst = analyst_for(game, request.leaf, context, state)
+    begun, depth = time.perf_counter(), 0
+    line: tuple[str, ...] = ()
+    with context.stoppable(analyst.search.stop), suppress(Stopped):
+        for piece in slices(request.seconds, context):
+            result = analyst(state, piece)
+            if result.depth < depth:  # the last slice is what is left of the time, and may see less
+                continue
+            line = line_of(analyst, result) if result.depth > depth else line
+            depth = result.depth
+            yield {
+                **position_json(result, analyst, line),
+                "worth": analyst.written(result.value),
+                "worths": {name: analyst.written(value) for name, value in result.action_values.items()},
+                "seconds": time.perf_counter() - begun,
+            }
+            if depth >= analyst.depth:
+                break
+
+
+def line_of(analyst: Analyst, result: Result) -> tuple[str, ...]:
+    """Returns the principal line: best moves, and what chance does most probably in between, by short searches."""
+    left = min(result.depth, MAX_LINE)
+
+    def answer(state: State) -> int | None:
+        nonlocal left
+        left -= 1
+        return analyst(state, LINE_SECONDS).action if left > 0 else None
+
+    return principal_line(result.state, result.action, answer)
+
+
+def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
+    """Tells what a player would do."""
+    game = need_game(request, context)
+    state = decision(game, request.text)
+    text = player_text(game, request.player)
+
+    def made() -> Any:
+        """Makes the player; one that searches, or a game's own program, has chosen a first move, so that its code is loaded."""
+        who: Any = named_player(text, game)
+        if search_of(who) or text in own_programs(game):
+            load_code(getattr(who, "strong", who), game.new(0))
+        return who
+
+    who = _kept.of((game, "player", text), made, context)
+    if hasattr(who, "stream"):
+        who.stream = new_stream(request.seed)
+    begun, search = time.perf_counter(), search_of(who)
+    stop = search.stop if search else stop_of(who.solver) if isinstance(who, SolverPlayer) else lambda: None
+    try:
+        with stopped_after(MOVE_SECONDS, stop), context.stoppable(stop):
+            action = who.choose(state)
+    except IndexError:  # a solver that was stopped knows no line
+        if not isinstance(who, SolverPlayer):
+            raise
+        raise UserError(f"expected an answer of the exact solver within {MOVE_SECONDS:.0f} s, got none here") from None
+    return {"action": game.actions[action], "seconds": time.perf_counter() - begun}
+
+
+def solve(request: SolveRequest, context: JobContext) -> Iterator[dict[str, Any]]:
+    """Tells the exact values of a position, or what is known of them when the time is up."""
+    game = need_game(request, context)
+    state = decision(game, request.text)
+    solver = _kept.of((game, "solver"), lambda: exact_solver(game), context)
+    stop = stop_of(solver)
+    with stopped_after(request.seconds, stop), context.stoppable(stop):
+        solution = solver.solve(state)
+    yield {"player": state.current_player + 1, **asdict(solution)}
+
+
+def review(request: ReviewRequest, context: JobContext) -> Iterator[dict[str, Any]]:
+    """Tells of each move of a file's first game what it was worth and what it gave away."""
+    record = records_of(request.file)[0]
+    moves = len(record.moves)
+    if moves * request.seconds > MAX_REVIEW:
+        most = f"{MAX_REVIEW / moves:.3f} seconds for each of {moves:,} moves"
+        raise UserError(f"expected at most {most}, got {request.seconds!r}")
+    analyst = analyst_for(record.game, request.leaf, context)
+    units = analyst.units
+    yield {
+        "moves": moves,
+        "unit": units and units.name,
+        "no_unit": analyst.no_units,
+        "is_chance": units is not None and units.is_chance,
+        "leaf": analyst.leaf,
+        "result": record.result,
+        "players": list(record.players),
+    }
+    with context.stoppable(analyst.search.stop):
+        for one in reviewed_moves(record, analyst, request.seconds):
+            large = BLUNDER_CHANCE
+            if units is not None and not units.is_chance:
+                large = BLUNDER_SHARE * abs(units(one.result.value))
+            yield {
+                **one.as_json(),
+                "worth": analyst.written(one.value),
+                "best_worth": analyst.written(one.result.value),
+                "blunder": units is not None and one.cost >= large,
+            }
+            if context.stopped:
+                return
+
+
+def follow(request: FollowRequest, context: JobContext) -> dict[str, Any]:
+    """Tells where a game stands that is played elsewhere, after a line was typed or the last one taken back.
+
+    Its `state` is None until it has begun.
+    """
+    game = need_game(request, context)
+    companion = companion_of(game)
+    if request.moves and not request.text:
+        raise UserError("expected no steps before a game has begun, got some")
+    following = Following(game)
+    if request.text:
+        following = Following.load(game, str(replayed(game, request.text, request.moves).record()))
+    entered = ""
+    if request.undo:
+        following.undo()
+    elif request.line is not None:
+        entered = following.enter(request.line, request.best)
+    state = following.state
+    steps = () if state is None else following.record.steps
+    return {
+        "game": game.name,
+        "options": dict(following.game.given_options),
+        "help": companion.help,
+        "question": asdict(following.question),
+        "first": "" if state is None else str(following.record.start),
+        "moves": [step.name for step in steps],
+        "lines": [
+            step.before.outcome_words(step.after) if step.action is None else step.before.action_words(step.action)
+            for step in steps
+        ],
+        "file": following.text,
+        "state": None if state is None else {**games.position_json(state), "svg": state.svg()},
+        "legend": "" if state is None else state.legend(),
+        "told": entered,
+    }
+
+
+def advise(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, Any]]:
+    """Tells what every option of a decision is worth in people's units, again and again as the search has more time."""
+    game = need_game(request, context)
+    state = need_playable(game.parse(request.text))
+    following = Following(game, state)
+    analyst = analyst_for(game, request.leaf, context)
+    begun = time.perf_counter()
+    with context.stoppable(analyst.search.stop), suppress(Stopped):
+        for piece in slices(request.seconds, context):
+            result = analyst(state, piece)
+
+            def values(at: State, result: Result = result) -> Mapping[int, float]:
+                return result.values if at == state else analyst(at, ASIDE_SECONDS).values
+
+            advice = following.advise(values, analyst.written)
+            yield {
+                "unit": analyst.unit,
+                "best": advice.best,
+                "options": [asdict(option) for option in advice.options],
+                "notes": [*advice.notes, *([analyst.no_units] if analyst.no_units else [])],
+                "depth": result.depth,
+                "leaf": analyst.leaf,
+                "seconds": time.perf_counter() - begun,
+            }
+            if result.depth >= analyst.depth:
+                return

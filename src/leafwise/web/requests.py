@@ -1,0 +1,207 @@
+"""What may be asked of the JSON interface: each request with its address, its fields, their limits, and what answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from leafwise.envs.core.errors import UserError
+
+R = TypeVar("R", bound=Struct)
+
+MAX_BYTES = 1 << 20
+"""Longest body of a request."""
+MAX_SECONDS = 60.0
+"""Longest search of one position."""
+
+Word = Annotated[str, Meta(max_length=200)]
+Line = Annotated[str, Meta(max_length=20_000)]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Seconds = Annotated[float, Meta(gt=0, le=MAX_SECONDS)]
+Options = Annotated[dict[Word, bool | int | float | Line | None], Meta(max_length=32)]
+Moves = Annotated[list[Word], Meta(max_length=50_000)]
+
+
+@dataclass(frozen=True)
+class Job:
+    """An address of the interface, what may be asked there, and the work that answers it."""
+
+    path: str
+    request: type[Struct]
+    work: str
+    """MODULE.FUNCTION of `leafwise.web`: (request, `JobContext`) -> the answer, or where it is streamed an iterator of answers."""
+    seconds: float
+    """What an answer may take besides the `seconds` that are asked for, loading not counted."""
+    streamed: bool
+    """Whether there are several answers, told by server-sent events."""
+    quick_moves: int
+    """Moves up to which the process that knows the rules answers, so that no search is waited for; -1: never."""
+
+
+JOBS: dict[str, Job] = {}
+"""Address -> what answers it, by GET with a query or by POST with a JSON body."""
+
+
+def job(
+    path: str, work: str, *, seconds: float = 20.0, streamed: bool = False, quick_moves: int = -1
+) -> Callable[[type[R]], type[R]]:
+    """Declares that requests of a class are answered at an address; the arguments are those of `Job`."""
+
+    def declare(request: type[R]) -> type[R]:
+        JOBS[path] = Job(path, request, work, seconds, streamed, quick_moves)
+        return request
+
+    return declare
+
+
+@job("/api/game", "games.tell_game", quick_moves=0)
+class GameRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A game in a variant."""
+
+    game: Word
+    options: Options = {}
+
+
+@job("/api/state", "games.tell_state", seconds=60.0, quick_moves=60)
+class StateRequest(GameRequest, kw_only=True):
+    """A position: a text (default: the very start), and steps from there, moves and acts of chance by name."""
+
+    text: Line = ""
+    moves: Moves = []
+    seed: Seed | None = None
+    """Draws the chance that follows from this number; None leaves chance to be told."""
+    svg: bool = False
+    """Whether the game's own drawing is wanted."""
+
+
+@job("/api/move", "analysis.move", seconds=45.0)
+class MoveRequest(GameRequest, kw_only=True):
+    """What a player would do."""
+
+    text: Line
+    player: Word
+    """One of those that `/api/game` lists."""
+    seed: Seed = 0
+    """What a player that draws draws from."""
+
+
+@job("/api/analyse", "analysis.analyse", streamed=True)
+@job("/api/follow-advice", "analysis.advise", streamed=True)
+class AnalyseRequest(GameRequest, kw_only=True):
+    """The values of a position, told as the search deepens; at a table every option in words, and what helps besides."""
+
+    text: Line
+    leaf: Word = "best"
+    """One of those that `/api/game` lists."""
+    seconds: Seconds = 5.0
+
+
+@job("/api/solve", "analysis.solve", streamed=True)
+class SolveRequest(GameRequest, kw_only=True):
+    """The exact value of a position."""
+
+    text: Line
+    seconds: Seconds = 10.0
+
+
+@job("/api/prepare", "analysis.prepare")
+class PrepareRequest(GameRequest, kw_only=True):
+    """Loads the code of a search before it is needed."""
+
+    leaf: Word = "best"
+
+
+@job("/api/record", "games.write_record", seconds=60.0)
+class RecordRequest(GameRequest, kw_only=True):
+    """Writes a game as a file."""
+
+    text: Line = ""
+    moves: Moves = []
+    players: Annotated[list[Word], Meta(max_length=2)] = []
+    seed: Seed | None = None
+
+
+@job("/api/read", "games.read_file", seconds=60.0)
+class FileRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Reads the games of a file."""
+
+    file: Annotated[str, Meta(max_length=MAX_BYTES)]
+
+
+@job("/api/review", "analysis.review", streamed=True)
+class ReviewRequest(FileRequest, kw_only=True):
+    """What each move of a file's game gave away."""
+
+    leaf: Word = "best"
+    seconds: Annotated[float, Meta(gt=0, le=5.0)] = 0.2
+    """For each position."""
+
+
+@job("/api/follow", "analysis.follow", quick_moves=50_000)
+class FollowRequest(GameRequest, kw_only=True):
+    """A game that is followed at a table, and what happens next in it."""
+
+    text: Line = ""
+    """Where it begins ("": that is asked for)."""
+    moves: Moves = []
+    line: Annotated[str, Meta(max_length=2000)] | None = None
+    """What a person types."""
+    best: Word = ""
+    """The action that was recommended, which an empty line stands for."""
+    undo: bool = False
+    """Takes the last line back."""
+
+
+@job("/api/runs", "runs.tell_runs")
+class RunsRequest(Struct, forbid_unknown_fields=True):
+    """The training runs that may be shown."""
+
+
+@job("/api/run", "runs.tell_run", seconds=60.0)
+class RunRequest(Struct, forbid_unknown_fields=True):
+    """A training run: options and curves."""
+
+    name: Word
+
+
+@job("/api/run-game", "runs.play_run", seconds=60.0)
+class RunGameRequest(RunRequest):
+    """A game that the network of a run plays."""
+
+    seed: Seed = 0
+
+
+@job("/api/ship-stages", "ships.tell_stages")
+class StagesRequest(Struct, forbid_unknown_fields=True):
+    """The ship that the generator makes of a seed, stage by stage."""
+
+    preset: Word = "scout"
+    seed: Seed = 0
+
+
+@job("/api/ship", "ships.build")
+@job("/api/ship-advice", "ships.advise")
+class ShipRequest(StagesRequest):
+    """A ship that is being built: on the hull of a seed, with these places taken, like `8,9N`."""
+
+    moves: Annotated[list[Word], Meta(max_length=300)] = []
+
+
+def read(kind: type[R], asked: bytes | Mapping[str, str]) -> R:
+    """Returns what a body of JSON asks, or the query of an address, in which lists and dicts are JSON; ValueError in one line."""
+    try:
+        if isinstance(asked, bytes):
+            return msgspec.json.decode(asked, type=kind)
+        plain: dict[str, Any] = dict(asked)
+        for name in {"options", "moves", "players"} & set(plain):
+            plain[name] = msgspec.json.decode(asked[name].encode())
+        return msgspec.convert(plain, kind, strict=False)
+    except msgspec.ValidationError as problem:
+        names = [one.name if one.required else f"[{one.name}]" for one in msgspec.structs.fields(kind)]
+        raise UserError(f"expected a request like {', '.join(names)}: {problem}") from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
+        raise UserError(f"expected JSON, got none: {problem or type(problem).__name__}") from None

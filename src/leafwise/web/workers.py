@@ -1,0 +1,333 @@
+"""The processes that work for the server: one for rules, so that clicks are answered while others search, and several that search.
+
+Both ends of what they say to each other stand here. A process reads one JSON object a line, `{"job": PATH, "request": {...}}` or
+`{"stop": true}`, and answers a job with lines `{"stage": ...}` (`loading`: code is loaded or compiled; `working`),
+`{"answer": ...}`, and as the last one `{"end": true}`, `{"error": LINE}` for what was asked wrongly or `{"fault": LINE}` for a
+defect, whose traceback goes to standard error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.programs import LONGEST_LINE, Ended, NoAnswer, Refused, TimedOut, understood
+from leafwise.web.requests import JOBS, Job
+
+V = TypeVar("V")
+
+LOADING_SECONDS = 900.0
+"""What compiling a game for the first time may take on a slow machine."""
+STOPPING_SECONDS = 3.0
+"""What a process has to end a job that nobody waits for; then it is killed."""
+RUNS_VARIABLE = "LEAFWISE_WEB_RUNS"
+"""The environment variable by which the server tells its processes the folder of runs."""
+
+
+class Busy(NoAnswer):
+    """All processes are at work."""
+
+
+class Worker:
+    """One process, started when it is first needed, and again where it was lost."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.process: asyncio.subprocess.Process | None = None
+        self.game = ""
+        """The game of the last job, whose code is loaded."""
+        self.is_loading = False
+        """Whether it loads or compiles code, which serves whoever asks next."""
+
+    async def start(self) -> None:
+        """Starts the process, if it does not run."""
+        if self.process is None or self.process.returncode is not None:
+            self.is_loading = True
+            self.process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", "from leafwise.web.workers import main; main()"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=LONGEST_LINE,
+                env={**os.environ, **self.environment},
+            )
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Writes a line to the process."""
+        assert self.process
+        assert self.process.stdin
+        with contextlib.suppress(OSError, RuntimeError):  # it has ended: reading tells so
+            self.process.stdin.write(msgspec.json.encode(message) + b"\n")
+
+    async def line(self, seconds: float) -> dict[str, Any]:
+        """Returns the next line of the process, and kills it where that takes longer, loading not counted.
+
+        Raises Refused for a job that was asked wrongly, Ended at its end, TimedOut.
+        """
+        process = self.process
+        assert process
+        assert process.stdout
+        try:
+            async with asyncio.timeout(LOADING_SECONDS if self.is_loading else seconds):
+                line = await process.stdout.readline()
+        except TimeoutError:
+            await self.kill()
+            raise TimedOut(f"expected an answer within {seconds:.0f} s, got none") from None
+        if not line:
+            raise Ended(f"expected an answer, got the end of the process with status {await process.wait()}")
+        try:
+            found = understood(line)
+        except Ended:  # nobody knows what the next line would answer
+            await self.kill()
+            raise
+        self.is_loading = found.get("stage") == "loading"
+        return found
+
+    async def answers(self, job: Job, request: Any) -> AsyncIterator[dict[str, Any]]:
+        """Yields `{"stage": ...}` and `{"answer": ...}` until the job's end.
+
+        Raises Refused for what was asked wrongly, another NoAnswer for a defect or where an answer takes too long.
+        """
+        await self.start()
+        self.send({"job": job.path, "request": request})
+        while "end" not in (message := await self.line(job.seconds + getattr(request, "seconds", 0.0))):
+            if "fault" in message:
+                raise NoAnswer(message["fault"])
+            yield message
+
+    async def give_up(self) -> None:
+        """Ends the job under way: asks for it, and kills the process where that does not help. Loading is waited for."""
+        if self.process is None:  # the caller went away before the process was there
+            return
+        self.send({"stop": True})
+        try:
+            while self.process is not None and not {"end", "fault"} & set(await self.line(STOPPING_SECONDS)):
+                pass
+        except Refused:
+            pass
+        except NoAnswer:
+            await self.kill()
+
+    async def kill(self) -> None:
+        """Ends the process at once."""
+        process, self.process = self.process, None
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+class WorkerPool:
+    """Workers that share one kind of work; a job takes the free one that has its game loaded, if there is one."""
+
+    def __init__(self, size: int, patience: float, environment: Mapping[str, str]) -> None:
+        """`patience`: seconds that a job waits for a worker before it is refused as Busy; `environment` is more of theirs."""
+        self.size, self.patience = size, patience
+        self.workers = [Worker(environment) for _ in range(size)]
+        self.free = list(self.workers)
+        self.is_closed = False
+        self.turn = asyncio.Semaphore(size)
+        self.leaving: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a job would have to wait now."""
+        return self.turn.locked()
+
+    async def run(self, job: Job, request: Any) -> AsyncIterator[dict[str, Any]]:
+        """Yields what a worker answers, as `Worker.answers` does; raises Busy where none gets free in time.
+
+        Where the caller goes away meanwhile, the job is given up.
+        """
+        try:
+            async with asyncio.timeout(self.patience):
+                await self.turn.acquire()
+        except TimeoutError:
+            raise Busy(f"expected a free process of {self.size}, got none for {self.patience:.0f} s") from None
+        if self.is_closed:
+            self.turn.release()
+            raise Busy("expected a server that goes on, got one that ends")
+        game = getattr(request, "game", "")
+        worker = min(self.free, key=lambda one: (one.game != game, one.process is None, bool(one.game)))
+        self.free.remove(worker)
+        worker.game, done = game, False
+        try:
+            async for message in worker.answers(job, request):
+                yield message
+            done = True
+        except NoAnswer:
+            done = True
+            raise
+        finally:
+            if done:
+                self.take_back(worker)
+            else:  # the caller's own task is being cancelled, so another one waits for the worker
+                task = asyncio.get_running_loop().create_task(worker.give_up())
+                self.leaving.add(task)
+                task.add_done_callback(self.leaving.discard)
+                task.add_done_callback(lambda _: self.take_back(worker))
+
+    def take_back(self, worker: Worker) -> None:
+        """Takes a worker back that is free of its job."""
+        self.free.append(worker)
+        self.turn.release()
+
+    async def close(self) -> None:
+        """Ends all processes; jobs under way get no answer."""
+        self.is_closed = True
+        for worker in self.workers:
+            await worker.kill()
+        await asyncio.gather(*self.leaving, return_exceptions=True)
+
+
+class Workers:
+    """All processes of a server."""
+
+    def __init__(self, search_workers: int, environment: Mapping[str, str]) -> None:
+        """`environment`: what the processes see of it besides this one's."""
+        self.rules, self.search = WorkerPool(1, 20.0, environment), WorkerPool(search_workers, 60.0, environment)
+
+    def pool_for(self, job: Job, request: Any) -> WorkerPool:
+        """Returns who does a job."""
+        return self.rules if len(getattr(request, "moves", ())) <= job.quick_moves else self.search
+
+    async def start(self) -> None:
+        """Starts a process of each kind, so that the first page finds them ready."""
+        await self.rules.free[0].start()
+        await self.search.free[0].start()
+
+    async def close(self) -> None:
+        """Ends the processes."""
+        await self.rules.close()
+        await self.search.close()
+
+
+class JobContext:
+    """What a job knows of who asked: whether it is still wanted, and how to say that it is loading."""
+
+    def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
+        self.send = send
+        self._lock = threading.Lock()
+        self._stop: Callable[[], None] | None = None
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Ends the job soon."""
+        with self._lock:
+            self.stopped = True
+            if self._stop is not None:
+                self._stop()
+
+    @contextlib.contextmanager
+    def stoppable(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Has `stop` called, from another thread, when the job is to end."""
+        with self._lock:
+            self._stop = stop
+            if self.stopped:
+                stop()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stop = None
+
+    @contextlib.contextmanager
+    def loading(self) -> Iterator[None]:
+        """Says that what is done inside is not what takes time on most days."""
+        self.send({"stage": "loading"})
+        yield
+        self.send({"stage": "working"})
+
+
+class Kept(OrderedDict[Hashable, V]):
+    """The last few things that a process made, by key."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def __setitem__(self, key: Hashable, thing: V) -> None:
+        super().__setitem__(key, thing)
+        self.move_to_end(key)
+        if len(self) > self.most:
+            self.popitem(last=False)
+
+    def of(self, key: Hashable, make: Callable[[], V], context: JobContext) -> V:
+        """Returns the thing of a key, made now if it is not kept."""
+        if key not in self:
+            with context.loading():
+                self[key] = make()
+        self.move_to_end(key)
+        return self[key]
+
+
+def listen(
+    send: Callable[[dict[str, Any]], None], waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]]
+) -> None:
+    """Reads lines until there are no more, and then ends the process: nobody is left to work for."""
+    context = JobContext(send)
+    for line in sys.stdin.buffer:
+        message = msgspec.json.decode(line)
+        if "stop" in message:
+            context.stop()
+        else:
+            context = JobContext(send)
+            waiting.put((message, context))
+    os._exit(0)
+
+
+def do(job: Job, request: Any, context: JobContext) -> None:
+    """Does a job and sends its answers; its module is imported when it is first asked for."""
+    context.send({"stage": "working"})
+    try:
+        module, _, name = f"leafwise.web.{job.work}".rpartition(".")
+        if module not in sys.modules:
+            with context.loading():
+                importlib.import_module(module)
+        answers = getattr(sys.modules[module], name)(msgspec.convert(request, job.request), context)
+        for answer in answers if job.streamed else [answers]:
+            context.send({"answer": answer})
+        context.send({"end": True})
+    except UserError as problem:
+        context.send({"error": one_line(problem)})
+    except Exception as problem:
+        traceback.print_exc()
+        context.send({"fault": f"{job.path}: {type(problem).__name__}: {one_line(problem)}"})
+
+
+def one_line(problem: BaseException) -> str:
+    """Returns what went wrong in one line."""
+    return " ".join(str(problem).split()) or type(problem).__name__
+
+
+def main() -> None:
+    """Runs a process, with a thread that listens while a job is done.
+
+    What others print goes to standard error, since standard output is for answers.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes standard input
+    sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def send(message: dict[str, Any]) -> None:
+        sink.write(msgspec.json.encode(message) + b"\n")  # infinity and nan become null
+        sink.flush()
+
+    waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]] = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(send, waiting), daemon=True).start()
+    importlib.import_module("leafwise.web.analysis")  # with all that most jobs need
+    while True:
+        message, context = waiting.get()
+        do(JOBS[message["job"]], message["request"], context)

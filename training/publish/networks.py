@@ -1,0 +1,338 @@
+"""Publishing sparse networks, of three kinds by who judges them.
+
+`Positions`: of games for two with an exact solver, on critical positions of the final seeds; where a room's own game has no solver,
+nothing judges here, and the card names the study that measures the shipped file. `Games`: of games that no solver judges, by games
+of the final seeds beside the hand-made leaf. `Chances`: of games for one that are won or lost, which say the chance to win, played
+in all variants, calibrated where it is asked for.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.files import read_text
+from leafwise.models.files import load_tensors
+from leafwise.models.sparse import SparseNetwork, load_sparse
+from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
+from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, starts_of
+from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
+from leafwise.training.evaluation.matches import Meetings, NamedPlayer, NetworkPlayer, Pairs, play_alone
+from leafwise.training.evaluation.openings import plies_of
+from leafwise.training.evaluation.statistics import (
+    bounds,
+    elo_difference,
+    points_interval,
+    returns_interval,
+    share_interval,
+)
+from leafwise.training.execution import executor_for
+from leafwise.training.execution.executor import Own
+from leafwise.training.execution.generations import call
+from leafwise.training.games import Played
+from leafwise.training.publish import interval, seeds_line
+from leafwise.training.runs import CALIBRATION_SEED, REMATCH_SEED, SELECTION_SEED
+from leafwise.training.runs.gating import named
+from leafwise.training.runs.loop import find_variant
+from leafwise.training.runs.recipes import recipe
+
+EXACT_NODES = "--exact-nodes"
+GAMES = (400, 100)
+"""Games at depth 1, 2 unless the options say others."""
+
+
+def newest_of(source: Path, best: SparseNetwork) -> tuple[SparseNetwork, dict[str, Any]]:
+    """Returns the newest network of a run and what its state tells; raises ValueError where the trainer's state is missing."""
+    tensors, state = load_tensors(source.with_name("state.safetensors"))
+    return best.with_tensors(named(tensors, "newest")), state
+
+
+class Games:
+    """Networks that play games of the final seeds: alone beside the hand-made leaf, in a game for two against it."""
+
+    WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
+    OPTIONS: tuple[str, ...] = ("games",)
+
+    def prepare(
+        self, network: SparseNetwork, source: Path, told: Any, config: Any
+    ) -> tuple[SparseNetwork, dict[str, Any]]:
+        """Returns the network, and what hand-made leaf it is held against; random play where the game has none."""
+        return network, {"hand_made": network.game.default_score}
+
+    def measure(self, network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
+        """Yields the mean return by depth: of both leaves in a game for one, of the network against the other in a game for two."""
+        game, hand_made = network.game, network.game.default_score
+        with executor_for(call, config.processes, config.cluster) as executor:
+            own = executor.share(network)
+            for depth, games in enumerate(config.games or GAMES, start=1):
+                text = f"search:{hand_made},depth={depth}" if hand_made else "random"
+                learned, other = NetworkPlayer(own, depth, {}), NamedPlayer(game, text)
+                starts = [(seed, game.start()) for seed in range(FINAL_SEED, FINAL_SEED + games)]
+                meetings: dict[str, Sequence[Any]] = {"learned": (learned,), "hand_made": (other,)}
+                if game.players == 2:
+                    starts = starts_of(game, games, FINAL_SEED, plies_of(game, None), not hand_made)[0]
+                    meetings = {"learned": (learned, other)}
+                found: dict[str, Any] = {"depth": depth, "games": game.players * len(starts), "players": game.players}
+                found["first_seed"] = FINAL_SEED
+                for name, players in meetings.items():
+                    pieces = [Meetings(game, players, starts[k : k + BATCH]) for k in range(0, len(starts), BATCH)]
+                    scores = np.concatenate(list(executor.in_order(enumerate(pieces)))).mean(axis=1)
+                    ends = bounds(returns_interval(scores, game.return_range))
+                    found[name] = {"mean": float(scores.mean()), **ends}
+                print(f"depth {depth}: mean return {found['learned']['mean']:,.3f}", flush=True)
+                yield found
+
+    def about(self, path: Path, told: dict[str, Any]) -> list[str]:
+        """Returns what the model is."""
+        layers, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
+        return [f"A network with a sparse first layer, layers {layers}, {size:.2f} MB."]
+
+    def made(self, told: dict[str, Any]) -> list[str]:
+        """Returns how the model was chosen."""
+        return ["- chosen by games on selection seeds"]
+
+    def figures(self, told: dict[str, Any]) -> list[str]:
+        """Returns the table of figures."""
+        first, other = told["score"][0], f"hand-made (`{told['hand_made']}`)" if told["hand_made"] else "random play"
+        if first["players"] == 2:
+            lines = [
+                f"Mean result against {other} in the same search, a win 1, a loss -1, with 95 % intervals:",
+                "",
+                "| search depth | games | mean |",
+                "|---|---|---|",
+                *(f"| {s['depth']} | {s['games']} | {interval(s['learned'], '.3f')} |" for s in told["score"]),
+            ]
+        else:
+            lines = [
+                "Mean return in the same search on the same seeds, with 95 % intervals:",
+                "",
+                f"| search depth | games | learned | {other} |",
+                "|---|---|---|---|",
+            ]
+            for s in told["score"]:
+                learned, by_hand = (interval(s[name], ",.3f") for name in ("learned", "hand_made"))
+                lines.append(f"| {s['depth']} | {s['games']} | {learned} | {by_hand} |")
+        most = max(s["games"] for s in told["score"]) // first["players"]
+        return [*lines, "", f"Games have {seeds_line(FINAL_SEED, FINAL_SEED + most - 1)}."]
+
+
+class Positions(Games):
+    """Networks that the exact solver judges on critical positions."""
+
+    OPTIONS = ("judged", "judged_plies", "judged_depth", "depths", "rematch", "half")
+
+    def prepare(
+        self, network: SparseNetwork, source: Path, told: Any, config: Any
+    ) -> tuple[SparseNetwork, dict[str, Any]]:
+        """Returns the network that is published, and what hand-made leaf it is held against."""
+        network, more = super().prepare(network, source, told, config)
+        if config.rematch:
+            network, chosen = self.rematch(source, network, config.rematch)
+            more |= chosen
+        return network.rounded() if config.half else network, more
+
+    def rematch(self, source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwork, dict[str, Any]]:
+        """Plays a match of a run's newest and best network, as the run does; returns the better one and what is told of it."""
+        newest, state = newest_of(source, best)
+        told = {"match_from_start": 0.0, **tomllib.loads(read_text(source.with_name("config.toml")))}
+        first = REMATCH_SEED - SELECTION_SEED
+        how = (
+            *(told[name] for name in ("match_depth", "plies", "rare")),
+            told["candidates"] or None,
+            told["match_from_start"],
+        )
+        points = (1 + Pairs(Own((newest, best)), range(first, first + games // 2), *how)().mean(axis=1)) / 2
+        mean, (low, high) = float(points.mean()), points_interval(points)
+        print(
+            f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True
+        )
+        if mean <= 0.5:
+            return best, {}
+        selected = {"mean": mean, "games": games, "against": "the run's best", "elo": elo_difference(mean)}
+        return newest, {"steps": state["done"], "seconds": round(state["seconds"], 1), "selected": selected}
+
+    def measure(self, network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
+        """Yields the shares of positions in which a search keeps the value, by depth; an empty one where nothing judges."""
+        game, plies = network.game, config.judged_plies
+        if not has_solver(game):
+            yield {}
+            return
+        where = config.processes, config.cluster
+        with executor_for(Keeping(game), *where) as solvers:
+            judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth, solvers)
+        pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
+        with executor_for(partial(kept, judged, network), *where, len(pieces)) as executor:
+            shares = executor.in_order(enumerate(pieces))
+            for depth in config.depths:
+                found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
+                found["ahead"] = config.judged_depth
+                found |= {"learned": next(shares), "hand_made": next(shares)}
+                both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
+                print(f"depth {depth}: keeps the value in {both}", flush=True)
+                yield found
+
+    def about(self, path: Path, told: dict[str, Any]) -> list[str]:
+        """Returns what the model is."""
+        return [*super().about(path, told), "It says what a position is worth to the player who acts."]
+
+    def made(self, told: dict[str, Any]) -> list[str]:
+        """Returns how the model was chosen."""
+        words = told["command"].split()
+        nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
+        if not nodes:
+            return ["- no solver's label was learned from; the network was chosen by matches against earlier ones"]
+        return [
+            f"- targets are exact where an alpha-beta search to the end takes at most {nodes:,} nodes (the solver's, which knew",
+            "  nothing by heart), else values of the network's own searches; it was chosen by matches against earlier ones",
+        ]
+
+    def figures(self, told: dict[str, Any]) -> list[str]:
+        """Returns the table of figures, or where they are."""
+        first = told["score"][0]
+        if not first:
+            page = "sizes" if told["options"] else "turns"
+            return [
+                f"`python -m leafwise.experiments.{told['game']}.{page}` measures it; its page is",
+                f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
+            ]
+        low, high = first["plies"]
+        ahead = f"actions of players who see {first['ahead']} ahead and know nothing else"
+        lines = [
+            f"Share of {first['positions']} critical positions (some legal action loses value) after {low} to {high}",
+            f"{ahead if first['ahead'] else 'random actions'} in which the search's choice keeps the game's value, with Wilson's "
+            "95 % intervals:",
+            "",
+            f"| search depth | learned | hand-made (`{told['hand_made']}`) |",
+            "|---|---|---|",
+        ]
+        for s in told["score"]:
+            shares = (interval(with_interval(s[name]["mean"], s["positions"])) for name in ("learned", "hand_made"))
+            lines.append(f"| {s['depth']} | {' | '.join(shares)} |")
+        return [*lines, "", f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used."]
+
+
+def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
+    """Returns in what share of decisions a leaf at a depth keeps the value, with its interval: a piece of work."""
+    depth, name = piece
+    leaf = network.evaluator(name) if name == "learned" else network.game.score()
+    keeps = judged.kept(judged.choices(leaf, depth))
+    return with_interval(float(keeps.mean()), len(keeps))
+
+
+def with_interval(share: float, positions: int) -> dict[str, float | None]:
+    """Returns a share of positions with its interval."""
+    return {"mean": share, **bounds(share_interval(round(share * positions), positions))}
+
+
+class Chances(Games):
+    """Networks that say the chance to win a game for one, in all its variants."""
+
+    WHAT, UNIT = "network that says the chance to win", "iterations"
+    OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")
+
+    def variants(self, game: Game, config: Any) -> dict[str, Game]:
+        """Returns the variants that are played, by their texts."""
+        texts = config.variants or recipe(game.name, "selfplay", None).get("mix") or [""]
+        return {text: find_variant(game.name, text) for text in texts}
+
+    def played(
+        self, network: SparseNetwork, wanted: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
+    ) -> Iterator[Played]:
+        """Yields the games of each variant; how many, and the depth, are wanted with it."""
+        with executor_for(call, config.processes, config.cluster) as executor:
+            yield from play_alone(executor, network, wanted, first_seed, config.nodes)
+
+    def prepare(
+        self, network: SparseNetwork, source: Path, told: Any, config: Any
+    ) -> tuple[SparseNetwork, dict[str, Any]]:
+        """Returns the network that is published, and how it was chosen and scaled."""
+        more: dict[str, Any] = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
+        if config.rematch:
+            network, chosen = self.rematch(source, network, told, config)
+            more |= chosen
+        if config.calibrate:
+            network, more["calibrated"] = self.calibrated(network, config)
+        return network, more
+
+    def rematch(
+        self, source: Path, best: SparseNetwork, told: dict[str, Any], config: Any
+    ) -> tuple[SparseNetwork, dict[str, Any]]:
+        """Plays a run's best and its newest network; returns the better one and what is told of it."""
+        found = []
+        wanted = [(game, config.rematch, 1) for game in self.variants(best.game, config).values()]
+        games = config.rematch * len(wanted)
+        for network, what in ((best, told), newest_of(source, best)):
+            wins = sum(int(part.scores.sum()) for part in self.played(network, wanted, REMATCH_SEED, config))
+            steps, seconds = what.get("steps", what.get("done")), round(what["seconds"], 1)
+            selected = {"mean": wins / games, "games": games}
+            found.append((network, {"steps": steps, "seconds": seconds, "selected": selected}))
+            print(f"after {steps:,} iterations: won {wins / games:.1%} of {games:,}", flush=True)
+        return max(found, key=lambda pair: pair[1]["selected"]["mean"])
+
+    def calibrated(self, network: SparseNetwork, config: Any) -> tuple[SparseNetwork, dict[str, Any]]:
+        """Returns a network whose chances fit its games of selection best, and how that was done."""
+        wanted = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
+        games = Played.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
+        slope, offset = scaling(games.values, games.outcomes())
+        print(f"log odds times {slope:.3f} {offset:+.3f}", flush=True)
+        told = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
+        return rescaled(network, slope, offset), told
+
+    def measure(self, network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
+        """Yields the figures of final games, by depth and variant."""
+        amounts = list(enumerate(config.games or (300, 50), start=1))
+        cells = [(d, n, text, game) for d, n in amounts for text, game in self.variants(network.game, config).items()]
+        parts = self.played(network, [(game, n, d) for d, n, _, game in cells], FINAL_SEED, config)
+        for (depth, games, text, _), part in zip(cells, parts, strict=True):
+            wins = int(part.scores.sum())
+            low, high = share_interval(wins, games)
+            error = calibration(part.values, part.outcomes())[0]
+            print(f"{text}, depth {depth}: won {wins} of {games}, calibration error {error:.3f}", flush=True)
+            yield {
+                "variant": text, "depth": depth, "games": games, "mean": wins / games, "ci_low": low, "ci_high": high,
+                "calibration_error": error, "seconds_per_move": part.seconds / len(part.values),
+            }  # fmt: skip
+
+    def about(self, path: Path, told: dict[str, Any]) -> list[str]:
+        """Returns what the model is."""
+        widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
+        what = f"A sparse first layer and dense ones after it, widths {widths}, {size:.2f} MB; one network for all variants below."
+        return [what, "`search:learned,depth=2` plays with it,"]
+
+    def made(self, told: dict[str, Any]) -> list[str]:
+        """Returns how the model was scaled and chosen."""
+        lines = []
+        if scaled := told["calibrated"]:
+            lines = [
+                f"- the log odds that it says were then multiplied by {scaled['slope']:.3f} and changed by "
+                f"{scaled['offset']:+.3f},",
+                f"  which fits {scaled['games']} games in each variant on selection seeds from {scaled['first_seed']:,} on best",
+            ]
+        selected = told["selected"]
+        return [*lines, f"- chosen by {selected['games']:,} games on selection seeds: won {selected['mean']:.1%}"]
+
+    def figures(self, told: dict[str, Any]) -> list[str]:
+        """Returns the table of figures."""
+        limit = f"a search looks at no more than {told['nodes']} decisions below each action" if "nodes" in told else ""
+        if "search_nodes" in told:
+            limit = f"the player is `search:{told['game']},depth=1,nodes={told['search_nodes']}`, or `depth=2`"
+        last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
+        lines = [
+            f"Fair play on the {seeds_line(told['first_seed'], last)}; 95 %",
+            f"intervals by Wilson; {limit}. Calibration error:",
+            "the mean distance between the chance that the network says at a decision and the share of games then won, by tenths.",
+            "",
+            "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        return lines + [
+            f"| {s['variant']} | {s['depth']} | {s['games']:,} | {s['mean']:.1%} | {s['ci_low']:.1%} to {s['ci_high']:.1%} "
+            f"| {s['calibration_error']:.3f} | {1000 * s['seconds_per_move']:.2g} |"
+            for s in told["score"]
+        ]

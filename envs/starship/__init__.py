@@ -7,6 +7,12 @@ a corridor. Source: the early ship generator of Cosmoteer, as its author told it
     >>> from leafwise.envs.starship import generate
     >>> print(generate(seed=7))
 
+To be read in this order: `settings` (each stage's settings, presets, TOML), `catalogue` (the parts), `tables` (a ship as a row
+of numbers), `board` and `hull` (cells, walls, doors), `placing` (where a part may go, and how good that is), `generator` (the
+stages one after another), `quality`, `ship` (a finished one, and its file). The game: `rules`, `options`, `targets`, `features`,
+`info`, `scores`, `draw`, `text`. Who builds: `heuristic_builder`, `lookahead`, `plans`. Beside them: `check` (a second opinion
+in plain Python), `statistics` of many ships, `mirror`, `pcg_problem` (the interface of the PCG Benchmark).
+
 A *stage* in this room is one of these 14; only `rules.CHANCE_STAGES` and the `stage=` of evaluators mean the contract's.
 Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-v0`; its rules: `rules`.
 """
@@ -16,18 +22,23 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game, Observation, OwnSearch, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.core.contract.state import reads_back
-from leafwise.envs.starship import features, options, rules, scores, text
-from leafwise.envs.starship import heuristic_builder as hand
-from leafwise.envs.starship import info as told
-from leafwise.envs.starship import rules as chance
-from leafwise.envs.starship.about import ABOUT
+from leafwise.envs.starship import draw, features, heuristic_builder, info, options, rules, scores, text
 from leafwise.envs.starship.check import Broken, check
 from leafwise.envs.starship.features import GRID
 from leafwise.envs.starship.generator import Generator, generate
 from leafwise.envs.starship.lookahead import LookAhead
-from leafwise.envs.starship.parameters import STAGES
-from leafwise.envs.starship.presets import CLASSIC, CRUISER, PRESETS, SCOUT, Parameters, preset
-from leafwise.envs.starship.settings import from_toml, switched, to_toml
+from leafwise.envs.starship.settings import (
+    CLASSIC,
+    CRUISER,
+    PRESETS,
+    SCOUT,
+    STAGES,
+    Parameters,
+    from_toml,
+    preset,
+    switched,
+    to_toml,
+)
 from leafwise.envs.starship.ship import Door, PlacedPart, Ship, dump, load, read, ship_hash, write
 from leafwise.envs.starship.tables import SCRATCH
 
@@ -44,8 +55,8 @@ GAME = Game(
         returns=rules.returns,
         observe=features.observe,
         chance=Chance(
-            outcomes=chance.chance_outcomes,
-            sample=chance.sample_outcome,
+            outcomes=rules.chance_outcomes,
+            sample=rules.sample_outcome,
             max_outcomes=16,
             max_stages=136,
             stages=rules.CHANCE_STAGES,
@@ -54,7 +65,7 @@ GAME = Game(
         is_valid=reads_back(text.to_text, text.parse_row),
     ),
     sizes=Sizes(width=options.width, max_actions=4 * 64 * 64, dtype=np.uint16),
-    observation=Observation(features.observation_space, features.Observation, labels=features.labels, info=told.INFO),
+    observation=Observation(features.observation_space, features.Observation, labels=features.labels, info=info.INFO),
     make_tables=options.make_tables,
     scratch=tuple(f"ship.{name}" for name in SCRATCH),
     action_names=options.names,
@@ -62,15 +73,15 @@ GAME = Game(
         write=text.to_text,
         parse=text.parse_row,
         outcome_name=text.outcome_name,
-        board=options.to_board,
-        about=ABOUT,
+        board=text.to_board,
+        about=options.ABOUT,
     ),
-    draw=options.ShipPicture,
+    draw=draw.ShipPicture,
     search=SearchDefaults(depth=1, best="build"),
     options=options.Options(),
     scores=scores.SCORES,
     rewards={"dense": None, "terminal": rules.final_quality},
-    ais={"hand": hand.named, "build": OwnSearch(LookAhead)},
+    ais={"hand": heuristic_builder.named, "build": OwnSearch(LookAhead)},
     return_range=(0.0, 1.0),
     features={"grid": GRID},
     ids={

@@ -6,7 +6,7 @@ directional part (thruster, weapon) faces N in the catalogue, so its facing equa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ UNLIMITED = 64
 """A lane that must be clear up to the edge of the grid (no grid is larger)."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One line of the catalogue; lengths in cells, mass in hundredths of a tonne."""
 
     name: str
@@ -115,9 +114,6 @@ SLOTS = np.array(
     dtype=np.int64,
 )
 """Door slots (dx, dy, direction) in order, direction -1 past the last; shape [part, rotation, slot, 3]."""
-FACTS = np.array(
-    [[p.rotations, p.mass, p.price, p.points, p.clear, p.thrust, p.firepower, p.operators, p.seats] for p in PARTS],
-    dtype=np.int64,
-)
+FACTS = np.array([part[4:] for part in PARTS], dtype=np.int64)
 """Numbers of each part by the column names below; shape [part, 9]."""
 ROTATIONS, MASS, PRICE, POINTS, CLEAR, THRUST, FIREPOWER, OPERATORS, SEATS = range(9)

@@ -8,13 +8,13 @@ V8: lanes. V9: doors. V10: the crew reaches everything. V13: extra doors where, 
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from leafwise.envs.starship.catalogue import DIRECTIONS, DX, DY, PARTS, door_slots
-from leafwise.envs.starship.order import final
-from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
+from leafwise.envs.starship.settings import MOST_EXTRA_SEATS, final
 from leafwise.envs.starship.ship import PlacedPart, Ship, stats_of
 
 Cell = tuple[int, int]
@@ -36,31 +36,27 @@ class Broken(NamedTuple):
 
 def check(ship: Ship) -> list[Broken]:
     """Returns the rules that a ship breaks, none for a good one; also compares `valid` and the stats with the plan."""
-    broken = _hull(ship) + _overlaps(ship)
+    broken = [*_hull(ship), *_overlaps(ship)]
     if broken:  # nothing further makes sense
         return broken
     plan = Plan(ship)
-    broken += _counts(ship) + _lanes(ship, plan) + _doors(ship, plan) + _reach(plan)
-    if not broken:
-        broken += _extra_doors(ship, plan)
+    broken = [*_counts(ship), *_lanes(plan), *_doors(plan), *_reach(plan)]
+    broken = broken or sorted(_extra_doors(plan))
     if ship.valid != (not ship.reasons):
         broken.append(Broken("valid", f"valid is {ship.valid} but the reasons are {list(ship.reasons)}"))
     elif ship.valid and not broken:
-        broken += _stats(ship)
+        broken = list(_stats(ship))
     return broken
 
 
-@dataclass
 class Plan:
     """The cells of a ship by what they hold; rooms by their number in placement order."""
 
-    ship: Ship
-
-    def __post_init__(self) -> None:
-        self.hull = set(self.ship.hull_cells)
-        self.room = {cell: k for k, part in enumerate(self.ship.parts) for cell in part.cells}
-        self.corridors = self.hull - set(self.ship.armour) - set(self.room)
-        self.doors: set[Edge] = {(door.x, door.y, door.side) for door in self.ship.doors}
+    def __init__(self, ship: Ship) -> None:
+        self.ship, self.hull = ship, set(ship.hull_cells)
+        self.room = {cell: k for k, part in enumerate(ship.parts) for cell in part.cells}
+        self.corridors = self.hull - set(ship.armour) - set(self.room)
+        self.doors: set[Edge] = {(door.x, door.y, door.side) for door in ship.doors}
 
     def walkable(self, cell: Cell) -> bool:
         """Returns whether the crew can stand in a cell."""
@@ -74,23 +70,15 @@ class Plan:
 
     def distances(self, start: Cell, doors: set[Edge], most: int | None = None) -> dict[Cell, int]:
         """Returns the steps to every cell the crew can reach from `start`, up to `most` steps away."""
-        steps, queue = {start: 0}, deque([start])
-        while queue:
-            here = queue.popleft()
-            if steps[here] == most:
-                continue
-            for near in neighbours(here):
-                if near not in steps and self.passable(here, near, doors):
-                    steps[near] = steps[here] + 1
-                    queue.append(near)
-        return steps
+        return distances(start, lambda a, b: self.passable(a, b, doors), most)
 
-    def allows(self, cell: Cell, d: int) -> bool:
-        """Returns whether what stands in `cell` may have a door in direction `d`."""
-        if cell not in self.room:
-            return True
-        part = self.ship.parts[self.room[cell]]
-        return (cell[0] - part.x, cell[1] - part.y, d) in door_slots(part.number, part.r)
+    def may_have(self, door: Edge) -> bool:
+        """Returns whether what stands on both sides of an edge may have a door there."""
+        for (x, y), d in zip(sides(door), (1, 3) if door[2] == "E" else (2, 0), strict=True):
+            part = self.ship.parts[self.room[x, y]] if (x, y) in self.room else None
+            if part and (x - part.x, y - part.y, d) not in door_slots(part.number, part.r):
+                return False
+        return True
 
 
 def neighbours(cell: Cell) -> list[Cell]:
@@ -98,14 +86,17 @@ def neighbours(cell: Cell) -> list[Cell]:
     return [(cell[0] + DX[d], cell[1] + DY[d]) for d in range(4)]
 
 
-def connected(cells: set[Cell]) -> set[Cell]:
-    """Returns the cells that are 4-connected to the first of them."""
-    found, todo = {min(cells)}, [min(cells)]
-    while todo:
-        near = [cell for cell in neighbours(todo.pop()) if cell in cells and cell not in found]
-        found.update(near)
-        todo += near
-    return found
+def distances(start: Cell, passable: Callable[[Cell, Cell], bool], most: int | None = None) -> dict[Cell, int]:
+    """Returns the steps to every cell that can be reached from `start`, up to `most` steps away."""
+    steps, queue = {start: 0}, deque([start])
+    while queue:
+        here = queue.popleft()
+        if steps[here] != most:
+            for near in neighbours(here):
+                if near not in steps and passable(here, near):
+                    steps[near] = steps[here] + 1
+                    queue.append(near)
+    return steps
 
 
 def edge(a: Cell, b: Cell) -> Edge:
@@ -124,34 +115,32 @@ def _name(part: PlacedPart) -> str:
     return f"{part.id} at ({part.x}, {part.y})"
 
 
-def _hull(ship: Ship) -> list[Broken]:
+def _hull(ship: Ship) -> Iterator[Broken]:
     hull, last = set(ship.hull_cells), ship.grid - 1
     ring = sorted(cell for cell in hull if cell[0] in (0, last) or cell[1] in (0, last))
     if ring:
-        return [Broken("V1", f"hull on the outermost ring at {ring[0]}")]
-    if not hull:
-        return [Broken("V1", "no hull")]
-    cut_off = hull - connected(hull)
-    return [Broken("V1", f"hull cell {min(cut_off)} is cut off")] if cut_off else []
+        yield Broken("V1", f"hull on the outermost ring at {ring[0]}")
+    elif not hull:
+        yield Broken("V1", "no hull")
+    elif cut_off := hull - set(distances(min(hull), lambda _, near: near in hull)):
+        yield Broken("V1", f"hull cell {min(cut_off)} is cut off")
 
 
-def _overlaps(ship: Ship) -> list[Broken]:
+def _overlaps(ship: Ship) -> Iterator[Broken]:
     holders: dict[Cell, str] = {}
-    broken = []
     things = [(f"armour at {cell}", [cell]) for cell in ship.armour] + [(_name(p), p.cells) for p in ship.parts]
     for name, cells in things:
         for x, y in cells:
             if ship.hull[y][x] != ".":
-                broken.append(Broken("V2", f"{name} lies outside the hull in cell ({x}, {y})"))
+                yield Broken("V2", f"{name} lies outside the hull in cell ({x}, {y})")
             elif (x, y) in holders:
-                broken.append(Broken("V2", f"{name} and {holders[x, y]} both hold cell ({x}, {y})"))
+                yield Broken("V2", f"{name} and {holders[x, y]} both hold cell ({x}, {y})")
             holders[x, y] = name
-    return broken
 
 
-def _counts(ship: Ship) -> list[Broken]:
+def _counts(ship: Ship) -> Iterator[Broken]:
     """V3 to V7: what the stages of the file's own parameters ask for; a disabled stage places nothing."""
-    p: Parameters = final(ship.parameters)
+    p = final(ship.parameters)
     thrusters, weapons, ammo, power, crew = p.thrusters, p.weapons, p.ammo_supplies, p.power_storage, p.crew
     asked: list[tuple[str, str, Any, tuple[str, ...], int, int]] = [
         ("V3", "cockpits", p.cockpit, ("cockpit",), 1, 1),
@@ -162,107 +151,89 @@ def _counts(ship: Ship) -> list[Broken]:
         ("V6", "power storages", power, ("power_storage",), power.min_count, power.max_count),
         ("V7", "seats", crew, ("quarters", "bunk"), crew.min_seats, crew.min_seats + MOST_EXTRA_SEATS),
     ]
-    broken = []
     for rule, what, stage, names, low, high in asked:
         count = sum(PARTS[part.number].points for part in ship.parts if part.id in names)
         if not (low if stage.enabled else 0) <= count <= (high if stage.enabled else 0):
             wanted = f"{low} to {high}" if stage.enabled else "0, as the stage is off"
-            broken.append(Broken(rule, f"{what} should be {wanted}, got {count}"))
-    return broken
+            yield Broken(rule, f"{what} should be {wanted}, got {count}")
 
 
-def _lanes(ship: Ship, plan: Plan) -> list[Broken]:
-    broken = []
-    for part in ship.parts:
-        clear = PARTS[part.number].clear
-        front = [(x, y) for x, y in part.cells if (x + DX[part.r], y + DY[part.r]) not in part.cells]
-        ahead = {(x + DX[part.r] * k, y + DY[part.r] * k) for x, y in front for k in range(1, clear + 1)}
-        blocked = sorted(ahead & plan.hull)
-        if blocked:
-            broken.append(Broken("V8", f"{_name(part)} facing {DIRECTIONS[part.r]} is blocked at {blocked[0]}"))
-    return broken
+def _lanes(plan: Plan) -> Iterator[Broken]:
+    for part in plan.ship.parts:
+        cells, dx, dy = part.cells, DX[part.r], DY[part.r]
+        front = [(x, y) for x, y in cells if (x + dx, y + dy) not in cells]
+        steps = range(1, PARTS[part.number].clear + 1)
+        if blocked := {(x + dx * k, y + dy * k) for x, y in front for k in steps} & plan.hull:
+            yield Broken("V8", f"{_name(part)} facing {DIRECTIONS[part.r]} is blocked at {min(blocked)}")
 
 
-def _doors(ship: Ship, plan: Plan) -> list[Broken]:
-    broken = []
+def _doors(plan: Plan) -> Iterator[Broken]:
+    parts = plan.ship.parts
     seen: set[Edge] = set()
-    touched: dict[int, int] = dict.fromkeys(range(len(ship.parts)), 0)
-    started: dict[int, list[Edge]] = {k: [] for k in touched}
-    for door in ship.doors:
+    touched: set[int] = set()
+    started: list[list[Edge]] = [[] for _ in parts]
+    for door in plan.ship.doors:
         here: Edge = (door.x, door.y, door.side)
         a, b = sides(here)
         name = f"door {here}"
         if here in seen:
-            broken.append(Broken("V9", f"{name} is listed twice"))
+            yield Broken("V9", f"{name} is listed twice")
         seen.add(here)
         if not (plan.walkable(a) and plan.walkable(b)):
-            broken.append(Broken("V9", f"{name} does not join two walkable cells"))
+            yield Broken("V9", f"{name} does not join two walkable cells")
         elif plan.room.get(a) == plan.room.get(b):
-            broken.append(Broken("V9", f"{name} stands in no wall"))
-        elif not (plan.allows(a, 1 if door.side == "E" else 2) and plan.allows(b, 3 if door.side == "E" else 0)):
-            broken.append(Broken("V9", f"{name} is where a room may have none"))
+            yield Broken("V9", f"{name} stands in no wall")
+        elif not plan.may_have(here):
+            yield Broken("V9", f"{name} is where a room may have none")
         elif door.initial and a in plan.room and b in plan.room:
-            broken.append(Broken("V9", f"{name} came with a room but leads into another room"))
-        for cell in (a, b):
-            if cell in plan.room:
-                touched[plan.room[cell]] += 1
-                if door.initial:
-                    started[plan.room[cell]].append(here)
-    for k, part in enumerate(ship.parts):
-        if not touched[k]:
-            broken.append(Broken("V9", f"{_name(part)} has no door"))
-        elif len(started[k]) != 1:
-            broken.append(Broken("V9", f"{_name(part)} should have come with one door, got {len(started[k])}"))
+            yield Broken("V9", f"{name} came with a room but leads into another room")
+        for k in {plan.room[cell] for cell in (a, b) if cell in plan.room}:
+            touched.add(k)
+            started[k] += [here] if door.initial else []
+    for k, (part, own) in enumerate(zip(parts, started, strict=True)):
+        if k not in touched:
+            yield Broken("V9", f"{_name(part)} has no door")
+        elif len(own) != 1:
+            yield Broken("V9", f"{_name(part)} should have come with one door, got {len(own)}")
         else:
-            broken += _first_slot(part, started[k][0], plan)
-    return broken
+            yield from _first_slot(part, own[0], plan)
 
 
-def _first_slot(part: PlacedPart, door: Edge, plan: Plan) -> list[Broken]:
+def _first_slot(part: PlacedPart, door: Edge, plan: Plan) -> Iterator[Broken]:
     """A room's own door is at its first slot that led to corridor; what is corridor now was corridor then."""
     for dx, dy, d in door_slots(part.number, part.r):
         inside = (part.x + dx, part.y + dy)
-        outside = (inside[0] + DX[d], inside[1] + DY[d])
+        outside = neighbours(inside)[d]
         if edge(inside, outside) == door:
-            return []
+            return
         if outside in plan.corridors:
-            return [Broken("V9", f"{_name(part)} should have its own door at {edge(inside, outside)}, not {door}")]
-    return []
+            yield Broken("V9", f"{_name(part)} should have its own door at {edge(inside, outside)}, not {door}")
+            return
 
 
-def _reach(plan: Plan) -> list[Broken]:
+def _reach(plan: Plan) -> Iterator[Broken]:
     cells = plan.corridors | set(plan.room)
-    if not cells:
-        return []
-    cut_off = cells - set(plan.distances(min(cells), plan.doors))
-    return [Broken("V10", f"the crew cannot reach {min(cut_off)} from {min(cells)}")] if cut_off else []
+    if cells and (cut_off := cells - set(plan.distances(min(cells), plan.doors))):
+        yield Broken("V10", f"the crew cannot reach {min(cut_off)} from {min(cells)}")
 
 
-def _extra_doors(ship: Ship, plan: Plan) -> list[Broken]:
+def _extra_doors(plan: Plan) -> Iterator[Broken]:
     """V13, by walking through stage 14 again from the doors that came with the rooms."""
-    stage = final(ship.parameters).extra_doors
+    ship, stage = plan.ship, final(plan.ship.parameters).extra_doors
     doors: set[Edge] = {(door.x, door.y, door.side) for door in ship.doors if door.initial}
-    if stage.enabled:
-        for y in range(ship.grid):
-            for x in range(ship.grid):
-                for side in ("E", "S"):
-                    a, b = sides((x, y, side))
-                    if not (plan.walkable(a) and plan.walkable(b)) or plan.passable(a, b, doors):
-                        continue
-                    d = 1 if side == "E" else 2
-                    if not (plan.allows(a, d) and plan.allows(b, (d + 2) % 4)):
-                        continue
-                    if b not in plan.distances(a, doors, stage.max_path):
-                        doors.add((x, y, side))
-    broken = [Broken("V13", f"door {door} should be there: the walk round is too long") for door in doors - plan.doors]
-    broken += [Broken("V13", f"door {door} is not called for") for door in plan.doors - doors]
-    return sorted(broken)
+    for y, x, side in itertools.product(range(ship.grid), range(ship.grid), "ES") if stage.enabled else ():
+        a, b = sides((x, y, side))
+        wall = plan.walkable(a) and plan.walkable(b) and not plan.passable(a, b, doors)
+        if wall and plan.may_have((x, y, side)) and b not in plan.distances(a, doors, stage.max_path):
+            doors.add((x, y, side))
+    for door in doors - plan.doors:
+        yield Broken("V13", f"door {door} should be there: the walk round is too long")
+    for door in plan.doors - doors:
+        yield Broken("V13", f"door {door} is not called for")
 
 
-def _stats(ship: Ship) -> list[Broken]:
+def _stats(ship: Ship) -> Iterator[Broken]:
     right = stats_of(ship)
-    return [
-        Broken("stats", f"{name} should be {right.get(name)}, got {ship.stats.get(name)}")
-        for name in sorted({*right, *ship.stats})
-        if right.get(name) != ship.stats.get(name)
-    ]
+    for name in sorted({*right, *ship.stats}):
+        if right.get(name) != ship.stats.get(name):
+            yield Broken("stats", f"{name} should be {right.get(name)}, got {ship.stats.get(name)}")

@@ -10,16 +10,16 @@ import html
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from leafwise.envs.starship.catalogue import ARMOUR_MASS, CORRIDOR_MASS, DX, DY, PARTS, UNLIMITED, Part
-from leafwise.envs.starship.ship import PlacedPart, Ship
-from leafwise.envs.starship.tables import REASON_NAMES
+from leafwise.envs.starship.catalogue import ARMOUR_MASS, CORRIDOR_MASS, DX, DY, PARTS, UNLIMITED
+from leafwise.envs.starship.ship import PlacedPart, Ship, ship_at
+from leafwise.envs.starship.tables import REASON_NAMES, GameTables
 
 
 class Rectangle(NamedTuple):
@@ -32,9 +32,6 @@ class Rectangle(NamedTuple):
     fill: str
     outline: str | None = None
     opacity: float = 1.0
-
-    def moved(self, dx: float, dy: float) -> Rectangle:
-        return self._replace(x=self.x + dx, y=self.y + dy)
 
     def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
         colour = (*ImageColor.getrgb(self.fill)[:3], round(255 * self.opacity))
@@ -57,9 +54,6 @@ class Polygon(NamedTuple):
     points: tuple[tuple[float, float], ...]
     fill: str
 
-    def moved(self, dx: float, dy: float) -> Polygon:
-        return self._replace(points=tuple((x + dx, y + dy) for x, y in self.points))
-
     def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
         pen.polygon([(x * factor, y * factor) for x, y in self.points], fill=self.fill)
 
@@ -78,9 +72,6 @@ class Line(NamedTuple):
     colour: str
     width: float
 
-    def moved(self, dx: float, dy: float) -> Line:
-        return self._replace(x0=self.x0 + dx, y0=self.y0 + dy, x1=self.x1 + dx, y1=self.y1 + dy)
-
     def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
         ends = (self.x0 * factor, self.y0 * factor, self.x1 * factor, self.y1 * factor)
         pen.line(ends, fill=self.colour, width=max(1, round(self.width * factor)))
@@ -98,9 +89,6 @@ class Text(NamedTuple):
     text: str
     size: int
     colour: str
-
-    def moved(self, dx: float, dy: float) -> Text:
-        return self._replace(x=self.x + dx, y=self.y + dy)
 
     def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
         place = (self.x * factor, self.y * factor)
@@ -187,29 +175,44 @@ def hull_box(ship: Ship, margin: int = 2) -> Box:
     return Box(*first, *(min(ship.grid, end) for end in last))
 
 
-def ship_shapes(ship: Ship, box: Box, *, lanes: bool = False, centre: bool = True) -> list[Shape]:
-    """Returns the shapes of the ship itself, the corner of `box` at (0, 0)."""
-    ox, oy = -box.left * CELL, -box.top * CELL
-    shapes: list[Shape] = list(_stars(box))
+def ship_shapes(
+    ship: Ship, box: Box, *, lanes: bool = False, centre: bool = True, x: float = 0, y: float = 0
+) -> list[Shape]:
+    """Returns the shapes of the ship itself, the corner of `box` at (x, y)."""
+    ox, oy = x - box.left * CELL, y - box.top * CELL
+
+    def cells(x: float, y: float, w: float, h: float, *style: Any) -> Rectangle:
+        return Rectangle(x * CELL + ox, y * CELL + oy, w * CELL, h * CELL, *style)
+
+    def polygon(part: PlacedPart, points: Iterable[tuple[float, float]], fill: str) -> Polygon:
+        """Returns a polygon whose points are cells ahead of the middle of a part's front, and to the right of its facing."""
+        (w, h), dx, dy = part.size, DX[part.r], DY[part.r]
+        mx, my = part.x + w / 2 + dx * w / 2, part.y + h / 2 + dy * h / 2
+        return Polygon(
+            tuple(((mx + dx * a - dy * b) * CELL + ox, (my + dy * a + dx * b) * CELL + oy) for a, b in points), fill
+        )
+
+    # What lies in space: a faint dot on every fourth grid corner, to read distances off; lanes; flames and barrels
+    dots = [(i, j) for j in range(box.top, box.bottom) for i in range(box.left, box.right) if i % 4 == j % 4 == 0]
+    shapes: list[Shape] = [Rectangle(i * CELL + ox - 1, j * CELL + oy - 1, 2, 2, STAR_COLOUR) for i, j in dots]
     if lanes:
-        shapes += [shape for part in ship.parts for shape in _lane(part, box, ox, oy)]
-    shapes += [shape for part in ship.parts for shape in _nozzle_or_barrel(part, ox, oy)]
+        shapes += [cells(*lane, *style) for part in ship.parts for lane, style in _lane(part, box)]
+    shapes += [polygon(part, points, fill) for part in ship.parts for points, fill in _nozzle_or_barrels(part)]
+    # The ship: cells, parts, doors
     armour = set(ship.armour)
-    for x, y in ship.hull_cells:
-        colours = (ARMOUR_COLOUR, "#4b566c") if (x, y) in armour else (CORRIDOR_COLOUR, "#c6c0ae")
-        shapes.append(Rectangle(x * CELL + ox, y * CELL + oy, CELL, CELL, *colours))
+    for i, j in ship.hull_cells:
+        colours = (ARMOUR_COLOUR, "#4b566c") if (i, j) in armour else (CORRIDOR_COLOUR, "#c6c0ae")
+        shapes.append(cells(i, j, 1, 1, *colours))
     for part in ship.parts:
-        w, h = part.size
-        x, y = part.x * CELL + ox, part.y * CELL + oy
-        shapes.append(Rectangle(x, y, w * CELL, h * CELL, STYLES[part.id][1], OUTLINE))
+        shapes.append(cells(part.x, part.y, *part.size, STYLES[part.id][1], OUTLINE))
         if PARTS[part.number].directional:
-            shapes.append(_arrow(part, ox, oy))
+            reach = 0.32 if min(part.size) == 1 else 0.5
+            head = ((-0.18, 0.0), (-0.18 - reach, reach * 0.8), (-0.18 - reach, -reach * 0.8))
+            shapes.append(polygon(part, head, ARROW))
     for door in ship.doors:
-        x, y = door.x * CELL + ox, door.y * CELL + oy
-        if door.side == "E":
-            shapes.append(Rectangle(x + CELL - 2, y + 2, 4, CELL - 4, DOOR_COLOUR, OUTLINE))
-        else:
-            shapes.append(Rectangle(x + 2, y + CELL - 2, CELL - 4, 4, DOOR_COLOUR, OUTLINE))
+        left, top = door.x * CELL + ox, door.y * CELL + oy
+        place = (left + CELL - 2, top + 2, 4, CELL - 4) if door.side == "E" else (left + 2, top + CELL - 2, CELL - 4, 4)
+        shapes.append(Rectangle(*place, DOOR_COLOUR, OUTLINE))
     if centre and ship.hull_cells:
         across, down = centre_of_mass(ship)
         cx, cy = across * CELL + ox, down * CELL + oy
@@ -231,7 +234,7 @@ def scene(ship: Ship, *, lanes: bool = False, whole: bool = False) -> Scene:
     total = max(height, legend_height)
     drop = (total - height) // 2
     shapes: list[Shape] = [Rectangle(0, 0, width + 190, total + 48, SPACE_COLOUR)]
-    shapes += [shape.moved(0, drop) for shape in ship_shapes(ship, box, lanes=lanes)]
+    shapes += ship_shapes(ship, box, lanes=lanes, y=drop)
     shapes.append(Rectangle(width, 0, 190, total, PANEL_COLOUR))
     for k, (colour, name, count) in enumerate(legend):
         y = 12 + 18 * k
@@ -266,7 +269,7 @@ def sheet(
         x, y = k % columns * wide, k // columns * tall
         dx = x + (wide - (box.right - box.left) * CELL) / 2
         dy = y + (tall - 6 - panel - (box.bottom - box.top) * CELL) / 2
-        shapes += [shape.moved(dx, dy) for shape in ship_shapes(ship, box, centre=False)]
+        shapes += ship_shapes(ship, box, centre=False, x=dx, y=dy)
         shapes.append(Rectangle(x + 4, y + tall - panel - 4, wide - 8, panel, PANEL_COLOUR))
         for n, (line, ink) in enumerate(lines):
             shapes.append(Text(x + size * 0.7, y + tall - panel + n * leading, line, size, ink))
@@ -310,18 +313,8 @@ def centre_of_mass(ship: Ship) -> tuple[float, float]:
     for part in ship.parts:
         masses.update(dict.fromkeys(part.cells, PARTS[part.number].mass / len(part.cells)))
     total = sum(masses.values())
-    return (
-        sum(mass * (x + 0.5) for (x, _), mass in masses.items()) / total,
-        sum(mass * (y + 0.5) for (_, y), mass in masses.items()) / total,
-    )
-
-
-def _stars(box: Box) -> Iterator[Shape]:
-    """Yields a faint dot on every fourth grid corner, so that distances can be read off empty space."""
-    for y in range(box.top, box.bottom):
-        for x in range(box.left, box.right):
-            if x % 4 == 0 and y % 4 == 0:
-                yield Rectangle((x - box.left) * CELL - 1, (y - box.top) * CELL - 1, 2, 2, STAR_COLOUR)
+    x, y = (sum(mass * (cell[axis] + 0.5) for cell, mass in masses.items()) / total for axis in (0, 1))
+    return x, y
 
 
 def _legend(ship: Ship) -> Iterator[tuple[str, str, int]]:
@@ -334,55 +327,30 @@ def _legend(ship: Ship) -> Iterator[tuple[str, str, int]]:
     yield DOOR_COLOUR, "Door", len(ship.doors)
 
 
-def _middle_front(part: PlacedPart) -> tuple[float, float]:
-    """Returns the middle of the side that a part faces, in cells."""
-    w, h = part.size
-    return part.x + w / 2 + DX[part.r] * w / 2, part.y + h / 2 + DY[part.r] * h / 2
+def _nozzle_or_barrels(part: PlacedPart) -> Iterator[tuple[Iterable[tuple[float, float]], str]]:
+    """Yields what sticks out of a directional part into space: a flame, or one barrel for each point of firepower.
 
-
-def _along(part: PlacedPart, forward: float, sideways: float, ox: float, oy: float) -> tuple[float, float]:
-    """Returns the pixel `forward` cells ahead of a part's front and `sideways` cells to the right of its facing."""
-    x, y = _middle_front(part)
-    dx, dy = DX[part.r], DY[part.r]
-    return (x + dx * forward - dy * sideways) * CELL + ox, (y + dy * forward + dx * sideways) * CELL + oy
-
-
-def _arrow(part: PlacedPart, ox: float, oy: float) -> Polygon:
-    """Returns the arrowhead on a directional part, pointing where it shoots or its exhaust goes."""
-    reach = 0.32 if min(part.size) == 1 else 0.5
-    points = ((-0.18, 0.0), (-0.18 - reach, reach * 0.8), (-0.18 - reach, -reach * 0.8))
-    return Polygon(tuple(_along(part, a, b, ox, oy) for a, b in points), ARROW)
-
-
-def _nozzle_or_barrel(part: PlacedPart, ox: float, oy: float) -> Iterator[Shape]:
-    """Yields what sticks out of a directional part into space: a flame, or one barrel for each point of firepower."""
-    kind: Part = PARTS[part.number]
+    Each is a polygon's points, in cells ahead of the front and to the right, and its colour.
+    """
+    kind = PARTS[part.number]
     if kind.thrust:
         half = 0.5 if part.id == "thruster_large" else 0.32
         length = {"thruster_small": 0.7, "thruster_med": 1.0, "thruster_large": 1.5}[part.id]
-        yield Polygon(tuple(_along(part, a, b, ox, oy) for a, b in ((0, -half), (length, 0), (0, half))), EXHAUST)
-    elif kind.firepower:
-        for sideways in (0.0,) if kind.firepower == 1 else (-0.6, 0.6):
-            corners = ((0, -0.16), (1.1, -0.16), (1.1, 0.16), (0, 0.16))
-            yield Polygon(tuple(_along(part, a, sideways + b, ox, oy) for a, b in corners), BARREL)
+        yield ((0, -half), (length, 0), (0, half)), EXHAUST
+    for sideways in ((), (0.0,), (-0.6, 0.6))[kind.firepower]:
+        yield [(a, sideways + b) for a, b in ((0, -0.16), (1.1, -0.16), (1.1, 0.16), (0, 0.16))], BARREL
 
 
-def _lane(part: PlacedPart, box: Box, ox: float, oy: float) -> Iterator[Shape]:
-    """Yields the translucent strip that a directional part needs clear, cut off at the edge of the picture."""
-    kind = PARTS[part.number]
-    if not kind.directional:
-        return
-    w, h = part.size
-    dx, dy = DX[part.r], DY[part.r]
-    left = part.x + (w if dx > 0 else -kind.clear if dx < 0 else 0)
-    top = part.y + (h if dy > 0 else -kind.clear if dy < 0 else 0)
-    right, bottom = left + (w if dx == 0 else kind.clear), top + (h if dy == 0 else kind.clear)
-    left, top = max(left, box.left), max(top, box.top)
-    right, bottom = min(right, box.right), min(bottom, box.bottom)
-    if right > left and bottom > top:
-        colour = LANE_FIRE if kind.clear == UNLIMITED else LANE_EXHAUST
-        area = (left * CELL + ox, top * CELL + oy, (right - left) * CELL, (bottom - top) * CELL)
-        yield Rectangle(*area, colour, None, 0.18)
+def _lane(part: PlacedPart, box: Box) -> Iterator[tuple[tuple[int, int, int, int], tuple[str, None, float]]]:
+    """Yields the translucent strip that a directional part needs clear, in cells, cut off at the edge of the picture."""
+    clear, (w, h), dx, dy = PARTS[part.number].clear, part.size, DX[part.r], DY[part.r]
+    left = part.x + (w if dx > 0 else -clear if dx < 0 else 0)
+    top = part.y + (h if dy > 0 else -clear if dy < 0 else 0)
+    right, bottom = left + (w if dx == 0 else clear), top + (h if dy == 0 else clear)
+    left, top, right, bottom = max(left, box.left), max(top, box.top), min(right, box.right), min(bottom, box.bottom)
+    if clear and right > left and bottom > top:
+        colour = LANE_FIRE if clear == UNLIMITED else LANE_EXHAUST
+        yield (left, top, right - left, bottom - top), (colour, None, 0.18)
 
 
 SMOOTH = 2
@@ -449,3 +417,18 @@ def change(stages: Sequence[tuple[str, Ship]], k: int) -> str:
     if parts:
         return f"{parts} part{'s' * (parts > 1)}"
     return f"{armour} armour" if armour else f"{doors} door{'s' * (doors != 1)}"
+
+
+class ShipPicture:
+    """The picture of the ship in a row of the building game, of one size for all ships of a preset."""
+
+    def __init__(self, row: NDArray[Any], T: GameTables) -> None:
+        self._scene = scene(ship_at(row, T), whole=True)
+
+    def svg(self) -> str:
+        """Returns the picture as SVG text."""
+        return self._scene.svg().rstrip()
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Returns the picture as uint8 [height, width, 3]."""
+        return np.array(image(self._scene), dtype=np.uint8)

@@ -6,21 +6,18 @@ whatever `T.base` says for others."""
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
+from msgspec.structs import replace
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.starship import board, catalogue, presets
+from leafwise.envs.starship import board, catalogue, settings
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, cell_value
 from leafwise.envs.starship.catalogue import CORRIDOR, ROOM, SPACE
 from leafwise.envs.starship.hull import Hull, carve, draw_hull, fill_gaps, hull_mask
-from leafwise.envs.starship.order import final, runs
-from leafwise.envs.starship.parameters import NO_LIMIT
 from leafwise.envs.starship.placing import (
     is_place,
     leaves_ways,
@@ -30,7 +27,7 @@ from leafwise.envs.starship.placing import (
     prepare,
     score,
 )
-from leafwise.envs.starship.presets import CLASSIC, Parameters
+from leafwise.envs.starship.settings import CLASSIC, NO_LIMIT, Parameters, final, runs
 from leafwise.envs.starship.ship import Ship, reported
 from leafwise.envs.starship.tables import new_rows, new_tables
 
@@ -409,13 +406,13 @@ class Generator:
 
     def __init__(self, parameters: Parameters | str = "classic", *, hull: Hull | None = None) -> None:
         if isinstance(parameters, str):
-            parameters = presets.preset(parameters)
+            parameters = settings.preset(parameters)
         if hull is not None:
-            parameters = dataclasses.replace(parameters, shape=dataclasses.replace(parameters.shape, enabled=False))
+            parameters = replace(parameters, shape=replace(parameters.shape, enabled=False))
         elif not final(parameters).shape.enabled:
             raise UserError("stage Shape can be disabled only where a hull is supplied")
         self.parameters = parameters
-        self._kept = dataclasses.replace(parameters, max_attempts=DEFAULT_ATTEMPTS)
+        self._kept = replace(parameters, max_attempts=DEFAULT_ATTEMPTS)
         self._tables = new_tables(parameters)
         self._rows = new_rows(parameters, 1)
         self._start = self._rows[0].copy()

@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.quality import TERMS
-from leafwise.envs.starship.ship import measured
+from leafwise.envs.starship.ship import measured, reasons_of
 from leafwise.envs.starship.tables import GameTables
 from leafwise.envs.starship.targets import NAMES, standing
 
@@ -41,14 +41,13 @@ def always(rows: NDArray[Any], T: GameTables) -> dict[str, NDArray[Any]]:
 def at_end(row: NDArray[Any], T: GameTables) -> dict[str, Any]:
     """Returns `quality`, its six `terms` from 0 to 1, and `reasons`, why the ship is not valid; none if it is."""
     figures = measured(np.array([row], dtype=np.uint16), T.ship)
-    reasons = tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
     terms = {name: float(figures[name]) for name in TERMS}
-    told = {"quality": float(figures["quality"]), "terms": terms, "reasons": reasons}
+    info = {"quality": float(figures["quality"]), "terms": terms, "reasons": reasons_of(row)}
     if (T.ship.asked >= 0).any():
         S, asked = row[None], [k for k, count in enumerate(T.ship.asked.tolist()) if count >= 0]
-        told["targets"] = {NAMES[k]: int(T.ship.asked[k]) for k in asked}
-        told["reached"] = {NAMES[k]: int(standing(S, FIRST, T.ship, k)) for k in asked}
-    return told
+        info["targets"] = {NAMES[k]: int(T.ship.asked[k]) for k in asked}
+        info["reached"] = {NAMES[k]: int(standing(S, FIRST, T.ship, k)) for k in asked}
+    return info
 
 
 INFO = StepInfo(

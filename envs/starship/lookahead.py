@@ -102,14 +102,12 @@ class Children:
         self._S = game.rows(1 + ROOM_FOR)
         self._A, self._scores = np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
         self._values = values
-        self.leaves = 0
-        """Rows valued so far."""
 
     def __call__(self, row: NDArray[np.uint16], most: int) -> Tried:
         """Tries at most `most` places of a row, the best by the strategy; what it returns stands until the next call."""
         n = self._grow(row, most, 1)
         rows = self._S[1 : 1 + n]
-        return Tried(self._A[:n], self._scores[:n], rows, self._valued(rows))
+        return Tried(self._A[:n], self._scores[:n], rows, self._values(rows))
 
     def best(
         self, rows: NDArray[np.uint16], values: NDArray[np.float64], most: int, end: float | None = None
@@ -121,7 +119,7 @@ class Children:
         worth, pending, starts, top = values.copy(), list[int](), list[int](), 1
         for k in [*(k for k, row in enumerate(rows) if placeable(row[None], FIRST)), None]:
             if pending and (k is None or top > ROOM_FOR):
-                worth[pending] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
+                worth[pending] = np.maximum.reduceat(self._values(self._S[1:top]), np.array(starts) - 1)
                 pending, starts, top = [], [], 1
             if k is not None:
                 if end is not None and time.perf_counter() > end:
@@ -143,10 +141,6 @@ class Children:
             self._S = np.concatenate([self._S, np.zeros((n + ROOM_FOR, self._S.shape[1]), np.uint16)])
         place_all(self._S, FIRST, self._A, n, np.uint64(first), self._T)
         return n
-
-    def _valued(self, rows: NDArray[np.uint16]) -> NDArray[np.float64]:
-        self.leaves += len(rows)
-        return self._values(rows)
 
 
 @functools.lru_cache(maxsize=4096)

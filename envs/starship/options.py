@@ -1,37 +1,84 @@
-"""The options of the building game, and the tables, sizes and pictures that follow from them."""
+"""The options of the building game, in any form that a person gives them, and the tables and sizes that follow from them.
+
+Parameters, hull and targets become short texts that say it all: so a variant of the game can be compared, written down and read
+again, wherever its files have gone.
+"""
 
 from __future__ import annotations
 
+import functools
+import json
+import re
+import reprlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import to_builtins
+from msgspec.structs import replace
 
+from leafwise.envs.core.contract.game import About
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import RULE_ONLY, from_file
 from leafwise.envs.core.ranges import OneOf, settle_fields
-from leafwise.envs.starship import variants
-from leafwise.envs.starship.draw import rgb, svg
-from leafwise.envs.starship.presets import PRESETS, Parameters
-from leafwise.envs.starship.ship import Ship, reported
-from leafwise.envs.starship.tables import GameTables, new_tables, parameters_of, row_length
-from leafwise.envs.starship.targets import asked_of, read_targets
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.hull import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths
+from leafwise.envs.starship.settings import PRESETS, Parameters, changed, changes_from, final, runs, toml_values
+from leafwise.envs.starship.tables import GameTables, new_tables, row_length
+from leafwise.envs.starship.targets import asked_of, read_targets, with_targets
 from leafwise.envs.starship.text import action_names
+
+HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
+"""A hull in run lengths."""
+ABOUT = About(
+    actions=(
+        "(rotation * grid + y) * grid + x: where the top-left cell of the requested part goes, and where its front"
+        " faces; `x,yN` for north."
+    ),
+    ends=(
+        "When the last request is placed and the ship is finished, or as soon as a stage falls short of its minimum."
+    ),
+    rewards={
+        "score": "the gain in quality, as it would be if the ship stood as it is; also called dense",
+        "dense": "the same",
+        "terminal": "the quality, when the ship is finished",
+    },
+    options={
+        "preset": "how large ships are, and what is asked for: a name of `leafwise.envs.starship.PRESETS`",
+        "parameters": (
+            "what differs from the preset: a settings file, as `leafwise ship gen --save-config FILE` writes it, by its path,"
+            ' its text, or a mapping such as `{"crew": {"min_seats": 12}}`; a preset that it names takes the place of the option'
+        ),
+        "hull": 'the hull in place of a drawn one: rows of "." and " ", booleans [grid, grid], or the path of a file of such rows',
+        "targets": (
+            'what the ship is to have: `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2, "west": 2}}`, any of'
+            " them, `firepower` also as one number; they stand in the observation, and a ship that falls short is not valid"
+        ),
+    },
+)
+"""What people are told of the environments."""
+
+
+def is_settings(text: str) -> bool:
+    """Whether a text holds parameters, in JSON or TOML, rather than the path of a file of them."""
+    return text.lstrip().startswith("{") or "\n" in text or "=" in text
+
+
+def is_hull(text: str) -> bool:
+    """Whether a text is a hull, in run lengths or rows, rather than the path of a file of rows."""
+    return "\n" in text or re.fullmatch(HULL_LENGTHS, text) is not None
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for what makes no sense.
-
-    Parameters, hull and targets may be given in any form that `variants` reads, and are kept as short texts.
-    """
+    """The variant; raises ValueError for what makes no sense. Parameters, hull and targets are kept as short texts."""
 
     preset: Annotated[str, OneOf(tuple(PRESETS))] = field(default="scout", metadata=RULE_ONLY)
-    """Whose hulls and parts: a name in `presets.PRESETS`; one network serves all."""
-    parameters: str = field(default="", metadata=RULE_ONLY | from_file(variants.is_settings))
+    """Whose hulls and parts: a name in `settings.PRESETS`; one network serves all."""
+    parameters: str = field(default="", metadata=RULE_ONLY | from_file(is_settings))
     """What differs from the preset: JSON."""
-    hull: str = field(default="", metadata=RULE_ONLY | from_file(variants.is_hull))
+    hull: str = field(default="", metadata=RULE_ONLY | from_file(is_hull))
     """The hull in place of a drawn one: run lengths."""
     targets: str = field(default="", metadata=RULE_ONLY)
     """What the ship is to have: JSON."""
@@ -40,13 +87,13 @@ class Options:
         settle_fields(self, "starship")
         try:
             if not isinstance(self.parameters, str) or self.parameters:
-                preset, parameters = variants.read_parameters(self.parameters, self.preset)
+                preset, parameters = read_parameters(self.parameters, self.preset)
                 object.__setattr__(self, "preset", preset)
                 object.__setattr__(self, "parameters", parameters)
-            object.__setattr__(self, "targets", variants.told_targets(self.targets))
+            object.__setattr__(self, "targets", _compact(read_targets(self.targets)))
             if not isinstance(self.hull, str) or self.hull:
-                grid = variants.built(self.preset, self.parameters, "given", self.targets).grid
-                object.__setattr__(self, "hull", variants.read_hull(self.hull, grid))
+                grid = built(self.preset, self.parameters, "given", self.targets).grid
+                object.__setattr__(self, "hull", read_hull(self.hull, grid))
             _ = self.built
         except UserError as problem:
             raise UserError(f"starship: {str(problem).removeprefix('starship: ')}") from None
@@ -54,13 +101,75 @@ class Options:
     @property
     def built(self) -> Parameters:
         """All parameters of the variant."""
-        return variants.built(self.preset, self.parameters, self.hull, self.targets)
+        return built(self.preset, self.parameters, self.hull, self.targets)
+
+
+def _compact(values: Mapping[str, Any]) -> str:
+    """Returns values as JSON, "" for none."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":")) if values else ""
+
+
+def read_parameters(given: Any, preset: str) -> tuple[str, str]:
+    """Returns the name of a preset and, as JSON, what differs from it: "" for nothing.
+
+    `given` is a `Parameters`, a mapping of changes like `{"crew": {"min_seats": 12}}`, or such a mapping as JSON or TOML. It may
+    name another preset than `preset`, which is what it changes otherwise. Raises ValueError.
+    """
+    parameters = given if isinstance(given, Parameters) else changed(preset, _mapping(given))
+    base = parameters.preset if parameters.preset in PRESETS else "classic"
+    changes = changes_from(to_builtins(PRESETS[base]), to_builtins(parameters))
+    changes.pop("max_attempts", None)  # a ship that is built has one attempt
+    return base, _compact(changes)
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    """Returns a mapping of changes, read from JSON or TOML if it is not one."""
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            raise UserError(f"expected parameters as JSON, got {given[:60]!r}") from None
+    if isinstance(given, str):
+        if not is_settings(given):
+            raise UserError(f"expected parameters in JSON or TOML, got {given[:60]!r}")
+        return toml_values(given)
+    if not isinstance(given, Mapping):
+        raise UserError(f"expected parameters as a mapping, JSON or TOML, got {reprlib.repr(given)}")
+    return given
+
+
+def read_hull(given: Any, grid: int) -> str:
+    """Returns a hull in run lengths. `given` is booleans [grid, grid], rows of "." and " ", a text of such rows, or run lengths.
+
+    Rows of a text are filled up with space on the right and below. Raises ValueError.
+    """
+    if isinstance(given, str):
+        if not is_hull(given):
+            raise UserError(f"expected hull in run lengths or rows of text, got {given[:60]!r}")
+        return run_lengths(hull_mask(lines_of(given, grid), grid) if "\n" in given else from_run_lengths(given, grid))
+    if isinstance(given, np.ndarray) or (isinstance(given, Sequence) and given):
+        return run_lengths(hull_mask(given, grid))
+    raise UserError(f"expected hull as booleans, rows of text or run lengths, got {reprlib.repr(given)}")
+
+
+@functools.lru_cache(maxsize=256)
+def built(preset: str, parameters: str, hull: str, targets: str) -> Parameters:
+    """Returns all parameters of a variant; raises ValueError for those that a building game cannot have."""
+    whole = with_targets(changed(PRESETS[preset], json.loads(parameters or "{}")), read_targets(targets))
+    if hull:
+        whole = replace(whole, shape=replace(whole.shape, enabled=False))
+    elif not final(whole).shape.enabled:
+        raise UserError("expected a hull where the stage Shape does not run, got none")
+    for run in runs(whole):
+        if run.row != run.number and run.number in at.KINDS:
+            raise UserError(f"expected each stage that places parts once where a ship is built, got {run.title} twice")
+    return whole
 
 
 def make_tables(options: Options) -> GameTables:
     """Returns the tables of a variant."""
+    hull = from_run_lengths(options.hull, options.built.grid) if options.hull else None
     asked = asked_of(read_targets(options.targets))
-    hull = variants.mask_of(options.hull, options.built.grid)
     return GameTables(new_tables(options.built, hull=hull, asked=asked), np.zeros(1, dtype=np.uint8))
 
 
@@ -72,28 +181,3 @@ def width(options: Options) -> int:
 def names(options: Options) -> tuple[str, ...]:
     """Returns the names of the actions."""
     return action_names(options.built.grid)
-
-
-def ship_at(row: NDArray[Any], T: GameTables, seed: int = 0) -> Ship:
-    """Returns a row as a ship, as it stands; `seed` is written into it."""
-    return reported(row, T.ship, parameters_of(T.ship), seed, targets=False)
-
-
-def to_board(row: NDArray[Any], T: GameTables) -> str:
-    """Returns the ship in letters, one row of the grid a line."""
-    return ship_at(row, T).text
-
-
-class ShipPicture:
-    """The picture of the ship in a row, of one size for all ships of a preset."""
-
-    def __init__(self, row: NDArray[Any], T: GameTables) -> None:
-        self.ship = ship_at(row, T)
-
-    def svg(self) -> str:
-        """Returns the picture as SVG text."""
-        return svg(self.ship, whole=True).rstrip()
-
-    def rgb(self) -> NDArray[np.uint8]:
-        """Returns the picture as uint8 [height, width, 3]."""
-        return rgb(self.ship, whole=True)

@@ -21,9 +21,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.draw import image, scene
-from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.rules import DECISION, OVER, draw_outcome, take_place, write_places
-from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.ship import Ship, ship_at
 from leafwise.envs.starship.statistics import DIFFERENT, part_map, share_that_differs
 from leafwise.envs.starship.targets import error_of, reached_by
 
@@ -54,11 +53,11 @@ class IntegerSpace:
         """Starts the random numbers anew."""
         self._random = np.random.default_rng(seed)
 
-    def sample(self) -> NDArray[np.int64]:
+    def sample(self) -> Any:
         """Returns a random member."""
         return self._random.integers(self.low, self.high, endpoint=True)
 
-    def range(self) -> dict[str, NDArray[np.int64]]:
+    def range(self) -> dict[str, Any]:
         """Returns the least and the greatest member, as `min` and `max`."""
         return {"min": self.low.copy(), "max": self.high.copy()}
 
@@ -71,16 +70,12 @@ class IntegerSpace:
         )
 
 
-class ControlSpace:
+class ControlSpace(IntegerSpace):
     """Whole numbers by name, each with its least and most."""
 
     def __init__(self, ranges: Mapping[str, tuple[int, int]]) -> None:
         self.ranges = dict(ranges)
-        self._random = np.random.default_rng()
-
-    def seed(self, seed: int) -> None:
-        """Starts the random numbers anew."""
-        self._random = np.random.default_rng(seed)
+        super().__init__(*np.array(list(ranges.values()), dtype=np.int64).T)
 
     def sample(self) -> dict[str, int]:
         """Returns a random member."""
@@ -92,11 +87,8 @@ class ControlSpace:
 
     def isSampled(self, control: Any) -> bool:  # noqa: N802 (the benchmark's name)
         """Returns whether something is a member."""
-        return (
-            isinstance(control, Mapping)
-            and set(control) == set(self.ranges)
-            and all(low <= control[name] <= high for name, (low, high) in self.ranges.items())
-        )
+        named = isinstance(control, Mapping) and set(control) == set(self.ranges)
+        return named and all(low <= control[name] <= high for name, (low, high) in self.ranges.items())
 
 
 @jit

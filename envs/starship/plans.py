@@ -22,9 +22,9 @@ from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.heuristic_builder import hand_choice
 from leafwise.envs.starship.lookahead import draw_on, list_places, placeable
 from leafwise.envs.starship.placing import is_place
-from leafwise.envs.starship.presets import MOST_PARTS
 from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.rules import OVER, current_request, take_place
+from leafwise.envs.starship.settings import MOST_PARTS
 
 u64 = np.uint64
 
@@ -118,7 +118,6 @@ def improve(S, streams, places, room, last, tries, R, A, scores, T):
     return last
 
 
-u64 = np.uint64
 TRIED, TRIED_BELOW = 64, 16
 """Places that are tried at most: at the decision itself, and after each that is followed."""
 LEAST = 1e-300

@@ -12,26 +12,26 @@ import json
 import os
 import reprlib
 import types
-import typing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
-from msgspec import Meta
+from msgspec import Meta, to_builtins
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import text_of, write_named
-from leafwise.envs.starship import catalogue, schema
+from leafwise.envs.starship import catalogue, settings
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
-from leafwise.envs.starship.parameters import STAGES
-from leafwise.envs.starship.presets import CLASSIC, Parameters
-from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
-from leafwise.envs.starship.settings import built, plain
-from leafwise.envs.starship.tables import REASON_NAMES, Tables, new_rows, new_tables
+from leafwise.envs.starship.placing import TOTAL
+from leafwise.envs.starship.quality import TERM_WEIGHTS, TERMS, measure_terms
+from leafwise.envs.starship.settings import CLASSIC, OPTIONAL, STAGES, Parameters, Settings
+from leafwise.envs.starship.tables import GameTables, Tables, new_rows, new_tables, parameters_of
 
 
 class PlacedPart(NamedTuple):
@@ -138,6 +138,11 @@ def parts_of_row(row: NDArray[np.uint16], grid: int) -> list[tuple[PlacedPart, i
     ]
 
 
+def reasons_of(row: NDArray[Any]) -> tuple[str, ...]:
+    """Returns why the ship in a row is not valid, none if it is."""
+    return tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
+
+
 def ship_of_row(
     row: NDArray[np.uint16], parameters: Parameters, seed: int, attempt: int, stats: dict[str, float]
 ) -> Ship:
@@ -151,7 +156,7 @@ def ship_of_row(
     edges = [(k, "E") for k in np.flatnonzero(cells & at.DOOR_EAST).tolist()]
     edges += [(k, "S") for k in np.flatnonzero(cells & at.DOOR_SOUTH).tolist()]
     doors = [(k % grid, k // grid, side) for k, side in sorted(edges)]
-    reasons = tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
+    reasons = reasons_of(row)
     return Ship(
         seed=seed,
         attempt=attempt,
@@ -194,8 +199,19 @@ def fill_row(row: NDArray[np.uint16], ship: Ship) -> None:
     row[at.REASONS] = sum(1 << at.REASON_NAMES.index(reason) for reason in ship.reasons)
 
 
+FIGURES = (
+    *("price", "mass", "thrust_score", "weapon_score", "firepower", "seats", "operators"),
+    *("forward_thrust", "hull_area", "corridors", "corridor_length", "doors", "extra_doors", "symmetry"),
+)
+"""What is reported of a ship beside the six terms; mass in tonnes, lengths in cells."""
 WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
 """Figures that are whole numbers."""
+RATIOS = (
+    ("forward_acceleration", "forward_thrust", "mass"),
+    ("seats_per_operator", "seats", "operators"),
+    ("price_per_firepower", "price", "firepower"),
+)
+"""Figures that are one as a share of another."""
 
 
 def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
@@ -203,17 +219,46 @@ def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
 
     Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
     """
-    out = np.empty(MEASURES, dtype=np.float64)
-    measure(S, np.uint64(0), T, out)
-    values = out.tolist()
-    stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), values, strict=True))
-    potential = sum(weight * term for weight, term in zip(TERM_WEIGHTS, values, strict=False))
-    stats["potential"] = potential
-    stats["quality"] = 0.0 if S[0, at.REASONS] else potential
-    stats["forward_acceleration"] = stats["forward_thrust"] / stats["mass"] if stats["mass"] else 0.0
-    stats["seats_per_operator"] = stats["seats"] / stats["operators"] if stats["operators"] else 0.0
-    stats["price_per_firepower"] = stats["price"] / stats["firepower"] if stats["firepower"] else 0.0
-    return {name: int(value) if name in WHOLE else round(value, 6) for name, value in sorted(stats.items())}
+    measure_terms(S, FIRST, T)
+    terms, end = T.terms.tolist(), at.HEADER + T.grid**2
+    cells = S[0, at.HEADER : end].reshape(T.grid, T.grid)
+    words = S[0, end : end + 2 * int(S[0, at.PARTS_PLACED]) : 2].astype(np.int64)
+    facts = catalogue.FACTS[words & 15]
+    values, inside = cells & at.VALUE, cells[:, T.box[0] : T.box[2] + 1] != SPACE
+    doors = np.count_nonzero(cells & at.DOOR_EAST) + np.count_nonzero(cells & at.DOOR_SOUTH)
+    floor, armour, area = values == CORRIDOR, np.count_nonzero(values == ARMOUR), np.count_nonzero(inside)
+    corridors = np.count_nonzero(floor)
+    prices = (corridors * catalogue.CORRIDOR_PRICE, armour * catalogue.ARMOUR_PRICE, doors * catalogue.DOOR_PRICE)
+    stats: dict[str, Any] = {
+        **dict(zip(TERMS, terms, strict=True)),
+        "price": facts[:, catalogue.PRICE].sum() + sum(prices),
+        "mass": T.notes[TOTAL] / 100.0,
+        "thrust_score": facts[facts[:, catalogue.THRUST] > 0, catalogue.POINTS].sum(),
+        "weapon_score": facts[facts[:, catalogue.FIREPOWER] > 0, catalogue.POINTS].sum(),
+        "firepower": facts[:, catalogue.FIREPOWER].sum(),
+        "seats": facts[:, catalogue.SEATS].sum(),
+        "operators": facts[:, catalogue.OPERATORS].sum(),
+        "forward_thrust": facts[words >> 4 & 3 == 2, catalogue.THRUST].sum(),
+        "hull_area": area,
+        "corridors": corridors,
+        "corridor_length": _straight_run(floor),
+        "doors": doors,
+        "extra_doors": doors - len(words),
+        "symmetry": np.count_nonzero(inside & inside[:, ::-1]) / area if area else 0.0,
+    }
+    stats["potential"] = sum(weight * term for weight, term in zip(TERM_WEIGHTS, terms, strict=True))
+    stats["quality"] = 0.0 if S[0, at.REASONS] else stats["potential"]
+    for name, part, whole in RATIOS:
+        stats[name] = stats[part] / stats[whole] if stats[whole] else 0.0
+    return {name: int(value) if name in WHOLE else round(float(value), 6) for name, value in sorted(stats.items())}
+
+
+def _straight_run(floor: NDArray[np.bool_]) -> float:
+    """Returns the mean length of the straight runs of at least two corridor cells, along rows and columns; 0 without any."""
+    lines = np.concatenate([np.pad(cells, ((0, 0), (1, 1))).ravel() for cells in (floor, floor.T)])
+    ends = np.flatnonzero(np.diff(lines))
+    lengths = ends[1::2] - ends[::2]
+    return float(lengths[lengths > 1].mean()) if (lengths > 1).any() else 0.0
 
 
 def reported(
@@ -228,6 +273,11 @@ def reported(
     return ship_of_row(rows[0], parameters, seed, attempt, dict(sorted(stats.items())))
 
 
+def ship_at(row: NDArray[Any], T: GameTables, seed: int = 0) -> Ship:
+    """Returns a row of the building game as a ship, as it stands; `seed` is written into it."""
+    return reported(row, T.ship, parameters_of(T.ship), seed, targets=False)
+
+
 def stats_of(ship: Ship) -> dict[str, Any]:
     """Returns the figures of a ship, measured anew; the targets are taken from its own stats."""
     S, T = new_rows(ship.parameters, 1), new_tables(ship.parameters)
@@ -237,56 +287,9 @@ def stats_of(ship: Ship) -> dict[str, Any]:
     return dict(sorted(figures.items()))
 
 
-NUMBER: Any = Annotated[float, Meta(ge=-schema.GREATEST, le=schema.GREATEST)]
-"""The type of a finite number."""
-
-
-@functools.cache
-def ship_form(grid: int) -> Any:
-    """Returns what a ship file of this grid holds."""
-    across = schema.whole(0, grid - 1)
-    line: Any = Annotated[str, Meta(min_length=grid, max_length=grid, pattern=r"^[. ]*\Z")]
-    part = _object("Part", id=Literal[tuple(PART_NUMBERS)], r=schema.whole(0, 3), x=across, y=across)
-    kinds = typing.get_type_hints(Parameters)
-    stages = (
-        _object("Stage", name=Literal[title], enabled=bool, params=schema.struct(kinds[field], ("enabled",)))
-        for _, field, title in STAGES
-    )
-    return _object(
-        "Ship",
-        schema=Literal["starship/1"],
-        preset=str,
-        seed=Annotated[int, Meta(ge=0)],
-        attempt=schema.whole(0, 1000),
-        valid=bool,
-        reasons=_list(Literal[REASON_NAMES], 0, len(REASON_NAMES)),
-        grid=schema.whole(12, 64),
-        hull=_list(line, grid, grid),
-        armour=_list(_entries(across, across), 0, grid**2),
-        parts=_list(part, 0, grid**2),
-        doors=_list(_entries(across, across, Literal["E", "S"], schema.whole(0, 1)), 0, 2 * grid**2),
-        stages=_entries(*stages),
-        stats=dict[str, NUMBER],
-        order=(tuple[str, ...], ()),
-    )
-
-
-def _object(name: str, /, **fields: Any) -> Any:
-    """Returns an object with these fields: a type, or a type and what stands where it is left out."""
-    told = [(key, *kind) if isinstance(kind, tuple) else (key, kind) for key, kind in fields.items()]
-    return msgspec.defstruct(name, told, forbid_unknown_fields=True)
-
-
-def _list(kind: Any, low: int, high: int) -> Any:
-    return Annotated[list[kind], Meta(min_length=low, max_length=high)]
-
-
-def _entries(*kinds: Any) -> Any:
-    """Returns the type of a list with one entry of each kind."""
-    return types.GenericAlias(tuple, kinds)
-
-
 SCHEMA = "starship/1"
+GREATEST = 1e300
+"""Numbers of greater size are taken for infinite."""
 LARGEST_FILE = 1 << 20
 """Bytes; a ship of the largest grid takes about a tenth of it."""
 
@@ -308,11 +311,18 @@ def document(ship: Ship) -> dict[str, Any]:
         "parts": [part._asdict() for part in ship.parts],
         "doors": [list(door) for door in ship.doors],
         "stages": [
-            {"name": name, "enabled": (stage := getattr(ship.parameters, field)).enabled, "params": plain(stage)}
+            {"name": name, "enabled": (stage := getattr(ship.parameters, field)).enabled, "params": _settings(stage)}
             for _, field, name in STAGES
         ],
         "stats": ship.stats,
     }
+
+
+def _settings(stage: Settings) -> dict[str, Any]:
+    """Returns a stage's settings without `enabled`, those of `OPTIONAL` only where they have not their defaults."""
+    values, usual = to_builtins(stage), to_builtins(type(stage)())
+    kept = {name: value for name, value in values.items() if name not in OPTIONAL or value != usual[name]}
+    return {name: value for name, value in kept.items() if name != "enabled"}
 
 
 def dump(ship: Ship) -> str:
@@ -377,17 +387,58 @@ def _no_constants(name: str) -> Any:
     raise UserError(f"numbers should be finite, got {name}")
 
 
+@functools.cache
+def ship_form(grid: int) -> Any:
+    """Returns the type of what a ship file of this grid holds."""
+
+    def form(name: str, /, **fields: Any) -> Any:
+        told = [(key, *kind) if isinstance(kind, tuple) else (key, kind) for key, kind in fields.items()]
+        return msgspec.defstruct(name, told, forbid_unknown_fields=True)
+
+    def among(low: int, high: int, kind: Any = int) -> Any:
+        limits = Meta(ge=low, le=high) if kind is int else Meta(min_length=low, max_length=high)
+        return Annotated[kind, limits]
+
+    across = among(0, grid - 1)
+    line: Any = Annotated[str, Meta(min_length=grid, max_length=grid, pattern=r"^[. ]*\Z")]
+    part = form("Part", id=Literal[tuple(PART_NUMBERS)], r=among(0, 3), x=across, y=across)
+    stages = (
+        form("Stage", name=Literal[title], enabled=bool, params=type(getattr(CLASSIC, field)))
+        for _, field, title in STAGES
+    )
+    return form(
+        "Ship",
+        schema=Literal[SCHEMA],
+        preset=str,
+        seed=Annotated[int, Meta(ge=0)],
+        attempt=among(0, 1000),
+        valid=bool,
+        reasons=among(0, len(at.REASON_NAMES), list[Literal[at.REASON_NAMES]]),  # type: ignore[valid-type]
+        grid=among(12, 64),
+        hull=among(grid, grid, list[line]),
+        armour=among(0, grid**2, list[tuple[across, across]]),  # type: ignore[valid-type]
+        parts=among(0, grid**2, list[part]),  # type: ignore[valid-type]
+        doors=among(0, 2 * grid**2, list[tuple[across, across, Literal["E", "S"], among(0, 1)]]),  # type: ignore[misc, valid-type]
+        stages=types.GenericAlias(tuple, tuple(stages)),
+        stats=dict[str, Any],
+        order=(tuple[str, ...], ()),
+    )
+
+
 def _ship(fields: Any) -> Ship:
     """Returns the ship of parsed JSON."""
     if not isinstance(fields, dict):
         raise UserError(f"a ship file should hold an object, got {reprlib.repr(fields)}")
     grid = fields.get("grid")
     known = isinstance(grid, int) and 12 <= grid <= 64
-    told = schema.read(fields, ship_form(grid if known else 64), "the ship")
+    told = settings.read(fields, ship_form(grid if known else 64), "the ship")
     if told.seed >= 1 << 64:
         raise UserError(f"seed should be an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
     if len(set(told.reasons)) != len(told.reasons):
         raise UserError("reasons should be named once each")
+    for name, value in told.stats.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > GREATEST:
+            raise UserError(f"stats.{reprlib.repr(name)} should be a finite number, got {reprlib.repr(value)}")
     parts = tuple(PlacedPart(part.id, part.r, part.x, part.y) for part in told.parts)
     for k, part in enumerate(parts):
         (w, h), most = part.size, PARTS[part.number].rotations - 1
@@ -396,25 +447,20 @@ def _ship(fields: Any) -> Ship:
         if part.x + w > told.grid or part.y + h > told.grid:
             got = f"{part.id} of {w} by {h} cells at ({part.x}, {part.y})"
             raise UserError(f"parts[{k}] should lie on the grid, got {got}")
+    stages = {}
+    for k, (stage, (_, field, _)) in enumerate(zip(told.stages, STAGES, strict=True)):
+        stages[field] = replace(stage.params, enabled=stage.enabled)
+        for name in _settings(stages[field]).keys() - fields["stages"][k]["params"].keys():
+            raise UserError(f"stages[{k}].params should have all settings of the stage; {name!r} is missing")
     return Ship(
         seed=told.seed,
         attempt=told.attempt,
         valid=told.valid,
         reasons=tuple(told.reasons),
-        parameters=_parameters(fields),
+        parameters=Parameters(preset=told.preset, grid=told.grid, stages=told.order, **stages),
         hull=tuple(told.hull),
         armour=tuple(told.armour),
         parts=parts,
         doors=tuple(Door(*door) for door in told.doors),
-        stats=fields["stats"],
+        stats=told.stats,
     )
-
-
-def _parameters(fields: dict[str, Any]) -> Parameters:
-    """Returns the parameters of a file of the right form, which lists those of every stage."""
-    stages = {
-        field: {**stage["params"], "enabled": stage["enabled"]}
-        for stage, (_, field, _) in zip(fields["stages"], STAGES, strict=True)
-    }
-    own = {"preset": fields["preset"], "grid": fields["grid"], "stages": fields.get("order", [])}
-    return built({**asdict(CLASSIC), **own, **stages})

@@ -5,6 +5,7 @@ that are too much like others are dropped, the one with the most likenesses firs
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -15,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.starship.catalogue import ARMOUR, COCKPIT, CORRIDOR, LETTERS, PARTS, REACTOR, SPACE
+from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PARTS, SPACE
 from leafwise.envs.starship.check import check
 from leafwise.envs.starship.draw import hull_box
 from leafwise.envs.starship.generator import Generator
-from leafwise.envs.starship.presets import Parameters
-from leafwise.envs.starship.quality import FIGURES, TERMS
-from leafwise.envs.starship.ship import Ship
-from leafwise.envs.starship.tables import HEADER, PARTS_PLACED
+from leafwise.envs.starship.quality import TERMS
+from leafwise.envs.starship.settings import Parameters
+from leafwise.envs.starship.ship import FIGURES, RATIOS, PlacedPart, Ship
 from leafwise.envs.starship.targets import NAMES, reached_by, target_errors
 
 DIFFERENT = 0.4
@@ -45,19 +45,24 @@ def part_map(ship: Ship) -> NDArray[np.uint8]:
     return aligned
 
 
-def pairwise_distances(ships: Sequence[Ship]) -> NDArray[np.float64]:
-    """Returns the share of cells occupied in either ship that differ, for every pair; shape [n, n]."""
-    maps = np.array([part_map(ship).ravel() for ship in ships])
-    distances = np.zeros((len(ships), len(ships)))
-    for k, own in enumerate(maps):
-        occupied = ((maps[k + 1 :] != 0) | (own != 0)).sum(axis=1)
-        distances[k, k + 1 :] = (maps[k + 1 :] != own).sum(axis=1) / np.maximum(occupied, 1)
-    return distances + distances.T
-
-
 def share_that_differs(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
     """Returns the share of the cells occupied in either of two maps of parts that differ."""
     return float((one != other).sum() / max(1, ((one != 0) | (other != 0)).sum()))
+
+
+def pairwise_distances(ships: Sequence[Ship]) -> NDArray[np.float64]:
+    """Returns the share of cells occupied in either ship that differ, for every pair; shape [n, n]."""
+    maps = [part_map(ship) for ship in ships]
+    distances = np.zeros((len(ships), len(ships)))
+    for a, b in itertools.combinations(range(len(ships)), 2):
+        distances[a, b] = distances[b, a] = share_that_differs(maps[a], maps[b])
+    return distances
+
+
+def core_layout(parts: Sequence[PlacedPart]) -> tuple[int, int, int] | None:
+    """Returns the cockpit's rotation and how many columns and rows the reactor stands off it; None unless both stand."""
+    cockpit, reactor = (next((part for part in parts if part.id == name), None) for name in ("cockpit", "reactor"))
+    return (cockpit.r, reactor.x - cockpit.x, reactor.y - cockpit.y) if cockpit and reactor else None
 
 
 def core_entropy(ships: Sequence[Ship]) -> float:
@@ -66,13 +71,7 @@ def core_entropy(ships: Sequence[Ship]) -> float:
     A builder that always puts the same core in the same way has 0, however much the ships differ elsewhere; ships without
     either part are left out.
     """
-    layouts: list[tuple[int, int, int]] = []
-    for ship in ships:
-        first = {part.id: part for part in reversed(ship.parts)}
-        if "cockpit" in first and "reactor" in first:
-            cockpit, reactor = first["cockpit"], first["reactor"]
-            layouts.append((cockpit.r, reactor.x - cockpit.x, reactor.y - cockpit.y))
-    return entropy(layouts)
+    return entropy(filter(None, (core_layout(ship.parts) for ship in ships)))
 
 
 def set_score(distances: NDArray[np.float64], different: float = DIFFERENT) -> float:
@@ -83,20 +82,6 @@ def set_score(distances: NDArray[np.float64], different: float = DIFFERENT) -> f
     while (counts := (alike & left).sum(axis=1) * left).any():
         left[int(counts.argmax())] = False
     return float(left.mean())
-
-
-def core_layout(row: NDArray[np.uint16], grid: int) -> tuple[int, int, int] | None:
-    """Returns the cockpit's rotation and how many columns and rows the reactor stands off it; None unless both stand.
-
-    `row` [words] is a state row of a grid of this side.
-    """
-    first = HEADER + grid**2
-    words = row[first : first + 2 * int(row[PARTS_PLACED])].reshape(-1, 2).tolist()
-    found = {what & 15: (what >> 4 & 3, where & 255, where >> 8) for what, where in reversed(words)}
-    if COCKPIT not in found or REACTOR not in found:
-        return None
-    (turned, x, y), (_, reactor_x, reactor_y) = found[COCKPIT], found[REACTOR]
-    return turned, reactor_x - x, reactor_y - y
 
 
 def entropy(things: Iterable[Hashable]) -> float:
@@ -110,7 +95,8 @@ COMPARED = 300
 """Ships that are compared pair by pair; more tell little and take long."""
 MEASURED = (
     *("quality", *TERMS, *FIGURES),
-    *("forward_acceleration", "seats_per_operator", "price_per_firepower", "parts"),
+    *(name for name, _, _ in RATIOS),
+    "parts",
 )
 """Figures of which mean and standard deviation over the valid ships are given."""
 SPLIT_TOLERANCE = 0.25
@@ -122,11 +108,10 @@ PIECE = COMPARED
 class Part(NamedTuple):
     """What comes of a piece of the seeds."""
 
-    tallies: list[dict[str, float]]
+    tallies: list[dict[str, Any]]
+    """What is needed of each ship."""
     kept: list[Ship]
     """Those that are compared."""
-    reasons: Counter[str]
-    broken: Counter[str]
     seconds: float
 
 
@@ -153,32 +138,35 @@ def survey(
     pieces = [seeds[k : k + PIECE] for k in range(0, len(seeds), PIECE)]
     parts = list(each(partial(_survey, parameters, seeds[0], checked), pieces))
     tallies = [tally for part in parts for tally in part.tallies]
-    reasons = sum((part.reasons for part in parts), Counter[str]())
-    broken = sum((part.broken for part in parts), Counter[str]())
-    seconds = sum(part.seconds for part in parts)
-    table = {name: np.array([tally[name] for tally in tallies], dtype=float) for name in tallies[0]}
-    valid = table["valid"] == 1
+
+    def column(name: str) -> NDArray[np.float64]:
+        return np.array([tally[name] for tally in tallies], dtype=float)
+
+    def count(name: str) -> dict[str, int]:
+        return dict(sorted(Counter(word for tally in tallies for word in tally[name]).items()))
+
+    valid, attempts = column("valid") == 1, column("attempt")
     figures: dict[str, Any] = {
         "preset": parameters.preset,
         "seeds": [int(min(seeds)), int(max(seeds)) + 1],
         "ships": len(seeds),
-        "first_attempt_valid": _mean(valid & (table["attempt"] == 0)),
+        "first_attempt_valid": _mean(valid & (attempts == 0)),
         "valid": _mean(valid),
-        "attempts_most": int(table["attempt"].max()) + 1,
-        "first_attempt_reasons": dict(sorted(reasons.items())),
-        "ships_per_second": round(len(seeds) / seconds, 1),
+        "attempts_most": int(attempts.max()) + 1,
+        "first_attempt_reasons": count("first_reasons"),
+        "ships_per_second": round(len(seeds) / sum(part.seconds for part in parts), 1),
     }
     for name in MEASURED:
-        figures[name] = {"mean": _mean(table[name][valid]), "sd": _spread(table[name][valid])}
+        figures[name] = {"mean": _mean(column(name)[valid]), "sd": _spread(column(name)[valid])}
     figures["diversity"] = _diversity(parts[0].kept)
     if targets:
-        errors = target_errors(targets, {name: table[f"reached {name}"] for name in NAMES})
+        errors = target_errors(targets, {name: column(f"reached {name}") for name in NAMES})
         figures["controllability"] = {name: _mean(array == 0) for name, array in errors.items()}
         figures["target_error"] = {name: _mean(array) for name, array in errors.items()}
     else:
-        figures["controllability"] = {"fire": _mean(table["fire_as_asked"])}
+        figures["controllability"] = {"fire": _mean(column("fire_as_asked"))}
     if checked:
-        figures["broken"] = dict(sorted(broken.items()))
+        figures["broken"] = count("broken")
     return figures
 
 
@@ -186,26 +174,25 @@ def _survey(parameters: Parameters, first: int, checked: bool, seeds: Sequence[i
     """Makes the ships of a piece of the seeds; `first` is the first seed of all."""
     generator = Generator(parameters)
     generator.ship(seeds[0])  # loads the machine code
-    part = Part([], [], Counter(), Counter(), 0.0)
-    seconds = 0.0
+    tallies, ships, seconds = [], [], 0.0
     for seed in seeds:
         started = time.process_time()
         ship = generator.ship(seed)
         seconds += time.process_time() - started
-        part.tallies.append(_tally(ship))
-        if seeds[0] == first:
-            part.kept.append(ship)
-        part.reasons.update(ship.reasons if ship.attempt == 0 else generator.attempt(seed, 0).reasons)
-        if checked and ship.valid:
-            part.broken.update(fault.rule for fault in check(ship))
-    return part._replace(seconds=seconds)
-
-
-def _tally(ship: Ship) -> dict[str, float]:
-    """Returns what the survey needs of one ship."""
-    own = {"valid": ship.valid, "attempt": ship.attempt, "fire_as_asked": _fire_as_asked(ship)}
-    reached = {f"reached {name}": count for name, count in reached_by(ship).items()}
-    return {**ship.stats, **own, **reached, "parts": len(ship.parts)}
+        ships.append(ship)
+        tallies.append(
+            {
+                **ship.stats,
+                **{f"reached {name}": count for name, count in reached_by(ship).items()},
+                "parts": len(ship.parts),
+                "valid": ship.valid,
+                "attempt": ship.attempt,
+                "fire_as_asked": _fire_as_asked(ship),
+                "first_reasons": (ship if ship.attempt == 0 else generator.attempt(seed, 0)).reasons,
+                "broken": [fault.rule for fault in check(ship)] if checked and ship.valid else [],
+            }
+        )
+    return Part(tallies, ships if seeds[0] == first else [], seconds)
 
 
 def _diversity(ships: Sequence[Ship]) -> dict[str, float]:

@@ -20,13 +20,21 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from leafwise.envs.starship import catalogue
-from leafwise.envs.starship.order import PART_ARMOUR, ROWS, runs
-from leafwise.envs.starship.parameters import NO_LIMIT
-from leafwise.envs.starship.presets import FACINGS as FACING_FIELDS
-from leafwise.envs.starship.presets import MOST_PARTS, STAGES, Parameters, most_parts
+from leafwise.envs.starship.settings import FACINGS as FACING_FIELDS
+from leafwise.envs.starship.settings import (
+    MOST_PARTS,
+    NO_LIMIT,
+    PART_ARMOUR,
+    ROWS,
+    STAGES,
+    Parameters,
+    most_parts,
+    runs,
+)
 
 PARTS_PLACED, REASONS, SKIPS, EXHAUSTED = 0, 1, 2, 3
 POINTS, TARGET = 4, 20
@@ -275,7 +283,7 @@ def encode(parameters: Parameters) -> NDArray[np.int64]:
 
 def encode_stage(row: NDArray[np.int64], stage: Any) -> None:
     """Writes the settings of one run."""
-    values = vars(stage)
+    values = asdict(stage)
     row[[LOW, HIGH, WEIGHTS, FACINGS]] = 1
     row[MOST : MOST + 4] = NO_LIMIT
     for column, fields in FIELDS.items():

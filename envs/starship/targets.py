@@ -8,13 +8,13 @@ cannon 1, a large one 2), or by where they fire, 0 where nothing is said. A ship
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import reprlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
@@ -23,8 +23,7 @@ from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.generator import facing_points
-from leafwise.envs.starship.order import runs
-from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
+from leafwise.envs.starship.settings import MOST_EXTRA_SEATS, Parameters, runs
 
 if TYPE_CHECKING:
     from leafwise.envs.starship.ship import Ship
@@ -100,20 +99,20 @@ def with_targets(parameters: Parameters, targets: Mapping[str, Any]) -> Paramete
     changes: dict[str, Any] = {}
     if "thrust" in targets:
         score = targets["thrust"]
-        changes["thrusters"] = dataclasses.replace(parameters.thrusters, min_score=score, max_score=score)
+        changes["thrusters"] = replace(parameters.thrusters, min_score=score, max_score=score)
     if "seats" in targets:
-        changes["crew"] = dataclasses.replace(parameters.crew, min_seats=targets["seats"])
+        changes["crew"] = replace(parameters.crew, min_seats=targets["seats"])
     if "firepower" in targets:
         fire = targets["firepower"]
         total = sum(fire.values()) if isinstance(fire, dict) else fire
-        weapons = dataclasses.replace(parameters.weapons, min_score=total, max_score=total)
+        weapons = replace(parameters.weapons, min_score=total, max_score=total)
         if isinstance(fire, dict) and total > 0:
             shares = {f"most_{way}": fire.get(way, 0) for way in WAYS}
             shares |= {f"weight_{way}": int(fire.get(way, 0) > 0) for way in WAYS}
-            weapons = dataclasses.replace(weapons, **shares)
+            weapons = replace(weapons, **shares)
             changes["stages"] = parameters.stages or weapons_first(parameters)
         changes["weapons"] = weapons
-    return dataclasses.replace(parameters, **changes)
+    return replace(parameters, **changes)
 
 
 def weapons_first(parameters: Parameters) -> tuple[str, ...]:

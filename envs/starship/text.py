@@ -24,10 +24,10 @@ from leafwise.envs.starship.board import load_planes
 from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
 from leafwise.envs.starship.generator import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request, weight_of
 from leafwise.envs.starship.hull import from_run_lengths, run_lengths
-from leafwise.envs.starship.parameters import STAGES
 from leafwise.envs.starship.placing import has_place, is_place
 from leafwise.envs.starship.rules import HULL_DIGITS, take
-from leafwise.envs.starship.ship import PlacedPart, parts_of_row
+from leafwise.envs.starship.settings import STAGES
+from leafwise.envs.starship.ship import PlacedPart, parts_of_row, ship_at
 from leafwise.envs.starship.tables import GameTables, Tables
 
 Row = NDArray[Any]
@@ -117,7 +117,7 @@ def parse_row(text: str, tables: GameTables) -> Row:
     need(fits, " ".join(f"{word}=..." for word in known), text)
     words = {pair[0]: pair[1] for pair in pairs}
     _read_hull(S, T, words["hull"])
-    targets = _Targets(T, words["targets"])
+    targets = _read_targets(T, words["targets"])
     known_phases = {FIELD_OF_STAGE[number]: number for number in placing_stages(T)}
     need(words["phase"] in known_phases, f"phase among {', '.join(known_phases)}", words["phase"])
     phase = known_phases[words["phase"]]
@@ -126,7 +126,7 @@ def parse_row(text: str, tables: GameTables) -> Row:
         _end(S, T, phase)
     else:
         _read_requests(S, T, phase, words)
-    targets.all_used()
+    need(not targets, "no target of a stage that has not begun", "/".join(map(str, targets.values())))
     return S[0]
 
 
@@ -136,29 +136,18 @@ def _read_hull(S: Row, T: Tables, text: str) -> None:
     load_planes(S, FIRST, T)
 
 
-class _Targets:
-    """The targets of a text, handed out in order."""
-
-    def __init__(self, T: Tables, text: str) -> None:
-        self.T, self.stages = T, drawn_targets(T)
-        need(re.fullmatch(r"-|[0-9]{1,4}(/[0-9]{1,4}){0,9}", text), "targets like 9/4, or -", text)
-        self.left = [] if text == "-" else [int(word) for word in text.split("/")]
-
-    def draw(self, S: Row, stage: int, *, needed: bool) -> None:
-        """Writes a stage's target if chance draws it and the text has it."""
-        if stage not in self.stages or (not self.left and not needed):
-            return
-        low, high = int(self.T.stages[stage, at.LOW]), int(self.T.stages[stage, at.HIGH])
-        got = str(self.left[0]) if self.left else "-"
-        need(self.left and low <= self.left[0] <= high, f"a target of {FIELD_OF_STAGE[stage]} in {low}..{high}", got)
-        S[0, at.TARGET + stage] = self.left.pop(0)
-
-    def all_used(self) -> None:
-        """Raises ValueError if the text has more targets than stages."""
-        need(not self.left, "no target of a stage that has not begun", "/".join(map(str, self.left)))
+def _read_targets(T: Tables, text: str) -> dict[int, int]:
+    """Returns the targets of a text by stage; they are taken out as the stages begin."""
+    need(re.fullmatch(r"-|[0-9]{1,4}(/[0-9]{1,4}){0,9}", text), "targets like 9/4, or -", text)
+    stages, words = drawn_targets(T), [] if text == "-" else text.split("/")
+    need(len(words) <= len(stages), "no target of a stage that has not begun", text)
+    for stage, word in zip(stages, words, strict=False):
+        low, high = T.stages[stage, [at.LOW, at.HIGH]]
+        need(low <= int(word) <= high, f"a target of {FIELD_OF_STAGE[stage]} in {low}..{high}", word)
+    return dict(zip(stages, map(int, words), strict=False))
 
 
-def _build(S: Row, T: Tables, text: str, last: int, targets: _Targets) -> None:
+def _build(S: Row, T: Tables, text: str, last: int, targets: dict[int, int]) -> None:
     """Places the parts, with the armour that comes between them, up to stage `last`."""
     part = "[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW]"
     need(re.fullmatch(f"-|{part}(;{part}){{0,249}}", text), "parts like C9,8N;R9,11N, or -", text)
@@ -182,7 +171,7 @@ def _build(S: Row, T: Tables, text: str, last: int, targets: _Targets) -> None:
     _go_on(S, T, stage, last, targets)
 
 
-def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: _Targets) -> int:
+def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: dict[int, int]) -> int:
     """Leaves stages until `wanted` runs."""
     while stage != wanted:
         if stage:
@@ -190,7 +179,10 @@ def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: _Targets) -> int
             need(points >= T.stages[stage, at.LOW], f"{expected} before {FIELD_OF_STAGE[wanted]}", str(points))
         stage = int(rules.next_phase(S, FIRST, T, stage))
         rules.open_phase(S, FIRST, T, stage)
-        targets.draw(S, stage, needed=stage != wanted)
+        known = stage in targets or stage == wanted or stage not in drawn_targets(T)
+        need(known, f"a target of {FIELD_OF_STAGE[stage]} before {FIELD_OF_STAGE[wanted]}", "-")
+        if stage in targets:
+            S[0, at.TARGET + stage] = targets.pop(stage)
     return stage
 
 
@@ -246,6 +238,11 @@ def _names(known: Mapping[str, int], text: str) -> list[str]:
     for name in names:
         need(name in known, f"requests among {', '.join(known)}", name)
     return names
+
+
+def to_board(row: Row, T: GameTables) -> str:
+    """Returns the ship in letters, one row of the grid a line."""
+    return ship_at(row, T).text
 
 
 def outcome_name(before: Row, after: Row, tables: GameTables) -> str:

@@ -25,6 +25,8 @@ PARTS = {
     "Q": (2, 2, 1, 6, 0, "crew"),
     "b": (2, 1, 2, 2, 0, "crew"),
 }
+NAMES = "cockpit reactor thruster_small thruster_med thruster_large cannon_med cannon_large ammo_supply power_storage quarters bunk"
+LETTERS = dict(zip(NAMES.split(), PARTS, strict=True))
 PHASES = ("cockpit", "reactor", "thrusters", "weapons", "ammo_supplies", "power_storage", "crew")
 # request: weight
 REQUESTS: dict[str, dict[str, int]] = {
@@ -200,6 +202,16 @@ class Position:
                 allowed = self.may_have_door(c, d) and self.may_have_door(n, (d + 2) % 4)
                 if allowed and n not in self.steps({c}, 10):
                     self.doors.add(frozenset((c, n)))
+
+
+def position_of(ship: Any) -> Position:
+    """Returns a ship of the generator as a position; trusts it."""
+    p = Position(ship.grid)
+    p.hull, p.armour = frozenset(ship.hull_cells), set(ship.armour)
+    p.parts = [(LETTERS[part.id], part.r, part.x, part.y) for part in ship.parts]
+    p.room = {c: k for k, part in enumerate(p.parts) for c in footprint(*part)}
+    p.doors = {frozenset(((d.x, d.y), (d.x + (d.side == "E"), d.y + (d.side == "S")))) for d in ship.doors}
+    return p
 
 
 class Twin:

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from leafwise.envs.starship.check import Broken, Cell, Edge, Plan, edge, neighbours
-from leafwise.envs.starship.order import HULL_STAGES, runs
-from leafwise.envs.starship.parameters import FillWithArmour
+from leafwise.envs.starship.settings import HULL_STAGES, FillWithArmour, runs
 from leafwise.envs.starship.ship import Ship
 
 

@@ -30,7 +30,7 @@ from leafwise.training.evaluation.openings import openings as found_openings
 from leafwise.training.evaluation.results import NO_PACE, Evaluation, Fault, Figures, GameStore, Pace
 from leafwise.training.evaluation.statistics import elo_difference
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
-from leafwise.training.execution import check_places, executor_for
+from leafwise.training.execution import check_places, executor_for, in_pieces
 from leafwise.training.runs import FINAL_SEED
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "check", "elo_difference", "evaluate"]
@@ -256,7 +256,7 @@ def evaluate(
         drawing = any(draws(player(name, game)) for name in (text, opponent))
         starts, found = starts_of(game, games, first_seed, plies_of(game, plies), drawing)
     # Pieces of work, but for those that the file holds
-    pieces = [(starts[k][0], starts[k : k + BATCH]) for k in range(0, len(starts), BATCH)]
+    pieces = [(some[0][0], some) for some in in_pieces(starts, BATCH)]
     kept = kept_games(game, text, opponent, plies, keep, file, resume)
     missing = [(seed, batch) for seed, batch in pieces if len(kept.get(seed, ())) < game.players * len(batch)]
     done = game.players * (len(starts) - sum(len(batch) for _, batch in missing))
@@ -299,11 +299,6 @@ def faults(played: Sequence[Figures], names: tuple[str, str], first_seed: int, p
             yield Fault(
                 names[one.loser], first_seed + k // players, (k % players + one.loser) % 2, "forfeit", what, report
             )
-
-
-def batches_of(seeds: range) -> list[tuple[int, range]]:
-    """Returns the pieces of work of an executor that plays a game, or two, per seed."""
-    return [(seeds[k], seeds[k : k + BATCH]) for k in range(0, len(seeds), BATCH)]
 
 
 def arena(

@@ -1,38 +1,170 @@
-"""Builders of ships by name, and what each makes of the hull and requests of a seed."""
+"""Builders of ships by name, what each makes of the hull and requests of a seed, and ships to learn from.
+
+Those are built by hand with exploration, or by looking ahead with a network, each state with what came of it.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.starship.heuristic_builder import HandBuilder, hand_made_ships, hand_rollout
-from leafwise.envs.starship.lookahead import WIDTH, LookAhead
+from leafwise.envs.core.play.players import play_out
+from leafwise.envs.starship.draw import gallery
+from leafwise.envs.starship.features import Observation
+from leafwise.envs.starship.heuristic_builder import (
+    HandBuilder,
+    finish_by_hand,
+    hand_choice,
+    hand_made_ships,
+    hand_rollout,
+)
+from leafwise.envs.starship.lookahead import WIDTH, LookAhead, draw_on, list_places
 from leafwise.envs.starship.plans import Plans
-from leafwise.envs.starship.quality import TERMS
-from leafwise.envs.starship.ship import measured
+from leafwise.envs.starship.quality import TERMS, potential
+from leafwise.envs.starship.rules import OVER, take_place
+from leafwise.envs.starship.ship import measured, parts_of_row, ship_at
 from leafwise.envs.starship.statistics import core_layout
+from leafwise.envs.starship.tables import TURN
+from leafwise.models.files import load_tensors, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer
-from leafwise.training.starship.ppo import policy_builder
-from leafwise.training.starship.samples import play
+from leafwise.training.evaluation.statistics import logged_bounds, mean_interval
+from leafwise.training.runs.folder import need_train_extra
+
+PICTURED = 8
+"""Ships in the picture of an evaluation."""
+
+
+def play(game: Game, who: Player, seed: int) -> State:
+    """Returns the ship that a player builds on the hull and requests of a seed."""
+    stream = new_stream(seed)
+    return play_out(game.start(), who.choose, lambda state: state.settle(stream))
+
+
+class Built(NamedTuple):
+    """States after a placement, of one or more ships, and the quality that may come of each."""
+
+    rows: NDArray[np.uint16]
+    """[n, words], none of them finished."""
+    quality: NDArray[np.float32]
+    """[n]: what the finished ship is worth, or could be."""
+    last: NDArray[np.uint16]
+    """[1, words]: the finished ship, the last one if there are several."""
+
+
+def joined(parts: Iterable[Built]) -> Built:
+    """Returns several together."""
+    rows, quality, last = zip(*parts, strict=True)
+    return Built(np.concatenate(rows), np.concatenate(quality), last[-1])
+
+
+class ShipSampler:
+    """Builds one ship after another; the hulls and requests follow a stream of their own. Serves one thread."""
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self.game, self.stream = game, new_stream(seed)
+        self.rng = np.random.default_rng(seed)
+        self._chances = new_stream(int(self.rng.integers(1 << 62)))
+        self._T = game.tables().ship
+        self._S, self._rest = game.rows(1), game.rows(1)
+        self._A, self._scores = np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
+
+    def by_hand(self, epsilon: float, finishes: int = 0) -> Built:
+        """Returns a ship by the generator's places, each with probability `epsilon` a random legal one instead.
+
+        With `finishes` a state counts as the best of so many hand-made ships that it is finished to.
+        """
+        S, A, T, states, worth = self._S, self._A, self._T, [], []
+        S[0] = self.game.start().row
+        draw_on(S, FIRST, self.stream, T)
+        while S[0, TURN] != OVER:
+            if self.rng.random() < epsilon:
+                place = A[self.rng.integers(list_places(S, FIRST, A, self._scores, T))]
+            else:
+                T.place[:] = self.rng.integers(1 << 62), 0
+                place = hand_choice(S, FIRST, T)
+            take_place(S, FIRST, T, place)
+            states.append(S[0].copy())
+            worth.append(self._finished(S[0], finishes))
+            draw_on(S, FIRST, self.stream, T)
+        reached = potential(S, FIRST, T)
+        return self._built(np.array(states), [max(w, reached) for w in worth], S[0])
+
+    def ahead(self, plans: Plans, epsilon: float = 0.0, trace: float = 1.0, core_heat: float = 0.0) -> Built:
+        """Returns a ship whose places are those of greatest value, but with probability `epsilon` any that was tried.
+
+        A state counts as the lambda-return: the greatest value at the next decision, mixed with what that one came to, the
+        latter with weight `trace`; before a place at random it is the value alone. With 1 and 0 it is the quality reached.
+        `core_heat` is the temperature at which cockpit and reactor are placed.
+        """
+        plans.start(self.stream)
+        plans.by_value(self._chances, core_heat=core_heat, strays=epsilon)
+        self.stream[:] = plans.stream
+        states, values, strayed = plans.story()
+        worth = [plans.quality]
+        for value, stray in zip(values[:0:-1], strayed[:0:-1], strict=True):
+            weight = 0.0 if stray else trace
+            worth.append((1 - weight) * float(value) + weight * worth[-1])
+        return self._built(states, worth[::-1], plans.row)
+
+    def _finished(self, row: NDArray[np.uint16], finishes: int) -> float:
+        """Returns the best quality of so many hand-made ships that a row is finished to, all on the requests to come."""
+        best = 0.0
+        for _ in range(finishes):
+            self._rest[0] = row
+            ties = np.uint64(self.rng.integers(1 << 62))
+            best = max(best, finish_by_hand(self._rest, FIRST, self.stream.copy(), ties, self._T))
+        return best
+
+    def _built(self, states: NDArray[np.uint16], worth: list[float], last: NDArray[np.uint16]) -> Built:
+        known = states[:, TURN] != OVER
+        return Built(states[known], np.array(worth, dtype=np.float32)[known], last[None].copy())
+
+
+def hand_made_bar(game: Game, seeds: Iterable[int]) -> NDArray[np.float64]:
+    """Returns the quality of the hand-made ship of each seed."""
+    return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
+
+
+def compared(game: Game, rows: NDArray[np.uint16], seeds: Sequence[int], bar: NDArray[np.float64]) -> dict[str, Any]:
+    """Returns what is logged of the finished ships [n, words] of n seeds: quality, gain over `bar` [n], terms, a picture."""
+    T = game.tables().ship
+    quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
+    for k in range(len(rows)):
+        quality[k], terms[k] = potential(rows, np.uint64(k), T), T.terms
+    valid = quality > 0
+    logged: dict[str, Any] = {"eval/score_mean": float(quality.mean()), **logged_bounds(mean_interval(quality))}
+    logged |= {
+        "eval/gain": float((quality - bar).mean()),
+        "eval/valid": float(valid.mean()),
+    }
+    if valid.any():
+        logged |= {f"eval/{name}": float(x) for name, x in zip(TERMS, terms[valid].mean(axis=0), strict=True)}
+    pictured = [ship_at(row, game.tables(), seed) for row, seed in zip(rows[:PICTURED], seeds, strict=False)]
+    logged["ships"] = np.asarray(gallery(pictured, 4, 0.4))
+    return logged
+
 
 NOISE = 0.005
 """Standard deviation of the noise, in quality, that makes one ship differ from the next."""
 LEARNED = "refine:500:build:learned,depth=1,heat=0.002"
 AT_RANDOM = 64
 """Most ships with places drawn at random that are tried where a search, however noisy, builds no valid one."""
+POLICY = "placing"
+"""Kind of the files of policies that masked PPO learned."""
 ROUNDS = 8
 """Times that a ship is begun anew by hand and changed, at most, where it is not valid yet."""
 
@@ -125,6 +257,43 @@ class Planned:
         return State.unchecked(self.game, plans.row)
 
 
+class PolicyBuilder:
+    """Places each request where the policy's number is greatest."""
+
+    name = "policy"
+
+    def __init__(self, game: Game, tensors: dict[str, NDArray[np.float32]], channels: int) -> None:
+        import torch
+
+        from leafwise.training.starship.ppo_network import make_policy
+
+        space: Any = game.observation_space()
+        self.game, self.policy = game, make_policy(space, channels)
+        self.policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+        self._T = game.tables()
+        self._seen = Observation(*(np.zeros((1, *space[name].shape), np.float32) for name in Observation._fields))
+
+    def choose(self, state: State) -> int:
+        """Returns the id of the place to take."""
+        import torch
+
+        self.game.rules.observe(state.row[None].copy(), FIRST, self._seen, 0, self._T)
+        with torch.no_grad():
+            seen = self.policy["features_extractor"]({k: torch.from_numpy(x) for k, x in self._seen._asdict().items()})
+            logits = self.policy["action_net"](seen)[0].numpy()
+        legal = np.array(state.legal_actions)
+        return int(legal[logits[legal].argmax()])
+
+
+def policy_builder(game: Game, path: str) -> PolicyBuilder:
+    """Returns the builder of a run folder or model file; raises ValueError for one that does not fit."""
+    need_train_extra()
+    tensors, told = load_tensors(model_path(path))
+    if told.get("kind") != POLICY or told.get("game") != game.name or told.get("options") != game.given_options:
+        raise UserError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
+    return PolicyBuilder(game, tensors, told["channels"])
+
+
 class Tries:
     """Builds the ship of a seed several times by looking ahead; returns the best one."""
 
@@ -158,7 +327,7 @@ def record(build: Build, seed: int) -> dict[str, Any]:
     figures = measured(np.array([state.row]), state.game.tables().ship)
     terms = {name: figures[name] for name in TERMS}
     valid = bool(figures["quality"] > 0)
-    core = core_layout(state.row, state.game.tables().ship.grid)
+    core = core_layout([part for part, _ in parts_of_row(state.row, state.game.tables().ship.grid)])
     told = {"seed": seed, "quality": round(state.returns, 6), "valid": valid, **terms}
     return told | {"core": core and list(core), "seconds": round(seconds, 5)}
 

@@ -1,4 +1,9 @@
-"""Convolutional networks over a grid as torch modules, for training: the same values as `leafwise.models.grid` computes."""
+"""Convolutional networks over a grid as torch modules, for training: the same values as `leafwise.models.grid` computes.
+
+The convolutions over a batch and their gradients are compiled, some five times torch's speed on a CPU. Their arrays: codes uint8
+[n, (side + 2) ** 2], maps float32 [n, side ** 2, maps], weights as in `GridWeights`; `pooled` and its gradient [n, b]. `x` [a] and
+`y` [b] are scratch.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,84 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from leafwise.envs.core.compile.jit import jit
 from leafwise.models.grid import CELLS_SUMMED, TAPS, TENSORS, GridNetwork
-from leafwise.training.starship import grid_kernels
+
+ZERO, SHARE = np.float32(0.0), np.float32(1.0 / CELLS_SUMMED)
+
+
+@jit(inline=True)
+def convolve(codes, maps, i, row, column, side, embedding, weights, bias, second, second_bias, x, y):
+    """Writes the outputs of both convolutions at a cell, before their ReLU, to `x` and `y`."""
+    kinds, corner = embedding.shape[0] // 9, row * (side + 2) + column
+    for c in range(x.shape[0]):
+        x[c] = bias[c]
+    for tap in range(9):
+        e = embedding[tap * kinds + np.int64(codes[i, corner + (tap // 3) * (side + 2) + tap % 3])]
+        for c in range(x.shape[0]):
+            x[c] += e[c]
+    for m in range(weights.shape[0]):
+        w, here = weights[m], maps[i, row * side + column, m]
+        for c in range(x.shape[0]):
+            x[c] += here * w[c]
+    for c in range(y.shape[0]):
+        y[c] = second_bias[c]
+    for k in range(x.shape[0]):
+        if x[k] > ZERO:
+            w, here = second[k], x[k]
+            for c in range(y.shape[0]):
+                y[c] += here * w[c]
+
+
+@jit
+def pool(codes, maps, embedding, weights, bias, second, second_bias, x, y, side, pooled):
+    """Writes the sums over the cells of every row of the batch to `pooled`."""
+    for i in range(codes.shape[0]):
+        for c in range(y.shape[0]):
+            pooled[i, c] = ZERO
+        for row in range(side):
+            for column in range(side):
+                if codes[i, (row + 1) * (side + 2) + column + 1] != 0:
+                    convolve(codes, maps, i, row, column, side, embedding, weights, bias, second, second_bias, x, y)
+                    for c in range(y.shape[0]):
+                        pooled[i, c] += max(y[c], ZERO) * SHARE
+
+
+@jit
+def pool_gradients(
+    codes, maps, embedding, weights, bias, second, second_bias, x, y, side, grad,
+    d_embedding, d_weights, d_bias, d_second, d_second_bias,
+):  # fmt: skip
+    """Adds the gradients by the weights to the last five arrays, given those by `pooled`."""
+    kinds = embedding.shape[0] // 9
+    for i in range(codes.shape[0]):
+        for row in range(side):
+            for column in range(side):
+                corner = row * (side + 2) + column
+                if codes[i, corner + side + 3] == 0:
+                    continue
+                convolve(codes, maps, i, row, column, side, embedding, weights, bias, second, second_bias, x, y)
+                for c in range(y.shape[0]):
+                    y[c] = grad[i, c] * SHARE if y[c] > ZERO else ZERO
+                    d_second_bias[c] += y[c]
+                for k in range(x.shape[0]):
+                    if x[k] <= ZERO:
+                        x[k] = ZERO
+                        continue
+                    w, d, here, total = second[k], d_second[k], x[k], ZERO
+                    for c in range(y.shape[0]):
+                        d[c] += here * y[c]
+                        total += w[c] * y[c]
+                    x[k] = total
+                    d_bias[k] += total
+                for tap in range(9):
+                    e = d_embedding[tap * kinds + np.int64(codes[i, corner + (tap // 3) * (side + 2) + tap % 3])]
+                    for c in range(x.shape[0]):
+                        e[c] += x[c]
+                for m in range(weights.shape[0]):
+                    d, here = d_weights[m], maps[i, row * side + column, m]
+                    for c in range(x.shape[0]):
+                        d[c] += here * x[c]
 
 
 def device_to_learn() -> str:
@@ -72,7 +153,7 @@ class Pooled(torch.autograd.Function):
         codes, maps, *weights = (t.detach().numpy() for t in given)
         pooled = np.zeros((len(codes), weights[3].shape[1]), dtype=np.float32)
         arguments = (codes, maps, *weights, *scratch(weights), side_of(maps), pooled)
-        grid_kernels.pool(*arguments)
+        pool(*arguments)
         return torch.from_numpy(pooled)
 
     @staticmethod
@@ -81,7 +162,7 @@ class Pooled(torch.autograd.Function):
         found = [np.zeros_like(w) for w in weights]
         grad = grads[0].contiguous().numpy()
         arguments = (codes, maps, *weights, *scratch(weights), side_of(maps), grad, *found)
-        grid_kernels.pool_gradients(*arguments)
+        pool_gradients(*arguments)
         return None, None, *map(torch.from_numpy, found)
 
 

@@ -19,20 +19,15 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
-from leafwise.envs.starship.features import Observation
-from leafwise.models.files import load_tensors, model_path, save_tensors
+from leafwise.models.files import save_tensors
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import Checkpoint, need_train_extra
+from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.run_options import RunOptions
-from leafwise.training.starship.samples import compared, hand_made_bar, play
-
-KIND = "placing"
+from leafwise.training.starship.builders import POLICY, PolicyBuilder, compared, hand_made_bar, play
 
 
 @dataclass(frozen=True)
@@ -128,7 +123,7 @@ class Placing(Learner):
         if logged["eval/score_mean"] > self.score.get("mean", -1.0):
             self.score = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
             self.score |= {"games": len(seeds), "first_seed": SELECTION_SEED}
-            own = {"kind": KIND, "game": self.game.name, "options": self.game.given_options}
+            own = {"kind": POLICY, "game": self.game.name, "options": self.game.given_options}
             save_tensors(self.folder.model, tensors, own | {"channels": self.config.channels} | self.description())
         return logged
 
@@ -137,43 +132,6 @@ def chosen(policy: Any) -> dict[str, NDArray[np.float32]]:
     """Returns the tensors of a policy that choose places."""
     parts = ("features_extractor.", "action_net.")
     return {n: p.detach().cpu().numpy().copy() for n, p in policy.named_parameters() if n.startswith(parts)}
-
-
-class PolicyBuilder:
-    """Places each request where the policy's number is greatest."""
-
-    name = "policy"
-
-    def __init__(self, game: Game, tensors: dict[str, NDArray[np.float32]], channels: int) -> None:
-        import torch
-
-        from leafwise.training.starship.ppo_network import make_policy
-
-        space: Any = game.observation_space()
-        self.game, self.policy = game, make_policy(space, channels)
-        self.policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
-        self._T = game.tables()
-        self._seen = Observation(*(np.zeros((1, *space[name].shape), np.float32) for name in Observation._fields))
-
-    def choose(self, state: State) -> int:
-        """Returns the id of the place to take."""
-        import torch
-
-        self.game.rules.observe(state.row[None].copy(), FIRST, self._seen, 0, self._T)
-        with torch.no_grad():
-            seen = self.policy["features_extractor"]({k: torch.from_numpy(x) for k, x in self._seen._asdict().items()})
-            logits = self.policy["action_net"](seen)[0].numpy()
-        legal = np.array(state.legal_actions)
-        return int(legal[logits[legal].argmax()])
-
-
-def policy_builder(game: Game, path: str) -> PolicyBuilder:
-    """Returns the builder of a run folder or model file; raises ValueError for one that does not fit."""
-    need_train_extra()
-    tensors, told = load_tensors(model_path(path))
-    if told.get("kind") != KIND or told.get("game") != game.name or told.get("options") != game.given_options:
-        raise UserError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
-    return PolicyBuilder(game, tensors, told["channels"])
 
 
 def train(config: Config) -> Path:

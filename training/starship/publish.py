@@ -6,6 +6,7 @@ A kind of `leafwise.training.publish`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,15 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.plans import Plans
-from leafwise.envs.starship.presets import PRESETS
+from leafwise.envs.starship.settings import PRESETS
 from leafwise.models.grid import TENSORS, GridNetwork, load_grid
-from leafwise.training.evaluation.arena import batches_of
+from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.statistics import bounds, mean_interval
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.publish.units import ValuedGames
 from leafwise.training.runs import CALIBRATION_SEED
-from leafwise.training.starship.builders import Planned, record
-from leafwise.training.starship.samples import play
+from leafwise.training.starship.builders import Planned, play, record
 
 WHAT, UNIT, load = "value network", "updates", load_grid
 OPTIONS = ("games",)
@@ -51,10 +51,9 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
     """Yields, for each preset, the quality of the ships built one placement ahead, and of those by hand."""
     n = (config.games or (200,))[0]
     for preset in PRESETS:
-        pieces = batches_of(range(FIRST_SEED, FIRST_SEED + n))
-        work = Ships(for_preset(network, preset))
-        with executor_for(work, config.processes, config.cluster, len(pieces)) as executor:
-            parts = list(executor.in_order(pieces))
+        pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + n), BATCH)
+        work = partial(both_builders, for_preset(network, preset))
+        parts = list(map_pieces(work, pieces, config.processes, config.cluster))
         learned, by_hand = ([one for part in parts for one in part[k]] for k in (0, 1))
         quality, bar = (np.array([r["quality"] for r in records]) for records in (learned, by_hand))
         score: dict[str, Any] = {"variant": f"preset={preset}", "seeds": n, "first_seed": FIRST_SEED, "depth": 1}
@@ -63,21 +62,12 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
         yield score | {"valid": float(np.mean([r["valid"] for r in learned]))}
 
 
-class Ships:
-    """Builds ships of seeds: one placement ahead with a network, and by hand."""
-
-    def __init__(self, network: GridNetwork) -> None:
-        self.network = network
-
-    def __reduce__(self) -> Any:
-        return Ships, (self.network,)
-
-    def __call__(self, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Returns the records of the learned ships and of those by hand."""
-        game = self.network.game
-        ahead = Planned(game, self.network.evaluator("learned"))
-        learned = [record(ahead, seed) for seed in seeds]
-        return learned, [record(lambda s: play(game, HandBuilder(s), s), seed) for seed in seeds]
+def both_builders(network: GridNetwork, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns the records of the ships of seeds: those built one placement ahead with a network, and those by hand."""
+    game = network.game
+    ahead = Planned(game, network.evaluator("learned"))
+    learned = [record(ahead, seed) for seed in seeds]
+    return learned, [record(lambda s: play(game, HandBuilder(s), s), seed) for seed in seeds]
 
 
 def valued_variants(game: Game) -> list[Game]:

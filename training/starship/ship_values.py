@@ -43,7 +43,7 @@ from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner, find_variant, run_learner
 from leafwise.training.runs.run_options import RunOptions
-from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
+from leafwise.training.starship.builders import Built, ShipSampler, compared, hand_made_bar, joined
 
 WARM_UP = 0.02
 """Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
@@ -96,7 +96,7 @@ class Config(RunOptions):
     """Seconds between two checkpoints, at least."""
 
 
-class Dock:
+class PresetRun:
     """One variant of a run: its ships to learn from, and its share of everything."""
 
     def __init__(self, game: Game, blank: GridNetwork, config: Config, share: float) -> None:
@@ -117,15 +117,15 @@ class Dock:
 
     def fresh_ships(self, key: int, tensors: dict[str, NDArray[np.float32]] | None) -> list[Built]:
         """Returns ships built by hand, or with `tensors` by looking ahead; some with left and right exchanged."""
-        config, yard = self.config, Yard(self.game, key)
+        config, sampler = self.config, ShipSampler(self.game, key)
         if tensors is None:
-            ships = [yard.by_hand(config.hand_exploration, config.finishes) for _ in range(self.hand_ships)]
+            ships = [sampler.by_hand(config.hand_exploration, config.finishes) for _ in range(self.hand_ships)]
         else:
             plans = Plans(self.game, self.evaluator(tensors))
             how = (config.exploration, config.td_lambda, config.core_heat)
-            ships = [yard.ahead(plans, *how) for _ in range(self.ships)]
+            ships = [sampler.ahead(plans, *how) for _ in range(self.ships)]
         grid = self.T.ship.grid
-        exchanged = yard.rng.random(len(ships)) < config.reflections
+        exchanged = sampler.rng.random(len(ships)) < config.reflections
         return [
             ship._replace(rows=mirrored(ship.rows, grid)) if other else ship
             for ship, other in zip(ships, exchanged, strict=True)
@@ -150,7 +150,7 @@ class Dock:
             self._bar = hand_made_bar(self.game, self.seeds)
         evaluator = self.evaluator(tensors)
         plans = Plans(self.game, evaluator)
-        ships = [Yard(self.game, seed).ahead(plans) for seed in self.seeds]
+        ships = [ShipSampler(self.game, seed).ahead(plans) for seed in self.seeds]
         states = joined(ships)
         told = bound_values(self.game, evaluator)(states.rows)
         logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self._bar)
@@ -177,7 +177,9 @@ class Builds(Learner):
         one_thread()
         games = [self.game, *(find_variant(config.game, variant) for variant in config.mix)]
         blank = GridNetwork.create(self.game, config.hidden)
-        self.docks = [Dock(g, blank, config, s / sum(config.shares)) for g, s in zip(games, config.shares, strict=True)]
+        self.preset_runs = [
+            PresetRun(g, blank, config, s / sum(config.shares)) for g, s in zip(games, config.shares, strict=True)
+        ]
         self.device = device_to_learn()
         self.module = GridModule(blank).reset(config.seed).to(self.device)
         self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate)
@@ -202,8 +204,8 @@ class Builds(Learner):
         super().restore(tensors, metadata)
         load_parameters(self.module, named(tensors, "module"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
-        for k, dock in enumerate(self.docks):
-            dock.memory = Built(tensors[f"rows{k}"], tensors[f"quality{k}"], dock.game.rows(1))
+        for k, preset_run in enumerate(self.preset_runs):
+            preset_run.memory = Built(tensors[f"rows{k}"], tensors[f"quality{k}"], preset_run.game.rows(1))
         self.updates, self.score = metadata["updates"], metadata["best"]
 
     def state(self) -> Checkpoint:
@@ -212,8 +214,8 @@ class Builds(Learner):
         from leafwise.training.runs.gating import prefixed
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
-        for k, dock in enumerate(self.docks):
-            tensors |= {f"rows{k}": dock.memory.rows, f"quality{k}": dock.memory.quality}
+        for k, preset_run in enumerate(self.preset_runs):
+            tensors |= {f"rows{k}": preset_run.memory.rows, f"quality{k}": preset_run.memory.quality}
         more, told = super().state()
         return tensors | more, {"updates": self.updates, "best": self.score} | told
 
@@ -235,7 +237,10 @@ class Builds(Learner):
             return {}
         key = (self.config.seed * 1_000_003 + self.updates) % SELECTION_SEED
         tensors = None if by_hand else self.module.export().tensors
-        found = [dock.remember(dock.fresh_ships(key, tensors), all_of_them=by_hand) for dock in self.docks]
+        found = [
+            preset_run.remember(preset_run.fresh_ships(key, tensors), all_of_them=by_hand)
+            for preset_run in self.preset_runs
+        ]
         return {"train/quality": float(np.mean(found))}
 
     def learn(self) -> float:
@@ -248,10 +253,12 @@ class Builds(Learner):
             for group in self.optimizer.param_groups:
                 group["lr"] = self.rate
             self.optimizer.zero_grad()
-            for dock in self.docks:
-                codes, maps, numbers, base, wanted = (torch.from_numpy(x).to(self.device) for x in dock.sample(rng))
+            for preset_run in self.preset_runs:
+                codes, maps, numbers, base, wanted = (
+                    torch.from_numpy(x).to(self.device) for x in preset_run.sample(rng)
+                )
                 told = self.module(codes, maps, numbers) + base
-                loss = dock.share * torch.nn.functional.smooth_l1_loss(told, wanted)
+                loss = preset_run.share * torch.nn.functional.smooth_l1_loss(told, wanted)
                 loss.backward()
                 total += float(loss.detach())
             self.optimizer.step()
@@ -269,19 +276,18 @@ class Builds(Learner):
     def evaluate(self) -> dict[str, Any]:
         """Builds the ships of the selection seeds; keeps the network if they are the best so far; returns what is logged."""
         tensors = self.module.export().tensors
-        found = [dock.evaluate(tensors) for dock in self.docks]
+        found = [preset_run.evaluate(tensors) for preset_run in self.preset_runs]
         logged = found[0]
-        for dock, own in zip(self.docks[1:], found[1:], strict=True):
-            preset = dock.game.options.preset
+        for preset_run, own in zip(self.preset_runs[1:], found[1:], strict=True):
+            preset = preset_run.game.options.preset
             logged |= {f"eval_{preset}/{tag.partition('/')[2]}": x for tag, x in own.items() if tag.startswith("eval/")}
         mean = float(np.mean([own["eval/score_mean"] for own in found]))
         logged["eval/mean_of_presets"] = mean
         if mean > self.score.get("mean", -1.0):
             self.score = {"mean": mean, "gain": float(np.mean([own["eval/gain"] for own in found]))}
-            self.score |= {"games": sum(len(dock.seeds) for dock in self.docks), "first_seed": SELECTION_SEED}
-            self.score["quality"] = {
-                dock.game.options.preset: own["eval/score_mean"] for dock, own in zip(self.docks, found, strict=True)
-            }
+            self.score |= {"games": sum(len(run.seeds) for run in self.preset_runs), "first_seed": SELECTION_SEED}
+            presets = [run.game.options.preset for run in self.preset_runs]
+            self.score["quality"] = dict(zip(presets, (own["eval/score_mean"] for own in found), strict=True))
             save_network(self.folder.model, self.module.export(), self.description())
         return logged
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from leafwise.envs.starship import PRESETS, Generator
 from leafwise.envs.starship.draw import gallery, png_bytes
-from leafwise.envs.starship.presets import FRIGATE, Parameters
+from leafwise.envs.starship.settings import FRIGATE, Parameters
 from leafwise.envs.starship.targets import asked_errors, with_targets
 from leafwise.experiments.study import Study, command, table, write_json, write_page
 from leafwise.models.files import write_atomically

@@ -24,10 +24,9 @@ from leafwise.envs.starship.catalogue import DIRECTIONS, PARTS, size
 from leafwise.envs.starship.draw import CELL, SPACE_COLOUR, STYLES, Box, Rectangle, Scene, change, hull_box, ship_shapes
 from leafwise.envs.starship.generator import Generator
 from leafwise.envs.starship.lookahead import LookAhead
-from leafwise.envs.starship.options import ship_at
-from leafwise.envs.starship.presets import PRESETS, STAGES
 from leafwise.envs.starship.quality import TERM_WEIGHTS, TERMS
-from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.settings import PRESETS, STAGES
+from leafwise.envs.starship.ship import Ship, ship_at
 from leafwise.envs.starship.tables import Tables
 from leafwise.models.players import player
 from leafwise.web.requests import ShipRequest, StagesRequest

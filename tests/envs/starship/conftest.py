@@ -1,16 +1,16 @@
 """Hand-drawn boards for tests of the compiled rules."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from leafwise.envs.starship import catalogue, generator, tables
 from leafwise.envs.starship.board import ZERO, contiguous, load_planes, put_part
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, PART_NUMBERS
 from leafwise.envs.starship.placing import next_anchor, prepare, score
-from leafwise.envs.starship.presets import CLASSIC
+from leafwise.envs.starship.settings import CLASSIC
 
 ROW = np.uint64(0)
 GRID, MARGIN = 24, 4
@@ -20,7 +20,7 @@ class Board:
     """A board drawn in letters ("." corridor, "#" armour, "_" space), in the middle of space; (0, 0) is its corner."""
 
     def __init__(self, *lines: str, **changes: Any) -> None:
-        small = dataclasses.replace(CLASSIC, grid=GRID, **changes)
+        small = replace(CLASSIC, grid=GRID, **changes)
         self.T, self.S = tables.new_tables(small), tables.new_rows(small, 1)
         cells = self.S[0, tables.HEADER : tables.HEADER + GRID * GRID].reshape(GRID, GRID)
         for y, line in enumerate(lines):

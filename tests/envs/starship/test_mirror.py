@@ -10,7 +10,7 @@ from leafwise.envs.starship import GAME
 from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.info import INFO
 from leafwise.envs.starship.mirror import mirrored
-from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.ship import ship_at
 
 
 def story(seed: int) -> list[State]:

@@ -12,8 +12,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship import GAME, check
 from leafwise.envs.starship.lookahead import Children, placeable
-from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.plans import TRIED, TRIED_BELOW, Plans
+from leafwise.envs.starship.ship import parts_of_row, ship_at
 from leafwise.envs.starship.statistics import core_layout, entropy
 from leafwise.envs.starship.tables import PHASE, STAGE_REACTOR
 from leafwise.search.frontier import bound_values
@@ -74,6 +74,10 @@ def test_two_placements_ahead(plans: Plans) -> None:
     assert compared > 4
 
 
+def core_of(plans: Plans) -> tuple[int, int, int] | None:
+    return core_layout([part for part, _ in parts_of_row(plans.row, GAME.tables().ship.grid)])
+
+
 def test_heat_and_strays_draw_other_places(plans: Plans) -> None:
     cold = [built(plans, 5).tolist() for _ in range(2)]
     assert cold[0] == cold[1]
@@ -81,7 +85,7 @@ def test_heat_and_strays_draw_other_places(plans: Plans) -> None:
     for k in range(12):
         plans.start(new_stream(5))
         plans.by_value(new_stream(k), core_heat=1.0)
-        cores.add(core_layout(plans.row, GAME.tables().ship.grid))
+        cores.add(core_of(plans))
     assert len(cores) > 4
     plans.start(new_stream(5))
     plans.by_value(new_stream(1), strays=1.0)
@@ -109,12 +113,11 @@ def test_changing_a_plan_makes_it_no_worse_and_keeps_to_the_rules(plans: Plans) 
 
 
 def test_the_core_and_its_entropy(plans: Plans) -> None:
-    grid = GAME.tables().ship.grid
     ship = ship_at(built(plans, 2), GAME.tables())
     cockpit, reactor = ship.parts[:2]
-    assert core_layout(plans.row, grid) == (cockpit.r, reactor.x - cockpit.x, reactor.y - cockpit.y)
+    assert core_of(plans) == (cockpit.r, reactor.x - cockpit.x, reactor.y - cockpit.y)
     plans.start(new_stream(2))
-    assert core_layout(plans.row, grid) is None
+    assert core_of(plans) is None
     assert plans.row[PHASE] < STAGE_REACTOR
     assert entropy("aabb") == 1.0
     assert entropy("abcdefgh") == 3.0

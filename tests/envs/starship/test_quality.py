@@ -9,84 +9,31 @@ from leafwise.envs.starship import CLASSIC, SCOUT, Generator, Ship, generate
 from leafwise.envs.starship.check import Plan
 from leafwise.envs.starship.ship import stats_of
 from leafwise.envs.starship.statistics import pairwise_distances, part_map, set_score, survey
+from twins import starship_quality as twin
+from twins.starship import position_of
 
-THRUST = {"thruster_small": 400, "thruster_med": 1200, "thruster_large": 3200}
-FIRE = {"cannon_med": 1, "cannon_large": 2}
-MASS: dict[str, float] = {"cockpit": 4, "reactor": 4, "ammo_supply": 4, "power_storage": 4, "quarters": 4, "bunk": 2}
-MASS |= {"thruster_small": 1.3, "thruster_med": 2.45, "thruster_large": 4.99, "cannon_med": 4.44, "cannon_large": 12.29}
 PRICE = {"cockpit": 10000, "reactor": 25000, "ammo_supply": 4000, "power_storage": 3000, "quarters": 4200, "bunk": 1600}
 PRICE |= {"thruster_small": 500, "thruster_med": 1500, "thruster_large": 4000, "cannon_med": 2000, "cannon_large": 5000}
 
 
-def steps_from(plan: Plan, starts: list[int], part: int) -> int:
-    """Crew steps from any cell of the parts `starts` to any cell of `part`."""
-    best = 999
-    for k in starts:
-        for cell in plan.ship.parts[k].cells:
-            reach = plan.distances(cell, plan.doors)
-            best = min([best, *(reach.get(c, 999) for c in plan.ship.parts[part].cells)])
-    return best
-
-
 def naive(ship: Ship, full: int) -> dict[str, float]:
-    plan, parts = Plan(ship), ship.parts
-    hull, armour = plan.hull, set(ship.armour)
-    cells = [(x, y, 3.0 if (x, y) in armour else 1.0) for x, y in hull if (x, y) not in plan.room]
-    cells += [(x, y, MASS[p.id] / len(p.cells)) for p in parts for x, y in p.cells]
-    mass = sum(m for _, _, m in cells)
-    com = [sum(m * (cell[axis] + 0.5) for *cell, m in cells) / mass for axis in (0, 1)]
-    thrust = 0.0
-    for facing, weight in enumerate((1 / 8, 1 / 8, 5 / 8, 1 / 8)):
-        axis = facing % 2
-        mine = [p for p in parts if p.id in THRUST and p.r == facing]
-        if mine:
-            middle = sum(THRUST[p.id] * ((p.x, p.y)[axis] + p.size[axis] / 2) for p in mine)
-            middle /= sum(THRUST[p.id] for p in mine)
-            along = [cell[axis] for cell in hull]
-            half = (max(along) - min(along) + 1) / 2
-            thrust += weight * max(0.0, 1 - 2 * abs(middle - com[axis]) / half)
-    cockpit = next(p for p in parts if p.id == "cockpit")
-    shelters = []
-    for x, y in cockpit.cells:
-        for dx, dy in ((0, -1), (1, 0), (0, 1), (-1, 0)):
-            i, j, total = x + dx, y + dy, 0.0
-            if (i, j) in cockpit.cells:
-                continue
-            while 0 <= i < ship.grid and 0 <= j < ship.grid:
-                total += 1 if (i, j) in armour else 0.5 if (i, j) in plan.room else 0.25 if (i, j) in hull else 0
-                i, j = i + dx, j + dy
-            shelters.append(min(1, total / 6))
-    numbered = list(enumerate(parts))
-    weapons = [k for k, p in numbered if p.id in FIRE]
-    powered = [k for k, p in numbered if p.id in THRUST or p.id == "ammo_supply"]
-    ammo = [k for k, p in numbered if p.id == "ammo_supply"]
-    power = [k for k, p in numbered if p.id in ("reactor", "power_storage")]
-    crew = [k for k, p in numbered if p.id in ("quarters", "bunk")]
-    supply = 0.5 * np.mean([steps_from(plan, ammo, k) <= 12 for k in weapons])
-    supply += 0.5 * np.mean([steps_from(plan, power, k) <= 12 for k in powered])
-    stations = [*weapons, parts.index(cockpit)]
-    walks = np.mean([min(24, steps_from(plan, crew, k)) for k in stations])
-    fire = [sum(FIRE[p.id] for p in parts if p.id in FIRE and p.r == d) for d in range(4)]
-    differs = sum(abs(f / sum(fire) - w) for f, w in zip(fire, (0.4, 0.2, 0.2, 0.2), strict=True)) / 2
-    beside = [(x, y) for x, y in hull if {(x, y - 1), (x + 1, y), (x, y + 1), (x - 1, y)} - hull]
-    mounted = {c for p in parts if p.id in THRUST or p.id in FIRE for c in p.cells}
+    p, plan = position_of(ship), Plan(ship)
+    mass = sum(twin.MASS[letter] for letter, *_ in p.parts) + sum(
+        3 if c in p.armour else 1 for c in p.hull - set(p.room)
+    )
     return {
-        "thrust": thrust,
-        "cockpit": float(np.mean(shelters)),
-        "supply": float(supply),
-        "crew": float(1 - walks / 24),
-        "fire": min(1, sum(fire) / full) * (1 - differs),
-        "skin": len([c for c in beside if c in armour or c in mounted]) / len(beside),
+        **{name: getattr(twin, name)(p) for name in ("thrust", "cockpit", "supply", "crew", "skin")},
+        "fire": twin.fire(p, full),
         "mass": mass,
-        "price": sum(PRICE[p.id] for p in parts)
-        + 200 * len(armour)
+        "price": sum(PRICE[part.id] for part in ship.parts)
+        + 200 * len(ship.armour)
         + 100 * len(plan.corridors)
         + 100 * len(ship.doors),
-        "hull_area": len(hull),
+        "hull_area": len(plan.hull),
         "corridors": len(plan.corridors),
         "doors": len(ship.doors),
         "extra_doors": sum(not door.initial for door in ship.doors),
-        "forward_acceleration": sum(THRUST[p.id] for p in parts if p.id in THRUST and p.r == 2) / mass,
+        "forward_acceleration": sum(twin.THRUST.get(letter, 0) for letter, r, _, _ in p.parts if r == 2) / mass,
     }
 
 

@@ -222,6 +222,7 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ({"preset": "tug"}, "expected preset among classic, scout, cruiser, corvette, frigate, got 'tug'"),
         ({"targets": {"speed": 3}}, "expected targets among thrust, seats, firepower, got 'speed'"),
         ({"targets": {"thrust": -1}}, "expected thrust of 0 to 100, got -1"),
         ({"targets": {"thrust": True}}, "expected thrust of 0 to 100, got True"),

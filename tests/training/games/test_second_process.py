@@ -17,7 +17,7 @@ from leafwise.training.dqn import games as dqn
 from leafwise.training.games import new_record, new_table
 from leafwise.training.ntuple_td import kernels as td
 from leafwise.training.selfplay import games as selfplay
-from leafwise.training.starship import grid_kernels as grid
+from leafwise.training.starship import grid
 
 pytestmark = pytest.mark.long
 

@@ -14,8 +14,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.starship import GAME
 from leafwise.models.files import load_tensors
-from leafwise.training.starship.builders import builder
-from leafwise.training.starship.ppo import Config, Placing, policy_builder, train
+from leafwise.training.starship.builders import builder, policy_builder
+from leafwise.training.starship.ppo import Config, Placing, train
 
 pytestmark = pytest.mark.long
 

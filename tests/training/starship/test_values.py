@@ -22,8 +22,7 @@ from leafwise.models.files import load_tensors
 from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
-from leafwise.training.starship.builders import builder, record
-from leafwise.training.starship.samples import Yard, joined, play
+from leafwise.training.starship.builders import ShipSampler, builder, joined, play, record
 from leafwise.training.starship.ship_values import Builds, Config, train
 
 SMALL: dict[str, Any] = {
@@ -83,7 +82,7 @@ def test_compiled_values_equal_those_of_torch(run: Path) -> None:
 
     from leafwise.training.starship.grid import GridModule
 
-    network, yard = load_grid(run / "model.safetensors", GAME), Yard(GAME, 3)
+    network, yard = load_grid(run / "model.safetensors", GAME), ShipSampler(GAME, 3)
     rows = joined([yard.by_hand(0.5) for _ in range(40)]).rows
     valued = bound_values(GAME, network.evaluator("learned"))
     values, order = valued(rows), np.random.default_rng(1).permutation(len(rows))
@@ -113,7 +112,7 @@ def test_a_ship_is_built_from_the_shell(run: Path, tmp_path: Path, capsys: pytes
 def test_a_state_counts_as_its_lambda_return(run: Path) -> None:
     evaluator = load_grid(run / "model.safetensors", GAME).evaluator("learned")
     children, plans = Children(GAME, bound_values(GAME, evaluator)), Plans(GAME, evaluator)
-    whole, half, none = (Yard(GAME, 7).ahead(plans, trace=trace) for trace in (1.0, 0.5, 0.0))
+    whole, half, none = (ShipSampler(GAME, 7).ahead(plans, trace=trace) for trace in (1.0, 0.5, 0.0))
     (reached,) = set(whole.quality.tolist())
     assert reached == pytest.approx(State(GAME, whole.last[0]).returns)
     mixed, worth = [], reached

@@ -16,6 +16,7 @@ from leafwise.envs.starship.board import (
     lowest,
     part_at,
     part_kind,
+    parts_placed,
     span,
     spread,
 )
@@ -45,7 +46,7 @@ def is_weapon(part):
 def thrust_of(S, i, T, facing):
     """Returns the thrust of a facing, and how far its mean lies off the centre of mass, in cells; the mass must be measured."""
     thrust, moment = 0, 0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         part, r, x, y, w, h = part_at(S, i, T, k)
         if is_thruster(part) and r == facing:
             thrust += T.facts[part, catalogue.THRUST]
@@ -85,7 +86,7 @@ def shelter(S, i, T, x, y, dx, dy):
 @jit
 def cockpit_term(S, i, T):
     """Returns how well the cockpit is sheltered, over its eight outer sides."""
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         part, _, x, y, _, _ = part_at(S, i, T, k)
         if part == COCKPIT:
             total = 0.0
@@ -100,9 +101,8 @@ def cockpit_term(S, i, T):
 def start_from(S, i, T, a, b):
     """Sets plane SEEN to the cells of all parts of kinds `a` and `b`; returns whether there are any."""
     found = False
-    for row in range(T.grid + 2):
-        T.planes[at.SEEN, row] = ZERO
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    T.planes[at.SEEN, :] = ZERO
+    for k in range(parts_placed(S, i)):
         part, _, x, y, w, h = part_at(S, i, T, k)
         if part in (a, b):
             found = True
@@ -134,7 +134,7 @@ def supplied_share(S, i, T, weapons):
         if not spread(T.planes, T.box[1], T.box[3]):
             break
     consumers, supplied = 0, 0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         part = part_kind(S, i, T, k)
         if is_weapon(part) if weapons else (is_thruster(part) or part == catalogue.AMMO_SUPPLY):
             consumers += 1
@@ -150,7 +150,7 @@ def crew_term(S, i, T):
         return 0.0
     for step in range(CREW_STEPS):  # a station counts once for each step at which it is not yet reached
         stations, away = 0, 0
-        for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        for k in range(parts_placed(S, i)):
             part = part_kind(S, i, T, k)
             if part == COCKPIT or is_weapon(part):
                 stations += 1
@@ -168,13 +168,13 @@ def crew_term(S, i, T):
 def fire_term(S, i, T, full):
     """Returns the firepower against `full`, less what its facings differ from the wanted shares."""
     total, difference = 0, 0.0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         total += T.facts[part_kind(S, i, T, k), catalogue.FIREPOWER]
     if total == 0:
         return 0.0
     for facing in range(4):
         fire = 0
-        for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        for k in range(parts_placed(S, i)):
             part, r, _, _, _, _ = part_at(S, i, T, k)
             fire += T.facts[part, catalogue.FIREPOWER] if r == facing else 0
         difference += 0.5 * abs(fire / total - FIRE_SHARES[facing])

@@ -20,9 +20,9 @@ from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PARTS, S
 from leafwise.envs.starship.check import check
 from leafwise.envs.starship.draw import hull_box
 from leafwise.envs.starship.generator import Generator
-from leafwise.envs.starship.quality import TERMS
+from leafwise.envs.starship.quality import FIGURES, TERMS
 from leafwise.envs.starship.settings import Parameters
-from leafwise.envs.starship.ship import FIGURES, RATIOS, PlacedPart, Ship
+from leafwise.envs.starship.ship import RATIOS, PlacedPart, Ship
 from leafwise.envs.starship.targets import asked_errors
 
 DIFFERENT = 0.4

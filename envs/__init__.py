@@ -1,4 +1,13 @@
-"""The games: one room each, over the contract in `leafwise.envs.core`."""
+"""The games: a room each, over what all games share.
+
+- `threes`, `trap`, `trilobite`, `cassis`, `friday`, `starship`: begin with `rules`, what an action does; `__init__` binds a room's
+  functions as `GAME`.
+- `core.contract`: what a game is (`rules`, `game`), a position behind the checked door (`state`), what values one (`evaluator`).
+- `core.gym`: environments; `stepper` is their compiled step, where the outcome of an illegal action is decided too.
+- `core.play`: players without a search, moves by name, games as files. `core.check`: `leafwise.check_game`.
+- `core.compile`: the only part that knows numba.
+- `registry`, `plugins`: games by name, those from outside among them.
+"""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
-from leafwise.training.evaluation.arena import BATCH, Batches, batches_of
+from leafwise.training.evaluation.arena import BATCH, Batches
 from leafwise.training.evaluation.match_workers import from_text, matches_for
 from leafwise.training.evaluation.tournament import plan
-from leafwise.training.execution import check_places, executor_for
+from leafwise.training.execution import check_places, executor_for, in_pieces
 from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.execution.generations import Calls
 from leafwise.training.runs import SELECTION_SEED
@@ -82,7 +82,7 @@ def evaluation(config: Config) -> Case:
     text, count, untimed = "search:openness,depth=2", round(24 * config.share), 4 * config.cores
     work = Batches(game("threes"), text)
     seeds, start = range(SELECTION_SEED, SELECTION_SEED + BATCH * (untimed + count)), work.game.start()
-    pieces = [[(seed, start) for seed in batch] for _, batch in batches_of(seeds)]
+    pieces = [[(seed, start) for seed in batch] for batch in in_pieces(seeds, BATCH)]
     return Case(
         f"`eval threes {text}`, {BATCH * count} games, {BATCH} a piece",
         untimed,

@@ -25,8 +25,9 @@ from leafwise.experiments.study import (
     table,
     write_page,
 )
-from leafwise.training.evaluation.arena import batches_of
+from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.statistics import share_interval
+from leafwise.training.execution import in_pieces
 from leafwise.training.starship.builders import records
 
 FIRST_SEED = 2_400_000
@@ -128,7 +129,7 @@ def starship(config: Config, results: Results) -> Panel:
     place = game("starship")
 
     def build(text: str) -> dict[str, Any]:
-        pieces = [seeds for _, seeds in batches_of(range(FIRST_SEED, FIRST_SEED + config.ships))]
+        pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + config.ships), BATCH)
         found = config.each(partial(records, place, text), pieces)
         return summary({text: [one for part in found for one in part]})[text]
 

@@ -38,7 +38,7 @@ from leafwise.models.players import player
 from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.openings import PLAYER, derived
-from leafwise.training.execution import check_places, executor_for
+from leafwise.training.execution import check_places, in_pieces, map_pieces
 from leafwise.training.runs import SELECTION_SEED
 
 OBSERVATIONS, FINAL = "observations", "final_observations"
@@ -146,14 +146,13 @@ def collect_dataset(
     """
     share = default_exploration(game) if exploration is None else exploration
     check(game, text, games, first_seed, opponent, share, processes, cluster)
-    pieces = [range(k, min(k + BATCH, games)) for k in range(0, games, BATCH)]
+    pieces = in_pieces(range(games), BATCH)
     work = partial(play_piece, game, text, opponent, share, first_seed)
     parts: list[dict[str, NDArray[Any]]] = []
     try:
-        with executor_for(work, processes, cluster, len(pieces)) as executor:
-            for part in executor.in_order((piece[0], piece) for piece in pieces):
-                parts.append(part)
-                progress(min(len(parts) * BATCH, games))
+        for part in map_pieces(work, pieces, processes, cluster):
+            parts.append(part)
+            progress(min(len(parts) * BATCH, games))
     except KeyboardInterrupt:
         if not (partial_on_interrupt and parts):
             raise

@@ -508,11 +508,6 @@ def play_batches(
         yield Batch(values[:n].copy(), players[:n].copy(), returns, ends)
 
 
-def seeds_from(first: int, games: int) -> list[range]:
-    """Returns the seeds of games as pieces of work."""
-    return [range(first + k, first + min(k + BATCH, games)) for k in range(0, games, BATCH)]
-
-
 @dataclass(frozen=True)
 class Played:
     """Games in the order of their seeds."""

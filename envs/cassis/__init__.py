@@ -1,5 +1,7 @@
 """Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
 
+from math import factorial
+
 from leafwise.envs.cassis import baselines, draw, features, rules, scores, tables, text
 from leafwise.envs.core.contract.game import About, Game, Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
@@ -44,7 +46,7 @@ GAME = Game(
         action=text.edge_name,
     ),
     draw=draw.draw,
-    symmetries=Symmetries(features.symmetries, features.transform, features.transform_action),
+    symmetries=Symmetries(lambda options: factorial(options.n), features.transform, features.transform_action),
     options=tables.Options(),
     scores=scores.SCORES,
     ais={"solver": solver_player, "dfs": baselines.dfs_player},

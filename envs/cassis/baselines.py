@@ -6,72 +6,21 @@ those with a triangle) is stored once, in one table per number of coloured edges
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 import numpy as np
 
-from leafwise.envs.cassis.solver import canonical, make_scratch
-from leafwise.envs.cassis.tables import Tables, make_tables
+from leafwise.envs.cassis.solver import canonical, closing_pairs, make_scratch
+from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import FunctionPlayer
 from leafwise.envs.core.ranges import need_among
 
-Key = Callable[[int, int, Tables], Hashable]
-"""(edges of player 0, edges of player 1, T) -> what the board is stored under."""
-
-
-def as_it_is(first: int, second: int, T: Tables) -> Hashable:
-    """Keys a board by itself."""
-    return first, second
-
-
-def by_degree(first: int, second: int, T: Tables) -> Hashable:
-    """Keys a board after sorting the points by degree, highest first, ties in point order."""
-    degree = degrees(first | second, T)
-    return renamed(first, second, sorted(range(T.n), key=lambda point: -degree[point]), T)
-
-
-def by_colours(first: int, second: int, T: Tables) -> Hashable:
-    """Keys a board after sorting the points by degree, then by the number of player 0's edges, highest first."""
-    degree, own = degrees(first | second, T), degrees(first, T)
-    return renamed(first, second, sorted(range(T.n), key=lambda point: (-degree[point], -own[point])), T)
-
-
-def by_canonical_form(first: int, second: int, T: Tables) -> Hashable:
-    """Keys a board by its true canonical form."""
-    return int(canonical(np.uint64(first), np.uint64(second), make_scratch(), T))
-
-
-KEYS: dict[str, Key] = {
-    "board": as_it_is,
-    "degree": by_degree,
-    "colours": by_colours,
-    "canonical": by_canonical_form,
-}
-
-
-def degrees(edges: int, T: Tables) -> list[int]:
-    """Returns how many of `edges` meet at each point."""
-    count = [0] * T.n
-    for e in range(T.edges):
-        if edges >> e & 1:
-            for point in T.ends[e]:
-                count[point] += 1
-    return count
-
-
-def renamed(first: int, second: int, order: list[int], T: Tables) -> tuple[int, int]:
-    """Returns a board whose point k is point order[k] of the given one."""
-    name = {point: k for k, point in enumerate(order)}
-    sides = [0, 0]
-    for e in range(T.edges):
-        for player, edges in enumerate((first, second)):
-            if edges >> e & 1:
-                a, b = T.ends[e]
-                sides[player] |= 1 << int(T.edge_of[name[a], name[b]])
-    return sides[0], sides[1]
+KEYS = ("board", "degree", "colours", "canonical")
+"""What a board is stored under: itself; its points sorted by degree, highest first, ties in point order; by degree, then by the
+number of player 0's edges; its true canonical form."""
 
 
 class DepthFirst:
@@ -79,54 +28,56 @@ class DepthFirst:
 
     def __init__(self, game: Game, key: str = "colours") -> None:
         need_among(key, KEYS, "key", "cassis")
-        self.game = game
-        self.tables = make_tables(game.options)
-        self._key = KEYS[key]
-        self._sides = [[int(one) | int(other) for one, other in self.tables.sides[e]] for e in range(self.tables.edges)]
-        self.stored: list[dict[Hashable, bool]] = [{} for _ in range(self.tables.edges + 1)]
+        self.game, self.key = game, key
+        self.tables = T = make_tables(game.options)
+        self._pairs = closing_pairs(T)
+        self._bits: list[list[int]] = [[1 << max(e, 0) for e in line[: T.n]] for line in T.edge_of.tolist()]
+        """Points [n, n] -> the edge between them as a bit."""
+        self.stored: list[dict[Hashable, bool]] = [{} for _ in range(T.edges + 1)]
         """Number of coloured edges -> key -> whether player 0 wins."""
 
     def player_zero_wins(self, state: State) -> bool:
         """Answers the question for a position, finished or not."""
-        if state.is_terminal:
-            return state.returns > 0
-        return self._wins(int(state.row[0]), int(state.row[1]), int(state.row[0] | state.row[1]).bit_count())
+        return state.returns > 0 if state.is_terminal else self._wins(int(state.row[0]), int(state.row[1]))
 
     def choose(self, state: State) -> int:
         """Returns the first edge that decides; where none does, the first that closes no triangle, or the first."""
-        player = state.current_player
-        safe = state.legal_actions[0]
-        closed = True
+        safe: list[int] = []
         for edge in state.legal_actions:
             after = state.play(edge)
             if after.is_terminal and after.returns != 0:
                 continue
-            if closed:
-                safe, closed = edge, False
-            if self.player_zero_wins(after) == (player == 0):
+            safe.append(edge)
+            if self.player_zero_wins(after) == (state.current_player == 0):
                 return edge
-        return safe
+        return [*safe, state.legal_actions[0]][0]
 
-    def _wins(self, first: int, second: int, coloured: int) -> bool:
-        key = self._key(first, second, self.tables)
-        table = self.stored[coloured]
+    def _key(self, first: int, second: int) -> Hashable:
+        """Returns what a board is stored under."""
+        if self.key == "board":
+            return first, second
+        if self.key == "canonical":
+            return int(canonical(np.uint64(first), np.uint64(second), make_scratch(), self.tables))
+        points = range(self.tables.n)
+        ends = [sum(self._bits[a][b] for b in points if b != a) for a in points]
+        ranks = [(-((first | second) & at).bit_count(), -(first & at).bit_count()) for at in ends]
+        order = sorted(points, key=lambda point: ranks[point][: 1 + (self.key == "colours")])
+        names = [(self._bits[a][b], self._bits[order[a]][order[b]]) for a in points for b in range(a)]
+        return tuple(sum(new for new, old in names if side & old) for side in (first, second))
+
+    def _wins(self, first: int, second: int) -> bool:
+        """Whether player 0 wins: some edge of the mover's decides, and it is player 0, or none does, and it is player 1."""
+        coloured = first | second
+        table = self.stored[coloured.bit_count()]
+        key = self._key(first, second)
         if key not in table:
-            player = coloured % 2
-            own = second if player else first
-            result = player == 1
-            for e in range(self.tables.edges):
-                if (first | second) >> e & 1:
-                    continue
-                if any(own & two == two for two in self._sides[e]):
-                    wins = player == 1
-                elif player == 0:
-                    wins = self._wins(first | 1 << e, second, coloured + 1)
-                else:
-                    wins = self._wins(first, second | 1 << e, coloured + 1)
-                if wins == (player == 0):
-                    result = wins
-                    break
-            table[key] = result
+            zero = coloured.bit_count() % 2 == 0
+            own = first if zero else second
+            table[key] = zero == any(
+                self._wins(first | zero << e, second | (not zero) << e) == zero
+                for e in range(self.tables.edges)
+                if not coloured >> e & 1 and not any(own & two == two for two in self._pairs[e])
+            )
         return table[key]
 
 

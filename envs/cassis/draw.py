@@ -21,9 +21,9 @@ COLOURS = (FAINT, "#d64541", "#2f6fb2")
 
 def status(row: NDArray[Any], T: Tables) -> str:
     """Returns who lost, or who is to move."""
-    for player in range(2):
-        if int(row[player]) & int(LOST):
-            return f"{'xo'[player]} closed a triangle and loses"
+    for mark, own in zip("xo", row, strict=True):
+        if own & LOST:
+            return f"{mark} closed a triangle and loses"
     coloured = int(row[0] | row[1]).bit_count()
     if coloured == T.edges:
         return "draw"

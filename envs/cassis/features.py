@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from math import factorial
-
 import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
-from leafwise.envs.cassis.tables import PART, Options, part_classes, part_count
+from leafwise.envs.cassis.tables import Options, action_names, edges, part_classes, part_count
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.features import SparseFeatures
@@ -20,22 +18,15 @@ NAMES = u64(0x76543210)
 """The points, four bits each."""
 
 
-def symmetries(options: Options) -> int:
-    """Returns the number of renamings of the points, n!."""
-    return factorial(options.n)
-
-
 def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [edges]: in order of their numbers, 1 own edge, -1 the other's, 0 uncoloured."""
-    n = options.n
-    return gym.spaces.Box(-1.0, 1.0, (n * (n - 1) // 2,), dtype=np.float32)
+    return gym.spaces.Box(-1.0, 1.0, (len(edges(options.n)),), dtype=np.float32)
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
-    n = options.n
-    edges = tuple(f"edge {a}-{b}" for a in range(n) for b in range(a + 1, n))
-    return {"": (Labels(edges, "1 an own edge, -1 the other's, 0 uncoloured"),)}
+    names = tuple(f"edge {name}" for name in action_names(options))
+    return {"": (Labels(names, "1 an own edge, -1 the other's, 0 uncoloured"),)}
 
 
 @jit(inline=True)
@@ -81,15 +72,13 @@ def edge_after(edge, names, T):
 def transform(S, i, k, j, T):
     """Renames the points by `renaming` k."""
     names = renaming(k, T.n)
-    first, second = S[i, 0], S[i, 1]
-    one, other = first & LOST, second & LOST
-    for edge in range(T.edges):
-        bit = u64(edge)
-        if ((first | second) >> bit) & ONE:
-            to = u64(edge_after(edge, names, T))
-            one |= ((first >> bit) & ONE) << to
-            other |= ((second >> bit) & ONE) << to
-    S[j, 0], S[j, 1] = one, other
+    for player in range(2):
+        own = S[i, player]
+        after = own & LOST
+        for edge in range(T.edges):
+            if (own >> u64(edge)) & ONE:
+                after |= ONE << u64(edge_after(edge, names, T))
+        S[j, player] = after
 
 
 @jit(inline=True)
@@ -119,18 +108,14 @@ def active(S, i, F, T):
         F[k] = T.part_classes[u64(code)]
     free = T.all & ~(own | other)
     mine, theirs = free & ~spoiled(own, T), free & ~spoiled(other, T)
-    first = T.part_kinds
-    F[parts] = first + np.int64(count_bits(own | other))
-    F[parts + 1] = first + (T.edges + 1) + np.int64(count_bits(mine))
-    F[parts + 2] = first + 2 * (T.edges + 1) + np.int64(count_bits(theirs))
-    F[parts + 3] = first + 3 * (T.edges + 1) + np.int64(count_bits(mine & theirs))
+    for k, counted in enumerate((own | other, mine, theirs, mine & theirs)):
+        F[parts + k] = T.part_kinds + k * (T.edges + 1) + np.int64(count_bits(counted))
     return parts + COUNTS
 
 
 def feature_count(options: Options) -> int:
     """Returns how many features there are."""
-    n = options.n
-    return int(part_classes(min(n, PART)).max()) + 1 + COUNTS * (n * (n - 1) // 2 + 1)
+    return int(part_classes(options.n).max()) + 1 + COUNTS * (len(edges(options.n)) + 1)
 
 
 SPARSE = SparseFeatures(

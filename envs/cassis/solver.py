@@ -3,6 +3,7 @@ and tools call it."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -11,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.cassis.rules import LOST, ONE, ZERO, spoiled, spoiled_by
-from leafwise.envs.cassis.tables import MAX_EDGES, MAX_POINTS, Tables, make_tables
+from leafwise.envs.cassis.rules import LOST, ONE, ZERO, spoiled
+from leafwise.envs.cassis.tables import MAX_EDGES, MAX_POINTS, Tables, edges, make_tables
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
@@ -42,8 +43,6 @@ class Scratch(NamedTuple):
     """Level [10, 2]: the cell that is split there, the next point to try."""
     label: NDArray[np.uint64]
     """Point [8]: its refined label, then its place; bits 0 to 2 are the point."""
-    place: NDArray[np.int64]
-    """Point [8] -> its new name in the best board so far: the renaming."""
 
 
 def make_scratch() -> Scratch:
@@ -52,7 +51,6 @@ def make_scratch() -> Scratch:
         cell=np.zeros((MAX_POINTS + 2, MAX_POINTS), dtype=np.uint64),
         trying=np.zeros((MAX_POINTS + 2, 2), dtype=np.int64),
         label=np.zeros(MAX_POINTS, dtype=np.uint64),
-        place=np.zeros(MAX_POINTS, dtype=np.int64),
     )
 
 
@@ -120,7 +118,7 @@ def are_twins(own, other, a, b, T):
 
 @jit
 def canonical(own, other, scratch, T):
-    """Returns the least renamed board, own edges in bits 0 to 27, the other's from bit 28 on; `scratch.place` renames."""
+    """Returns the least renamed board, own edges in bits 0 to 27, the other's from bit 28 on."""
     for v in range(T.n):
         scratch.cell[0, v] = ZERO
     best = ~ZERO
@@ -128,11 +126,7 @@ def canonical(own, other, scratch, T):
     cells = refine(own, other, 0, scratch, T)
     while True:
         if cells == T.n:
-            board = renamed(own, other, scratch.cell[level], T)
-            if board < best:
-                best = board
-                for v in range(T.n):
-                    scratch.place[v] = np.int64(scratch.cell[level, v])
+            best = min(best, renamed(own, other, scratch.cell[level], T))
             level -= 1
         else:
             # the first cell with several points: the least name that two points share
@@ -168,26 +162,16 @@ def canonical(own, other, scratch, T):
             return best
 
 
-def canonical_form(row: NDArray[np.uint64], T: Tables) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
-    """Returns the canonical board of a row, and the renaming that leads there: point -> new name.
-
-    Two rows have the same canonical board if and only if a renaming of the points maps one to the other.
-    """
-    scratch = make_scratch()
-    board = int(canonical(row[0] & ~LOST, row[1] & ~LOST, scratch, T))
-    sides = np.array([board & (1 << 28) - 1, board >> 28], dtype=np.uint64)
-    return sides | (row & LOST), tuple(int(place) for place in scratch.place[: T.n])
+def canonical_form(row: NDArray[np.uint64], T: Tables) -> NDArray[np.uint64]:
+    """Returns the canonical board of a row: the same for two rows if and only if a renaming of the points maps one to the other."""
+    board = int(canonical(row[0] & ~LOST, row[1] & ~LOST, make_scratch(), T))
+    return np.array([board & (1 << 28) - 1, board >> 28], dtype=np.uint64) | (row & LOST)
 
 
-def renamed_edge(edge: int, renaming: tuple[int, ...], T: Tables) -> int:
-    """Returns the edge that an edge becomes under a renaming of the points."""
-    a, b = T.ends[edge]
-    return int(T.edge_of[renaming[a], renaming[b]])
-
-
-def inverse(renaming: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the renaming that undoes another: it maps an edge of the canonical board back."""
-    return tuple(sorted(range(len(renaming)), key=lambda point: renaming[point]))
+def closing_pairs(T: Tables) -> list[list[int]]:
+    """Returns for each edge the pairs of edges, as bits, that make a triangle with it."""
+    bits = [[1 << max(e, 0) for e in line] for line in T.edge_of.tolist()]
+    return [[bits[a][c] | bits[b][c] for c in range(T.n) if c not in (a, b)] for a, b in edges(T.n)]
 
 
 # The compiled search that solves Cassis: is the value at least g?
@@ -228,15 +212,6 @@ class Memory(NamedTuple):
 
 
 @jit(inline=True)
-def hash_of(own, other, g, M, T):
-    """Hashes a position up to renaming, one-to-one; where draws exist, each question apart."""
-    board = canonical(own, other, M.scratch, T)
-    if T.n < ALWAYS_DECIDED:
-        board |= u64(g) << S56
-    return board * SCATTER
-
-
-@jit(inline=True)
 def expand(own, other, mine, theirs, base, g, M, T):
     """Writes the safe moves, best first, to M.moves; returns their end, or `base` if one decides."""
     free = T.all & ~(own | other)
@@ -246,7 +221,7 @@ def expand(own, other, mine, theirs, base, g, M, T):
         bit = safe & (~safe + ONE)
         safe ^= bit
         edge = count_bits(bit - ONE)
-        after = mine | spoiled_by(own, edge, T)
+        after = spoiled(own | bit, T)
         left = free ^ bit
         replies = left & ~theirs
         if replies == ZERO and (left or g <= 0):
@@ -283,7 +258,11 @@ def reaches(own, other, g, M, T):
         elif free & ~mine == ZERO:
             answer = 0
         elif count_bits(free & ~mine) + count_bits(free & ~theirs) >= MIN_TABLED:
-            h = hash_of(own, other, g, M, T)
+            # The hash is one-to-one, of the position up to renaming; where draws exist, each question has its own
+            h = canonical(own, other, M.scratch, T)
+            if T.n < ALWAYS_DECIDED:
+                h |= u64(g) << S56
+            h *= SCATTER
             entry = M.table[h >> (SIXTY_FOUR - M.bits)] ^ (h << M.bits)
             if entry ^ TWO <= ONE:  # 2 or 3: the tag fits
                 answer = 1 if entry & ONE else 0
@@ -328,33 +307,28 @@ class Stopped(Exception):
     """Raised inside the solver when its stop byte is set."""
 
 
-def make_memory(n: int, table_mb: float) -> Memory:
-    """Returns memory for one thread; its table uses at most `table_mb`, and no more than n points can fill.
-
-    Raises ValueError below 1 MB.
-    """
-    need_in(table_mb, Range(1, unit="MB"), "a table", "cassis")
-    bits = min(int(np.log2(table_mb * 2**20 / 8)), ENOUGH_BITS.get(n, 13))
-    return Memory(
-        table=np.zeros(1 << bits, dtype=np.uint64),
-        bits=np.uint64(bits),
-        frames=np.zeros((32, 8), dtype=np.uint64),
-        moves=np.zeros((32 * MAX_EDGES, 3), dtype=np.uint64),
-        out=np.zeros(8, dtype=np.int64),
-        scratch=make_scratch(),
-        stop=np.zeros(1, dtype=np.uint8),
-    )
-
-
 class Solver:
-    """Solves positions for one number of points: win, draw or loss; keeps its table from one to the next."""
+    """Solves positions for one number of points: win, draw or loss; keeps its table from one to the next.
+
+    The table uses at most `table_mb`, and no more than so many points can fill. Raises ValueError below 1 MB.
+    """
 
     def __init__(self, game: Game, table_mb: float = 64) -> None:
+        need_in(table_mb, Range(1, unit="MB"), "a table", "cassis")
+        bits = min(int(np.log2(table_mb * 2**20 / 8)), ENOUGH_BITS.get(game.options.n, 13))
         self.game = game
-        self.memory = make_memory(game.options.n, table_mb)
+        self.memory = Memory(
+            table=np.zeros(1 << bits, dtype=np.uint64),
+            bits=np.uint64(bits),
+            frames=np.zeros((32, 8), dtype=np.uint64),
+            moves=np.zeros((32 * MAX_EDGES, 3), dtype=np.uint64),
+            out=np.zeros(8, dtype=np.int64),
+            scratch=make_scratch(),
+            stop=np.zeros(1, dtype=np.uint8),
+        )
         self.tables = make_tables(game.options)
         self.stop: NDArray[np.uint8] = self.memory.stop
-        self._sides = [[int(one | other) for one, other in self.tables.sides[e]] for e in range(self.tables.edges)]
+        self._pairs = closing_pairs(self.tables)
         self._reaches(0, int(self.tables.all), 0)  # loads the compiled code
 
     def solve(self, state: State, actions: str = "all") -> Solution:
@@ -371,47 +345,31 @@ class Solver:
             return Solution(value=value, score=None, bounds=(value, value))
         player = state.current_player
         own, other = int(state.row[player]), int(state.row[1 - player])
-        self._begin()
+        self.stop[0], out[:], out[LOWEST], out[HIGHEST] = 0, 0, -1, 1
         found: dict[str, int] = {}
         line: list[str] = []
-        known, complete = None, True
-        try:
+        known = None
+        with contextlib.suppress(Stopped):
             known = self._value(own, other)
             out[LOWEST] = out[HIGHEST] = known
-            if actions == "all":
-                for e in state.legal_actions:
-                    found[names[e]] = self._value_after(own, other, e)
-            elif actions == "best":
-                best = (e for e in state.legal_actions if self._keeps(own, other, e, known))
-                found.update((names[e], known) for e in best)
+            for e in state.legal_actions:
+                if actions == "all":
+                    found[names[e]] = -1 if self._closes(own, e) else -self._value(other, own | 1 << e)
+                elif actions == "best" and self._keeps(own, other, e, known):
+                    found[names[e]] = known
             plies = 1 if actions == "move" else MAX_EDGES
             line += [names[e] for e in islice(self._line(own, other, known), plies)]
-        except Stopped:
-            complete = False
         return Solution(
             value=known,
             score=None,
             best_actions=tuple(name for name, v in found.items() if v == known) or tuple(line[:1]),
             action_values=found if actions == "all" else {},
             line=tuple(line),
-            nodes=int(out[NODES]),
             depth=len(line),
             seconds=time.perf_counter() - started,
-            bounds=(int(out[LOWEST]), int(out[HIGHEST])),
-            complete=complete,
+            **self.known(),
+            complete=not out[STOPPED],
         )
-
-    def values(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Returns the values, for the mover, of many positions, none of them finished; rows [n, 2]."""
-        self._begin()
-        sides = [(int(first), int(second)) for first, second in rows]
-        turns = [(b, a) if (a | b).bit_count() % 2 else (a, b) for a, b in sides]
-        return stoppable(lambda: np.array([self._value(own, other) for own, other in turns], dtype=np.int64), self.stop)
-
-    def _begin(self) -> None:
-        self.memory.stop[0] = 0
-        self.memory.out[:] = 0
-        self.memory.out[LOWEST], self.memory.out[HIGHEST] = -1, 1
 
     def _reaches(self, own: int, other: int, g: int) -> bool:
         """Whether the mover can make sure of at least g; raises Stopped."""
@@ -427,17 +385,11 @@ class Solver:
         return 0 if self.tables.n < ALWAYS_DECIDED and self._reaches(own, other, 0) else -1
 
     def _closes(self, own: int, edge: int) -> bool:
-        return any(own & two == two for two in self._sides[edge])
-
-    def _value_after(self, own: int, other: int, edge: int) -> int:
-        """Returns what colouring an edge is worth to the mover."""
-        return -1 if self._closes(own, edge) else -self._value(other, own | 1 << edge)
+        return any(own & two == two for two in self._pairs[edge])
 
     def _keeps(self, own: int, other: int, edge: int, value: int) -> bool:
         """Whether colouring an edge is worth at least the position's own `value`."""
-        if value == -1:
-            return True
-        return not self._closes(own, edge) and not self._reaches(other, own | 1 << edge, 1 - value)
+        return value == -1 or not (self._closes(own, edge) or self._reaches(other, own | 1 << edge, 1 - value))
 
     def _line(self, own: int, other: int, value: int) -> Iterator[int]:
         """Yields best play; it closes a triangle only where it must."""

@@ -41,8 +41,6 @@ class Tables(NamedTuple):
     """Edge [28, 2] -> its points, the lower first."""
     edge_of: NDArray[np.int64]
     """Points [8, 8] -> edge; -1 on the diagonal."""
-    sides: NDArray[np.uint64]
-    """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
     part_count: int
     """Sets of five points (of all points where there are fewer)."""
     part_kinds: int
@@ -88,11 +86,11 @@ def sums_by_fours(values: NDArray[Any]) -> NDArray[Any]:
 
 def part_codes(n: int) -> NDArray[np.int64]:
     """Returns `Tables.part_codes`."""
-    number = {pair: e for e, pair in enumerate(edges(n))}
-    powers = np.zeros((len(number), part_count(n)), dtype=np.int64)
+    pairs = edges(n)
+    powers = np.zeros((len(pairs), part_count(n)), dtype=np.int64)
     for part, points in enumerate(combinations(range(n), min(n, PART))):
         for place, pair in enumerate(combinations(points, 2)):
-            powers[number[pair], part] = 3**place
+            powers[pairs.index(pair), part] = 3**place
     return sums_by_fours(powers)
 
 
@@ -108,15 +106,13 @@ def between(n: int) -> NDArray[np.uint64]:
 
 
 @cache
-def part_classes(points: int) -> NDArray[np.int64]:
-    """Returns the class of every colouring of the edges between so many points: equal if a renaming maps one to another."""
-    pairs = edges(points)
-    number = {pair: e for e, pair in enumerate(pairs)}
+def part_classes(n: int) -> NDArray[np.int64]:
+    """Returns the class of every colouring of the edges of a part: equal if a renaming of its points maps one to another."""
+    pairs = edges(min(n, PART))
     powers = 3 ** np.arange(len(pairs))
     digits = (np.arange(3 ** len(pairs))[:, None] // powers % 3).astype(np.float32)
-    renamed_powers = [
-        [3 ** number[min(p[a], p[b]), max(p[a], p[b])] for a, b in pairs] for p in permutations(range(points))
-    ]
+    renamings = permutations(range(min(n, PART)))
+    renamed_powers = [[3 ** pairs.index((min(p[a], p[b]), max(p[a], p[b]))) for a, b in pairs] for p in renamings]
     least = (digits @ np.array(renamed_powers, dtype=np.float32).T).min(axis=1)  # exact: all below 2**24
     return np.unique(least, return_inverse=True)[1].astype(np.int64)
 
@@ -126,25 +122,20 @@ def make_tables(options: Options) -> Tables:
     n = options.n
     pairs = edges(n)
     ends = np.zeros((MAX_EDGES, 2), dtype=np.int64)
+    ends[: len(pairs)] = pairs
     edge_of = np.full((MAX_POINTS, MAX_POINTS), -1, dtype=np.int64)
     for e, (a, b) in enumerate(pairs):
-        ends[e] = a, b
         edge_of[a, b] = edge_of[b, a] = e
-    sides = np.zeros((MAX_EDGES, n - 2, 2), dtype=np.uint64)
-    for e, (a, b) in enumerate(pairs):
-        others = [c for c in range(n) if c not in (a, b)]
-        sides[e] = [[1 << int(edge_of[a, c]), 1 << int(edge_of[b, c])] for c in others]
     return Tables(
         n=n,
         edges=len(pairs),
         all=np.uint64((1 << len(pairs)) - 1),
         ends=ends,
         edge_of=edge_of,
-        sides=sides,
         part_count=part_count(n),
-        part_kinds=int(part_classes(min(n, PART)).max()) + 1,
+        part_kinds=int(part_classes(n).max()) + 1,
         part_codes=part_codes(n),
-        part_classes=part_classes(min(n, PART)),
+        part_classes=part_classes(n),
         joined=joined(n),
         between=between(n),
         stop=np.zeros(1, dtype=np.uint8),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import hypot
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.tables import Tables
-from leafwise.envs.trap.text import MARKS, cell_name, cells, target
+from leafwise.envs.trap.text import MARKS, cell_name, cells, fields
 
 CELL, EDGE, FOOT, RULER = 52, 12, 44, 20
 INK, PAPER, FREE, TRAP, FAINT = "#22313f", "#fafafa", "#e8eef4", "#4a4f57", "#7b8794"
@@ -23,27 +23,24 @@ ODDS = (0xF2, 0xA5, 0x3C)
 
 def landing_odds(row: NDArray[Any], T: Tables) -> dict[int, float]:
     """Returns cell -> the probability that the trap in the air lands there; empty if none is."""
-    aim = target(row)
-    if aim is None:
+    seen = fields(row)
+    if seen.target is None:
         return {}
-    word = row[1]
-    me = int(r.cell_of(word, int(r.turn_of(word)) % 2))
-    hit = float(T.accuracy[me, aim])
-    spill = [int(cell) for cell in T.step[aim] if cell >= 0 and not r.is_player(word, int(cell))]
-    odds = {aim: hit} | {cell: (1 - hit) / len(spill) for cell in spill}
+    hit = float(T.accuracy[seen.me, seen.target])
+    spill = [cell for cell in T.step[seen.target].tolist() if cell >= 0 and cell not in seen.players]
+    odds = {seen.target: hit} | {cell: (1 - hit) / len(spill) for cell in spill}
     return {cell: p for cell, p in odds.items() if p > 0}
 
 
 def status(row: NDArray[Any], T: Tables) -> str:
     """Returns who won, or who acts how."""
-    word = row[1]
-    end, player = int(word >> r.END), int(r.turn_of(word)) % 2 + 1
-    if end:
-        return "draw" if end == r.DRAW else f"player {end} wins"
-    aim = target(row)
-    if aim is not None:
-        return f"player {player} has thrown at {cell_name(aim, T)}"
-    return f"player {player} to {'move' if r.phase_of(word) == r.MOVE else 'throw'}"
+    seen = fields(row)
+    player = seen.turn % 2 + 1
+    if seen.end:
+        return "draw" if seen.end == r.DRAW else f"player {seen.end} wins"
+    if seen.target is not None:
+        return f"player {player} has thrown at {cell_name(seen.target, T)}"
+    return f"player {player} to {'move' if seen.phase == r.MOVE else 'throw'}"
 
 
 def to_board(row: NDArray[Any], T: Tables) -> str:
@@ -60,7 +57,7 @@ def draw(row: NDArray[Any], T: Tables, values: Mapping[str, float] | None = None
     """Returns a drawing of a row; `values` (throw -> value) writes a number on the cells thrown at, the best in green."""
     side = T.size * CELL
     canvas = Canvas(side + 2 * EDGE + RULER, side + 2 * EDGE + RULER + FOOT, PAPER)
-    odds, what = landing_odds(row, T), cells(row, T)
+    odds, what, seen = landing_odds(row, T), cells(row, T), fields(row)
     for cell in range(T.cells):
         x, y = (place - CELL / 2 for place in centre(cell, T))
         canvas.box(x + 1, y + 1, CELL - 2, CELL - 2, fill=shade(odds.get(cell, 0.0)), radius=6)
@@ -69,10 +66,11 @@ def draw(row: NDArray[Any], T: Tables, values: Mapping[str, float] | None = None
         elif what[cell] > 1:
             canvas.disc(*centre(cell, T), CELL * 0.36, fill=PLAYERS[what[cell] - 2])
             canvas.text(*centre(cell, T), str(what[cell] - 1), size=22, colour="#ffffff")
-    aim = target(row)
-    if aim is not None:
-        at = int(r.cell_of(row[1], int(r.turn_of(row[1])) % 2))
-        canvas.line(*path(at, aim, T), colour="#e07b00", width=3)
+    if seen.target is not None:  # from the rim of the thrower's disc to short of the number on the target
+        (x, y), (x2, y2) = centre(seen.me, T), centre(seen.target, T)
+        long = hypot(x2 - x, y2 - y) / CELL
+        right, down = (x2 - x) / long, (y2 - y) / long
+        canvas.line(x + 0.38 * right, y + 0.38 * down, x2 - 0.32 * right, y2 - 0.32 * down, colour="#e07b00", width=3)
     for cell, p in odds.items():
         canvas.text(*centre(cell, T), f"{100 * p:.3g}%", size=13, colour="#ffffff" if what[cell] == 1 else INK)
     at_cells = {name: value for name, value in (values or {}).items() if "," in name}
@@ -84,7 +82,7 @@ def draw(row: NDArray[Any], T: Tables, values: Mapping[str, float] | None = None
         along = EDGE + RULER + (k + 0.5) * CELL
         canvas.text(along, EDGE + RULER / 2, str(k), size=13, colour=FAINT)
         canvas.text(EDGE + RULER / 2, along, str(k), size=13, colour=FAINT)
-    text = f"turn {int(r.turn_of(row[1])) + 1}: {status(row, T)}"
+    text = f"turn {seen.turn + 1}: {status(row, T)}"
     canvas.text(EDGE + RULER, side + 2 * EDGE + RULER + FOOT / 2 - 6, text, size=16, colour=INK, anchor="start")
     return canvas
 
@@ -97,17 +95,6 @@ def centre(cell: int, T: Tables) -> tuple[float, float]:
 
 def shade(p: float) -> str:
     """Returns the colour of a free cell on which a trap lands with probability p."""
-    if p == 0:
-        return FREE
-    strength = 0.25 + 0.75 * p
-    free = [int(FREE[k : k + 2], 16) for k in (1, 3, 5)]
+    strength = 0.25 + 0.75 * p if p else 0
+    free = bytes.fromhex(FREE[1:])
     return "#" + "".join(f"{round(a + (b - a) * strength):02x}" for a, b in zip(free, ODDS, strict=True))
-
-
-def path(at: int, aim: int, T: Tables) -> tuple[float, float, float, float]:
-    """Returns the ends of a throw's line: from the rim of the thrower's disc to short of the number on the target."""
-    ends = np.array([centre(at, T), centre(aim, T)])
-    way = (ends[1] - ends[0]) / np.linalg.norm(ends[1] - ends[0])
-    x, y = ends[0] + way * CELL * 0.38
-    x2, y2 = ends[1] - way * CELL * 0.32
-    return float(x), float(y), float(x2), float(y2)

@@ -63,6 +63,12 @@ def blocked(S, i, T):
 
 
 @jit(inline=True)
+def has_trap(S, i, cell, T):
+    """Whether a trap lies on a cell."""
+    return (S[i, 0] & T.bit[cell, 0]) | (S[i, 1] & SECOND_TRAPS & T.bit[cell, 1]) != ZERO
+
+
+@jit(inline=True)
 def is_stuck(S, i, player, T):
     """Whether no neighbour of a player is free."""
     low, high = blocked(S, i, T)
@@ -179,28 +185,19 @@ def spill_cells(word, target, T):
 def chance_outcomes(S, j, P, o, T):
     word = S[j, 1]
     target = np.int64((word >> TARGET) & LOW7)
-    traps = word & SECOND_TRAPS
     hit = T.accuracy[cell_of(word, turn_of(word) & ONE), target]
-    unchanged = 0.0
-    n = ZERO
-    if (S[j, 0] & T.bit[target, 0]) | (traps & T.bit[target, 1]):
-        unchanged += hit
-    else:
-        land(S, j, target, o, T)
-        P[o] = hit
-        n += ONE
-    if hit < 1.0:
-        share = (1.0 - hit) / spill_cells(word, target, T)
-        for direction in range(8):
-            cell = T.step[target, direction]
-            if cell < 0 or is_player(word, cell):
-                continue
-            if (S[j, 0] & T.bit[cell, 0]) | (traps & T.bit[cell, 1]):
-                unchanged += share
-            else:
-                land(S, j, cell, o + n, T)
-                P[o + n] = share
-                n += ONE
+    share = (1.0 - hit) / spill_cells(word, target, T)
+    unchanged, n = 0.0, ZERO
+    for k in range(9):  # the target, then the cells around it
+        cell, p = (target, hit) if k == 0 else (T.step[target, k - 1], share)
+        if cell < 0 or is_player(word, cell) or p == 0.0:
+            continue
+        if has_trap(S, j, cell, T):
+            unchanged += p
+        else:
+            land(S, j, cell, o + n, T)
+            P[o + n] = p
+            n += ONE
     if unchanged > 0.0:
         S[o + n, 0] = S[j, 0]
         S[o + n, 1] = S[j, 1]
@@ -227,13 +224,24 @@ def sample_outcome(S, j, R, T):
 
 
 @jit(inline=True)
-def key(S, i, T):
-    """Hashes everything that the next 64 decisions depend on: the turns played only where the cap is that near."""
-    word = S[i, 1]
+def key_word(word, turns, T):
+    """Returns word 1, with the turns played only where the cap is so many turns away or fewer, else with who acts."""
     turn = turn_of(word)
-    if turn + COUNTED < T.max_turns:
+    if turn + turns < T.max_turns:
         word = (word & ~(LOW16 << TURN)) | ((turn & ONE) << TURN)
-    return mix(mix(S[i, 0] ^ KEY_SALT) ^ word)
+    return word
+
+
+@jit(inline=True)
+def hash_of(low, word):
+    """Hashes the two words of a row."""
+    return mix(mix(low ^ KEY_SALT) ^ word)
+
+
+@jit(inline=True)
+def key(S, i, T):
+    """Hashes everything that the next 64 decisions depend on."""
+    return hash_of(S[i, 0], key_word(S[i, 1], COUNTED, T))
 
 
 @jit
@@ -291,19 +299,18 @@ def candidates(S, i, A, T):
         return legal_actions(S, i, A, T)
     player = turn_of(word) & ONE
     me, opponent = cell_of(word, player), cell_of(word, ONE - player)
-    low, high = S[i, 0], word & SECOND_TRAPS
     n = 0
     for direction in range(8):
         cell = T.step[opponent, direction]
         if cell < 0 or u64(cell) == me:
             continue
-        if T.candidates == 2 or (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]) == ZERO:
+        if T.candidates == 2 or not has_trap(S, i, cell, T):
             A[n] = 8 + cell
             n += 1
     if T.candidates == 2:
         for direction in range(0, 8, 2):
             cell = T.step[me, direction]
-            if cell >= 0 and (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]):
+            if cell >= 0 and has_trap(S, i, cell, T):
                 near = (T.near[opponent, 0] & T.bit[cell, 0]) | (T.near[opponent, 1] & T.bit[cell, 1])
                 if near == ZERO:
                     A[n] = 8 + cell

@@ -8,8 +8,9 @@ it in (-1, 1). Sources: the handout of COMS W4701 (IS, AIS, OCLS), and public so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,25 +63,19 @@ def weigh(cell, low, high, factors, T):
             if to >= 0 and (T.bit[to, 0] & low) | (T.bit[to, 1] & high):
                 summed += count_bits(T.near[to, 0] & low) + count_bits(T.near[to, 1] & high)
         total += factors[OPEN] * np.float64(summed)
-    if factors[WITHIN_2] == 0.0 and factors[WITHIN_3] == 0.0 and factors[AREA] == 0.0:
-        return total
-    ring_low, ring_high = grown(ring_low, ring_high, T)
-    ring_low, ring_high = ring_low & low, ring_high & high
-    total += factors[WITHIN_2] * np.float64(count_bits(ring_low) + count_bits(ring_high))
-    if factors[WITHIN_3] == 0.0 and factors[AREA] == 0.0:
-        return total
-    ring_low, ring_high = grown(ring_low, ring_high, T)
-    ring_low, ring_high = ring_low & low, ring_high & high
-    total += factors[WITHIN_3] * np.float64(count_bits(ring_low) + count_bits(ring_high))
-    if factors[AREA] == 0.0:
-        return total
-    while True:
-        more_low, more_high = grown(ring_low, ring_high, T)
-        more_low, more_high = more_low & low, more_high & high
-        if more_low == ring_low and more_high == ring_high:
-            break
-        ring_low, ring_high = more_low, more_high
-    return total + factors[AREA] * np.float64(count_bits(ring_low) + count_bits(ring_high))
+    # Within two steps, three, and as many as there are, as far as any of them counts
+    last = AREA
+    while last > OPEN and factors[last] == 0.0:
+        last -= 1
+    for k in range(WITHIN_2, last + 1):
+        goes_on = True
+        while goes_on:
+            more_low, more_high = grown(ring_low, ring_high, T)
+            more_low, more_high = more_low & low, more_high & high
+            goes_on = k == AREA and (more_low != ring_low or more_high != ring_high)
+            ring_low, ring_high = more_low, more_high
+        total += factors[k] * np.float64(count_bits(ring_low) + count_bits(ring_high))
+    return total
 
 
 @jit(inline=True)
@@ -94,11 +89,6 @@ def weighted(S, i, T):
     if player == ONE and current_player(S, i, T) == CHANCE:
         return -value
     return value
-
-
-def most(size: int) -> list[float]:
-    """Returns the most that each count can be."""
-    return [8, 64, 24, 48, size * size]
 
 
 def make_weighted(
@@ -115,7 +105,7 @@ def make_weighted(
         if len(weights) > len(COUNTS):
             raise UserError(f"trap: expected at most {len(COUNTS)} weights ({', '.join(COUNTS)}), got {weights!r}")
         line[: len(weights)] = sign * np.asarray(weights, dtype=np.float64)
-    scale = MARGIN * max(abs(line) @ most(options.size) for line in factors)
+    scale = MARGIN * max(abs(line) @ [8, 64, 24, 48, options.size**2] for line in factors)  # the most that each can be
     if scale == 0:
         raise UserError(f"trap: expected a weight that is not 0, got {me!r} and {other!r}")
     if factors[0].min() < 0 or factors[1].max() > 0:
@@ -124,6 +114,7 @@ def make_weighted(
 
 
 WEIGHTS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "reach": ((1, 0, 1, 1), (1, 0, 1, 1)),
     "is": ((1,), (1,)),
     "ais": ((1,), (2,)),
     "ais_own": ((2,), (1,)),
@@ -131,14 +122,13 @@ WEIGHTS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "ocls_static": ((0, 1), (0, 1)),
     "two_rings": ((0, 0, 1), (0, 0, 1)),
     "area": ((0, 0, 0, 0, 1), (0, 0, 0, 0, 1)),
-    "reach": ((1, 0, 1, 1), (1, 0, 1, 1)),
     "reach_keen": ((1, 0, 1, 1), (1.5, 0, 1.5, 1.5)),
     "reach_safe": ((1.5, 0, 1.5, 1.5), (1, 0, 1, 1)),
     "reach_safer": ((2, 0, 2, 2), (1, 0, 1, 1)),
     "reach_near": ((3, 0, 1, 0.5), (3, 0, 1, 0.5)),
     "reach_open": ((1, 0.25, 1, 1), (1, 0.25, 1, 1)),
 }
-"""Score -> weights of the player who acts and of the opponent.
+"""Score -> weights of the player who acts and of the opponent; the first is the default.
 
 is: P - O. ais: P - 2 O. ais_own: 2 P - O, as some programs read it. ocls: open cells around the moves, a player standing on
 the cell moved to; ocls_static: standing where he is. two_rings: cells within two steps. area: all that can be reached.
@@ -147,9 +137,4 @@ count more; open: with the open cells around the moves.
 """
 
 
-def maker(name: str) -> Callable[[Any], Evaluator]:
-    """Returns what makes the named score for a variant."""
-    return lambda options: make_weighted(options, name, *WEIGHTS[name])
-
-
-SCORES = {name: maker(name) for name in ("reach", *WEIGHTS)}
+SCORES = {name: partial(make_weighted, name=name, me=me, opponent=other) for name, (me, other) in WEIGHTS.items()}

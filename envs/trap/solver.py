@@ -21,8 +21,8 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.trap import rules as r
-from leafwise.envs.trap.tables import Options, accuracy, images, steps
-from leafwise.envs.trap.text import pieces
+from leafwise.envs.trap.tables import Tables, make_tables
+from leafwise.envs.trap.text import fields
 
 # Values of every position of a small board, without a cap on turns or with so many turns left until the draw.
 #
@@ -74,31 +74,26 @@ class Memory(NamedTuple):
     immediate: bool
 
 
-def make_memory(options: Options) -> Memory:
+def make_memory(T: Tables) -> Memory:
     """Returns memory for a variant, nothing solved yet."""
-    size = options.size
-    cells = size * size
-    step = steps(size)
-    image = np.array(list(images(size)), dtype=np.int64)
-    firsts = sorted({min(int(image[k, cell]) for k in range(8)) for cell in range(cells)})
-    turn = [min(range(8), key=lambda k: int(image[k, cell])) for cell in range(cells)]
+    cells = T.cells
+    turn = T.image.argmin(axis=0)
+    home = T.image.min(axis=0)
+    firsts, eighth = np.unique(home, return_inverse=True)
     boards = np.arange(1 << cells)
     turned = np.zeros((8, 1 << cells), dtype=np.int32)
-    for k in range(8):
-        for cell in range(cells):
-            turned[k] |= ((boards >> cell & 1) << image[k, cell]).astype(np.int32)
-    rows, columns = np.divmod(np.arange(cells), size)
-    distance = abs(rows[:, None] - rows) + abs(columns[:, None] - columns)
+    for cell in range(cells):
+        turned |= ((boards >> cell & 1) << T.image[:, cell, None]).astype(np.int32)
     entries = len(firsts) * cells << cells
     largest = len(firsts) * (cells - 1) * comb(cells - 2, cells // 2 - 1)
     return Memory(
         cells=cells,
-        step=step,
-        near=np.array([sum(1 << c for c in line if c >= 0) for line in step.tolist()], dtype=np.int64),
-        hits=np.array([[accuracy(max(1, int(d))) for d in line] for line in distance]),
-        eighth=np.array([firsts.index(int(image[turn[cell], cell])) for cell in range(cells)], dtype=np.int64),
-        turn=np.array(turn, dtype=np.int64),
-        image=image,
+        step=T.step,
+        near=T.near[:, 0].astype(np.int64),
+        hits=T.accuracy,
+        eighth=eighth.astype(np.int64),
+        turn=turn,
+        image=T.image,
         turned=turned,
         values=np.zeros(entries),
         fresh=np.zeros(largest),
@@ -106,7 +101,7 @@ def make_memory(options: Options) -> Memory:
         before=np.zeros(largest),
         due=np.ones(entries, dtype=np.uint8),
         worth=np.zeros(cells),
-        immediate=options.self_trap == "immediate",
+        immediate=T.immediate,
     )
 
 
@@ -255,9 +250,9 @@ def size(moves: Moves) -> int:
 class TurnTable:
     """The values of all positions, without a cap or with so many turns left; it goes from one to the other when asked."""
 
-    def __init__(self, options: Options, table_mb: float) -> None:
+    def __init__(self, T: Tables, table_mb: float) -> None:
         """Raises ValueError for less memory than the values take; what is left of it keeps what the last turns have moved."""
-        self.memory = make_memory(options)
+        self.memory = make_memory(T)
         needed = sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)) / 2**20
         need_in(table_mb, Range(needed, unit="MB"), "a table", "trap")
         self.nodes = 0
@@ -371,7 +366,7 @@ class Solver:
         if size not in SIZES:
             raise UserError(f"trap: expected an exact solver for size {' or '.join(map(str, SIZES))}, got {size}")
         self.game = game
-        self.table = TurnTable(game.options, table_mb)
+        self.table = TurnTable(make_tables(game.options), table_mb)
         self.memory = self.table.memory
         self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
         sweep(np.zeros((0, 2), dtype=np.int64), self.memory)  # loads the compiled code
@@ -388,9 +383,9 @@ class Solver:
         self.table.nodes = 0
         self.stop[0] = 0
         if state.is_terminal:
-            value = state.returns if int(r.turn_of(state.row[1])) % 2 == 0 else -state.returns
+            value = -state.returns if fields(state.row).turn % 2 else state.returns
             return Solution(value=value, score=None, bounds=(value, value))
-        left = self.game.options.last_turn - int(r.turn_of(state.row[1]))
+        left = self.game.options.last_turn - fields(state.row).turn
         near = left < NEAR
         if not stoppable(lambda: self.table.solve(self.stop, left - 1 if near else None), self.stop):
             return Solution(None, None, nodes=self.table.nodes, seconds=time.perf_counter() - started, complete=False)
@@ -416,13 +411,12 @@ class Solver:
 
     def values(self, state: State) -> dict[str, float]:
         """Returns what every legal action is worth to the player who acts, by name; only after `solve` of the same turn."""
-        M = self.memory
-        me, opponent, traps = pieces(state.row, self.game.tables())
-        if r.phase_of(state.row[1]) == r.MOVE:
-            moved = {a: int(M.step[me, a]) for a in state.legal_actions}
-            return {self.game.actions[a]: float(moved_value(to, opponent, traps, M)) for a, to in moved.items()}
-        value_landings(me, opponent, traps, M)
-        return {self.game.actions[a]: float(throw_value(me, opponent, a - 8, M)) for a in state.legal_actions}
+        M, seen, names = self.memory, fields(state.row), self.game.actions
+        if seen.phase == r.MOVE:
+            cells = {names[a]: int(M.step[seen.me, a]) for a in state.legal_actions}
+            return {name: float(moved_value(to, seen.other, seen.traps, M)) for name, to in cells.items()}
+        value_landings(seen.me, seen.other, seen.traps, M)
+        return {names[a]: float(throw_value(seen.me, seen.other, a - 8, M)) for a in state.legal_actions}
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the value (nothing until all is known) and `nodes`, of the work under way."""

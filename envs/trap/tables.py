@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
@@ -103,31 +102,23 @@ def bitboard(cells: list[int]) -> list[int]:
     return [whole & (1 << 64) - 1, whole >> 64]
 
 
-def images(size: int) -> Iterator[list[int]]:
-    """Yields, for the 8 symmetries of the square, identity first, where each cell goes."""
-    last = size - 1
+def images(size: int) -> NDArray[np.int64]:
+    """Returns, for the 8 symmetries of the square, identity first, where each cell goes; shape [8, cells]."""
+    found, cells = [], np.divmod(np.arange(size * size), size)
     for k in range(8):
-        found = []
-        for row in range(size):
-            for column in range(size):
-                r, c = (column, row) if k & 4 else (row, column)
-                r, c = (last - r if k & 2 else r), (last - c if k & 1 else c)
-                found.append(r * size + c)
-        yield found
+        row, column = cells[::-1] if k & 4 else cells
+        found.append((size - 1 - row if k & 2 else row) * size + (size - 1 - column if k & 1 else column))
+    return np.array(found)
 
 
 def steps(size: int) -> NDArray[np.int64]:
     """Returns the cell one step in each direction from each cell, -1 off the board; shape [cells, 8]."""
-    found = np.full((size * size, 8), -1, dtype=np.int64)
-    for cell in range(size * size):
-        for k, (down, right) in enumerate(DIRECTIONS.values()):
-            row, column = cell // size + down, cell % size + right
-            if 0 <= row < size and 0 <= column < size:
-                found[cell, k] = row * size + column
-    return found
+    board = np.full((size + 2, size + 2), -1)
+    board[1:-1, 1:-1] = np.arange(size * size).reshape(size, size)
+    return np.stack([np.roll(board, (-y, -x), (0, 1))[1:-1, 1:-1].ravel() for y, x in DIRECTIONS.values()], axis=1)
 
 
-def turned(image: list[int], step: NDArray[np.int64]) -> list[int]:
+def turned(image: NDArray[np.int64], step: NDArray[np.int64]) -> list[int]:
     """Returns the direction that each direction becomes when cells move as `image` says."""
     middle = next(cell for cell in range(len(step)) if (step[cell] >= 0).all())
     around = step[image[middle]].tolist()
@@ -161,7 +152,7 @@ def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant."""
     size = options.size
     cells = size * size
-    step = steps(size)
+    step, image = steps(size), images(size)
     rows, columns = np.divmod(np.arange(cells), size)
     distance = abs(rows[:, None] - rows) + abs(columns[:, None] - columns)
     return Tables(
@@ -174,8 +165,8 @@ def make_tables(options: Options) -> Tables:
         around=np.array(open_pairs(), dtype=np.uint8),
         board=np.array(bitboard(list(range(cells))), dtype=np.uint64),
         accuracy=np.array([[accuracy(max(1, int(d))) for d in line] for line in distance]),
-        image=np.array(list(images(size)), dtype=np.int64),
-        turned=np.array([turned(line, step) for line in images(size)], dtype=np.int64),
+        image=image,
+        turned=np.array([turned(line, step) for line in image], dtype=np.int64),
         west=np.array(bitboard([c for c in range(cells) if c % size]), dtype=np.uint64),
         east=np.array(bitboard([c for c in range(cells) if (c + 1) % size]), dtype=np.uint64),
         immediate=options.self_trap == "immediate",

@@ -8,7 +8,7 @@ player has moved and must throw, `throw=3,4` that the trap thrown at row 3, colu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,39 +23,53 @@ COURSE_CODES = {"0": 0, "-1": 1, "1": 2, "2": 3}
 ENDS = ("", "won=1", "won=2", "draw")
 
 
+class Fields(NamedTuple):
+    """What the words of a row say, for people and Python."""
+
+    turn: int
+    """Turns played; odd where player 2 acts."""
+    phase: int
+    """MOVE, THROW or LANDING."""
+    end: int
+    """Which of ENDS."""
+    me: int
+    """The cell of the player who acts."""
+    other: int
+    players: tuple[int, int]
+    """The cells of players 1 and 2."""
+    traps: int
+    """One bit a cell."""
+    target: int | None
+    """The cell that a trap in the air was thrown at, None if none is."""
+
+
+def fields(row: NDArray[Any]) -> Fields:
+    """Returns what the words of a row say."""
+    word = int(row[1])
+    turn, phase = word >> int(r.TURN) & int(r.LOW16), word >> int(r.PHASE) & int(r.LOW2)
+    first, second, target = (word >> int(at) & int(r.LOW7) for at in (r.PLAYER, r.PLAYER + r.CELL, r.TARGET))
+    me, other = (second, first) if turn % 2 else (first, second)
+    traps = int(row[0]) | (word & int(r.SECOND_TRAPS)) << 64
+    aim = target if phase == r.LANDING else None
+    return Fields(turn, phase, word >> int(r.END), me, other, (first, second), traps, aim)
+
+
 def cells(row: NDArray[Any], T: Tables) -> list[int]:
     """Returns the cells row by row from the top: 0 free, 1 trap, 2 player 1, 3 player 2."""
-    traps = int(row[0]) | (int(row[1]) & int(r.SECOND_TRAPS)) << 64
-    found = [traps >> cell & 1 for cell in range(T.cells)]
-    for player in range(2):
-        found[int(r.cell_of(row[1], player))] = 2 + player
+    seen = fields(row)
+    found = [seen.traps >> cell & 1 for cell in range(T.cells)]
+    for player, cell in enumerate(seen.players):
+        found[cell] = 2 + player
     return found
-
-
-def pieces(row: NDArray[Any], T: Tables) -> tuple[int, int, int]:
-    """Returns the cell of the player who acts, that of the opponent, and the traps, one bit a cell."""
-    player = int(r.turn_of(row[1])) % 2
-    traps = sum(1 << cell for cell, what in enumerate(cells(row, T)) if what == 1)
-    return int(r.cell_of(row[1], player)), int(r.cell_of(row[1], 1 - player)), traps
-
-
-def target(row: NDArray[Any]) -> int | None:
-    """Returns the cell that a trap in the air was thrown at, None if none is."""
-    return int(row[1] >> r.TARGET & r.LOW7) if r.phase_of(row[1]) == r.LANDING else None
 
 
 def to_text(row: NDArray[Any], T: Tables) -> str:
     """Returns the line of text for a row."""
-    marks = "".join(MARKS[cell] for cell in cells(row, T))
-    words = ["/".join(marks[k : k + T.size] for k in range(0, T.cells, T.size)), f"turn={int(r.turn_of(row[1]))}"]
-    aim = target(row)
-    if aim is not None:
-        words.append(f"throw={cell_name(aim, T)}")
-    elif r.phase_of(row[1]) == r.THROW:
-        words.append("throw")
-    if end := int(row[1] >> r.END):
-        words.append(ENDS[end])
-    return " ".join(words)
+    seen, marks = fields(row), "".join(MARKS[cell] for cell in cells(row, T))
+    words = ["/".join(marks[k : k + T.size] for k in range(0, T.cells, T.size)), f"turn={seen.turn}"]
+    if seen.phase != r.MOVE:
+        words.append("throw" if seen.target is None else f"throw={cell_name(seen.target, T)}")
+    return " ".join([*words, *filter(None, [ENDS[seen.end]])])
 
 
 def cell_name(cell: int, T: Tables) -> str:
@@ -71,13 +85,17 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     row[1] |= np.uint64(turn) << r.TURN
     if throw is not None:
         row[1] |= r.THROW << r.PHASE
-    end = natural_end(row, T)
-    if self_trapped(row, T) and wanted == 1 + turn % 2 and throw is None:
-        end = wanted  # the same board, unmarked, is one to play: it was set up by hand
+    # Where both are stuck, who moves has lost, but for a board that says that the other trapped himself
+    ends = [end for end in range(len(ENDS)) if r.is_end(row[None], 0, np.uint64(end), T)]
+    natural = 2 - turn % 2 if 2 - turn % 2 in ends else ends[0]
+    end = wanted if wanted in ends else natural
     need(wanted in (0, end), f"{ENDS[end] or 'no end'} for this position", ENDS[wanted], text)
     if throw:
+        place = [whole_number(word, "a row and a column") for word in throw.split(",")]
+        sound = len(place) == 2 and max(place) < T.size and place[0] * T.size + place[1] not in fields(row).players
+        need(sound, "a throw at a cell of the board without a player", f"throw={throw}")
         row[1] += (r.LANDING - r.THROW) << r.PHASE
-        row[1] |= np.uint64(parse_target(throw, row, T)) << r.TARGET
+        row[1] |= np.uint64(place[0] * T.size + place[1]) << r.TARGET
         need(not end, "a throw in a game that is not over", text)
     need(turn < T.max_turns or (end and throw is None), "no throw after the last turn", text)
     row[1] |= np.uint64(end) << r.END
@@ -112,35 +130,6 @@ def parse_board(text: str, T: Tables) -> NDArray[np.uint64]:
     traps = sum(1 << cell for cell, mark in enumerate(found) if mark == 1)
     second = traps >> 64 | found.index(2) << int(r.PLAYER) | found.index(3) << int(r.PLAYER + r.CELL)
     return np.array([traps & (1 << 64) - 1, second], dtype=np.uint64)
-
-
-def parse_target(throw: str, row: NDArray[np.uint64], T: Tables) -> int:
-    """Returns the cell thrown at, `row,column`; raises ValueError if it is off the board or a player's."""
-    place = [whole_number(word, "a row and a column") for word in throw.split(",")]
-    on_board = len(place) == 2 and max(place) < T.size
-    cell = place[0] * int(T.size) + place[1] if on_board else 0
-    sound = on_board and not r.is_player(row[1], cell)
-    need(sound, "a throw at a cell of the board without a player", f"throw={throw}")
-    return cell
-
-
-def self_trapped(row: NDArray[np.uint64], T: Tables) -> bool:
-    """Whether the player who does not act is stuck and has lost by it (`self_trap="immediate"`)."""
-    other = 1 - int(r.turn_of(row[1])) % 2
-    return bool(T.immediate and r.is_stuck(row[None], 0, other, T))
-
-
-def natural_end(row: NDArray[np.uint64], T: Tables) -> int:
-    """Returns the end that a board with phase and turn cannot but have, 0 if there is none."""
-    turn = int(r.turn_of(row[1]))
-    player = turn % 2
-    if r.phase_of(row[1]) == r.THROW:
-        return 1 + player if r.is_stuck(row[None], 0, 1 - player, T) else 0
-    if r.is_stuck(row[None], 0, player, T):
-        return 2 - player
-    if turn == T.max_turns:
-        return 1 + player if self_trapped(row, T) else int(r.DRAW)
-    return 0
 
 
 def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:

@@ -27,7 +27,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import mix, u64
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.players import ByName
@@ -37,16 +37,18 @@ from leafwise.envs.trap.rules import (
     COUNTED,
     DRAW,
     END,
-    LOW16,
     MOVE,
     ONE,
     SECOND_TRAPS,
-    TURN,
+    TWO,
     ZERO,
     apply_action,
     blocked,
     candidates,
     cell_of,
+    has_trap,
+    hash_of,
+    key_word,
     land,
     legal_actions,
     pass_turn,
@@ -155,20 +157,10 @@ def make_buffers(cells: int, entries: int, options: Options) -> Buffers:
 
 
 @jit(inline=True)
-def key_word(S, i, T):
-    """Returns word 1 of a row, the turns played only as far as they matter (`rules.key`)."""
-    word = S[i, 1]
-    turn = turn_of(word)
-    if turn + COUNTED + COUNTED < T.max_turns:
-        word = (word & ~(LOW16 << TURN)) | ((turn & ONE) << TURN)
-    return word
-
-
-@jit(inline=True)
-def bucket(B, word_0, word_1):
-    """Returns the first of the two entries where a turn may stand."""
-    h = mix(mix(word_0 ^ u64(0x5851F42D4C957F2D)) ^ word_1)
-    return np.int64(h & u64(B.table.shape[0] - 1)) & ~1
+def bucket(S, B, i, T):
+    """Returns the words of row i that matter, and the first of the two entries where its turn may stand."""
+    word_0, word_1 = S[i, 0], key_word(S[i, 1], COUNTED + COUNTED, T)
+    return word_0, word_1, np.int64(hash_of(word_0, word_1) & u64(B.table.shape[0] - 1)) & ~1
 
 
 @jit(inline=True)
@@ -182,12 +174,10 @@ def is_entry(B, e, word_0, word_1):
 @jit(inline=True)
 def find(S, B, i, T):
     """Returns the entry of the turn at row i; -1 if there is none."""
-    word_0, word_1 = S[i, 0], key_word(S, i, T)
-    e = bucket(B, word_0, word_1)
-    if is_entry(B, e, word_0, word_1):
-        return e
-    if is_entry(B, e + 1, word_0, word_1):
-        return e + 1
+    word_0, word_1, e = bucket(S, B, i, T)
+    for k in range(2):
+        if is_entry(B, e + k, word_0, word_1):
+            return e + k
     return -1
 
 
@@ -197,8 +187,7 @@ def store(S, B, i, left, bound, pair, value, T):
 
     A value of fewer turns never takes the place of one of the same turn with more.
     """
-    word_0, word_1 = S[i, 0], key_word(S, i, T)
-    e = bucket(B, word_0, word_1)
+    word_0, word_1, e = bucket(S, B, i, T)
     for k in range(2):
         if is_entry(B, e + k, word_0, word_1) and np.int64(B.table[e + k, DATA] & LOW8) > left:
             return
@@ -292,6 +281,22 @@ def forget_landings(B, level, move, T):
             B.landed[level, move, cell] = UNKNOWN
 
 
+@jit(inline=True)
+def insert(B, level, n, pair, score):
+    """Puts a pair into its place among the first n, which are sorted."""
+    while n > 0 and B.scores[level, n - 1] < score:
+        B.scores[level, n], B.pairs[level, n] = B.scores[level, n - 1], B.pairs[level, n - 1]
+        n -= 1
+    B.scores[level, n], B.pairs[level, n] = score, pair
+
+
+@jit(inline=True)
+def end_value(word):
+    """Returns what a game that has ended with a throw is worth to who threw, the player before the turn of word 1."""
+    end = word >> END
+    return 0.0 if end == DRAW else 1.0 if end + (turn_of(word) & ONE) == TWO else -1.0
+
+
 # The search.
 
 
@@ -316,20 +321,6 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
     # What pairs of a move and a throw are worth without a search: values of the boards that they leave, asked for once.
 
     @bind(room, inline=True)
-    def worth_of(S, B, j, thrower, T):
-        """Returns what the board at row j, at the end of a turn, is worth to who threw."""
-        B.counts[LEAVES] += 1
-        end = S[j, 1] >> END
-        if end:
-            return 0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0
-        return -value(S, j, T)
-
-    @bind(room, inline=True)
-    def has_trap(S, after, cell, T):
-        """Whether a cell holds a trap."""
-        return (S[after, 0] & T.bit[cell, 0]) | (S[after, 1] & SECOND_TRAPS & T.bit[cell, 1]) != ZERO
-
-    @bind(room, inline=True)
     def end_turn(S, level, move, cell, T):
         """Writes the board after a move and a landing on a free cell, or on a trap (`T.cells`); returns its row."""
         after, scratch = u64(level * ROWS + 1 + move), u64(level * ROWS + MOVES + 1)
@@ -346,14 +337,18 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         known = B.landed[level, move, cell]
         if known >= UNKNOWN:
             j = end_turn(S, level, move, cell, T)
-            known = worth_of(S, B, j, (turn_of(S[j, 1]) & ONE) ^ ONE, T)
+            known = end_value(S[j, 1]) if S[j, 1] >> END else -value(S, j, T)
+            B.counts[LEAVES] += 1
             B.landed[level, move, cell] = known
         return known
 
     @bind(room, inline=True)
-    def corrected(S, B, level, move, cell, T):
-        """Returns what the table knows of a board of `end_turn`, to who threw; as far as it does not, what `landed` says."""
+    def left_by_a_miss(S, B, level, move, cell, known, T):
+        """Returns what a board of `end_turn` is worth to who threw: what `landed` says, but for what the table knows if that is
+        asked for."""
         worth = landed(S, B, level, move, cell, T)
+        if not known:
+            return worth
         j = end_turn(S, level, move, cell, T)
         if S[j, 1] >> END:
             return worth
@@ -364,11 +359,6 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         if bound == EXACT:
             return told
         return min(worth, told) if bound == AT_LEAST else max(worth, told)
-
-    @bind(room, inline=True)
-    def left_by_a_miss(S, B, level, move, cell, known, T):
-        """Returns what a board of `end_turn` is worth to who threw, by the table where it is `known`."""
-        return corrected(S, B, level, move, cell, T) if known else landed(S, B, level, move, cell, T)
 
     @bind(room, inline=True)
     def misses(S, B, level, move, cell, p, known, T):
@@ -413,12 +403,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         n = 0
         for move in range(MOVES):
             if moved >> move & 1:
-                worth = landed(S, B, level, move, T.cells, T)
-                k = n
-                while k > 0 and B.scores[level, k - 1] < worth:
-                    B.scores[level, k], B.pairs[level, k] = B.scores[level, k - 1], B.pairs[level, k - 1]
-                    k -= 1
-                B.scores[level, k], B.pairs[level, k] = worth, move
+                insert(B, level, n, move, landed(S, B, level, move, T.cells, T))
                 n += 1
         # The throws after each of them
         best, pair = -UNKNOWN, NO_PAIR
@@ -448,12 +433,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         for k in range(n):
             a = B.actions[level, k]
             to = T.step[cell, a]
-            free = np.float64(count_bits(T.near[to, 0] & ~low) + count_bits(T.near[to, 1] & ~high))
-            j = k
-            while j > 0 and B.scores[level, j - 1] < free:
-                B.scores[level, j], B.pairs[level, j] = B.scores[level, j - 1], B.pairs[level, j - 1]
-                j -= 1
-            B.scores[level, j], B.pairs[level, j] = free, a
+            insert(B, level, k, a, np.float64(count_bits(T.near[to, 0] & ~low) + count_bits(T.near[to, 1] & ~high)))
         # Each by what the evaluator says of the throw to come
         best = -1.0
         for k in range(n):
@@ -550,10 +530,8 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         B.worth[level, REST], B.worth[level, WEIGHT] = rest, p
         # The hit, which may end the game
         land(S, after, cell, below, T)
-        end = S[below, 1] >> END
-        if end:
-            thrower = turn_of(S[after, 1]) & ONE
-            return False, rest + p * (0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0)
+        if S[below, 1] >> END:
+            return False, rest + p * end_value(S[below, 1])
         return True, 0.0
 
     # The search: turns are opened, and given the values of those below.
@@ -799,7 +777,8 @@ class TurnSearch:
 
     def _deepened(self, state: State) -> Found:
         """Searches one depth after the other."""
-        begun = time.thread_time() if self.clock == "cpu" else time.perf_counter()
+        now = time.thread_time if self.clock == "cpu" else time.perf_counter
+        begun = now()
         B = self._B = self._B._replace(
             options=self._B.options._replace(generation=(self._B.options.generation + np.uint64(1)) & LOW32)
         )
@@ -807,8 +786,7 @@ class TurnSearch:
         found = None
         for depth in range(1, self.depth + 1):
             if depth == 2 and self.seconds is not None:
-                now = time.thread_time() if self.clock == "cpu" else time.perf_counter()
-                B.deadline[:] = deadline_in(self.seconds - (now - begun), self.clock)
+                B.deadline[:] = deadline_in(self.seconds - (now() - begun), self.clock)
             B.S[0] = state.row
             value = float(self._search(B, depth, self._T))
             pair = int(B.frames[0, BEST_PAIR])

@@ -17,8 +17,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import FunctionPlayer
-from leafwise.envs.trilobite.rules import apply_action, current_player, landing_cells, returns
-from leafwise.envs.trilobite.tables import MAX_CELLS, make_tables
+from leafwise.envs.trilobite.rules import apply_action, current_player, legal_actions, mover, returns
+from leafwise.envs.trilobite.tables import MAX_CELLS, MAX_SIDE, make_tables
 
 NODE_LIMIT = 200_000_000
 NONE = -2
@@ -37,51 +37,37 @@ class Tree:
     leaves: dict[int, int]
     """Value for player 0 -> finished games."""
 
-    @property
-    def action(self) -> str:
-        """The article's choice for player 0: the first column with the highest rating."""
-        return max(self.ratings, key=lambda name: self.ratings[name])
-
 
 @jit
-def walk(S, following, values, nodes, leaves, limit, T):
+def walk(S, A, frames, nodes, leaves, limit, T):
     """Walks the tree below row 0, depth first; returns its value for player 0, or NONE beyond `limit` nodes."""
-    total = 0
-    ply = 0
-    nodes[0] += 1
-    following[0] = 0
-    values[0] = NONE
+    ply = total = 0
     while True:
-        player = current_player(S, u64(ply), T)
-        result = NONE
-        if player == TERMINAL:
-            result = int(returns(S, u64(ply), T))
-            leaves[result + 1] += 1
+        # A position: its value so far, its moves, and how many of them are left
+        nodes[ply] += 1
+        value, moves = NONE, 0
+        if current_player(S, u64(ply), T) == TERMINAL:
+            value = int(returns(S, u64(ply), T))
+            leaves[value + 1] += 1
         else:
-            landing = landing_cells(S[ply, 0] | S[ply, 1], T)
-            column = (u64(1) << (T.stride - u64(1))) - u64(1)
-            while following[ply] < T.width and landing & (column << (T.stride * u64(following[ply]))) == u64(0):
-                following[ply] += 1
-            if following[ply] == T.width:
-                result = values[ply]
-        if result == NONE:
-            total += 1
-            if total > limit:
-                return NONE
-            apply_action(S, u64(ply), following[ply], u64(ply + 1), T)
-            following[ply] += 1
-            ply += 1
-            following[ply] = 0
-            values[ply] = NONE
-            nodes[ply] += 1
-            continue
-        if ply == 0:
-            return result
-        ply -= 1
-        best = values[ply]
-        minimises = current_player(S, u64(ply), T) == 1
-        if best == NONE or (result < best if minimises else result > best):
-            values[ply] = result
+            moves = legal_actions(S, u64(ply), A[ply], T)
+        frames[ply, 0], frames[ply, 1], frames[ply, 2] = value, moves, 0
+        # Up from those that have none left
+        while frames[ply, 2] == frames[ply, 1]:
+            value = frames[ply, 0]
+            if ply == 0:
+                return value
+            ply -= 1
+            best = frames[ply, 0]
+            if best == NONE or (value < best if mover(S, u64(ply)) else value > best):
+                frames[ply, 0] = value
+        # The next move
+        total += 1
+        if total > limit:
+            return NONE
+        apply_action(S, u64(ply), A[ply, frames[ply, 2]], u64(ply + 1), T)
+        frames[ply, 2] += 1
+        ply += 1
 
 
 def tree(state: State, limit: int = NODE_LIMIT) -> Tree:
@@ -91,24 +77,22 @@ def tree(state: State, limit: int = NODE_LIMIT) -> Tree:
     """
     if state.is_terminal:
         raise UserError(f"minimax: expected a game that is not over, got {str(state)!r}")
-    T = make_tables(state.game.options)
-    nodes = np.zeros(MAX_CELLS + 2, dtype=np.int64)
-    leaves = np.zeros(3, dtype=np.int64)
+    game, plies = state.game, MAX_CELLS + 2
+    nodes, leaves = np.zeros(plies, dtype=np.int64), np.zeros(3, dtype=np.int64)
     nodes[0] = 1
     ratings = {}
     for name in state.legal_names:
-        S = state.game.rows(MAX_CELLS + 2)
+        S = game.rows(plies)
         S[0] = state.play(name).row
-        buffers = np.zeros((2, MAX_CELLS + 2), dtype=np.int64)
-        value = int(walk(S, buffers[0], buffers[1], nodes[1:], leaves, limit - int(nodes.sum()), T))
+        A, frames = np.zeros((plies, MAX_SIDE), dtype=np.int64), np.zeros((plies, 3), dtype=np.int64)
+        value = int(walk(S, A, frames, nodes[1:], leaves, limit - int(nodes.sum()), make_tables(game.options)))
         if value == NONE:
             raise UserError(f"minimax: expected a tree of at most {limit} nodes, got more below {str(state)!r}")
         ratings[name] = value
-    best = max if state.current_player == 0 else min
     return Tree(
-        value=best(ratings.values()),
+        value=(min if state.current_player else max)(ratings.values()),
         ratings=ratings,
-        nodes=tuple(int(n) for n in np.trim_zeros(nodes, "b")),
+        nodes=tuple(np.trim_zeros(nodes, "b").tolist()),
         leaves={value: int(leaves[value + 1]) for value in (1, -1, 0)},
     )
 

@@ -11,7 +11,7 @@ from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.rules import ONE, THREE, ZERO, landing_cells, mover, threats
-from leafwise.envs.trilobite.tables import Options, feature_tables, parity_tables, windows
+from leafwise.envs.trilobite.tables import Options, line_tables, lines, parity_tables, windows
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
@@ -65,6 +65,27 @@ def transform_action(a, k, T):
 
 
 @jit(inline=True)
+def lesser(S, i, T):
+    """Returns the chips of both players, of a board and its mirror image the lesser."""
+    first, second = S[i, 0], S[i, 1]
+    mirrored, mirrored_second = reversed_columns(first, T), reversed_columns(second, T)
+    if mirrored < first or (mirrored == first and mirrored_second < second):
+        return mirrored, mirrored_second
+    return first, second
+
+
+@jit(inline=True)
+def column_of(filled, wins, losses, c, T):
+    """Returns which bits are column c, how many of its cells are empty, and the number of the pattern of threats in them."""
+    start = T.stride * u64(c)
+    column = ((ONE << (T.stride - ONE)) - ONE) << start
+    height = count_bits(filled & column)
+    left, here = T.stride - ONE - height, start + height
+    pattern = ((wins & column) >> here) | ((losses & column) >> here) << left
+    return column, left, ((ONE << (left + left)) - ONE) // THREE + pattern
+
+
+@jit(inline=True)
 def sparse_active(S, i, F, T):
     """The pattern on every row and diagonal, in base 3 (1 player 0's chip, 2 player 1's); where, in the empty part of every
     column, a chip of either player would complete k in a row; the number of chips; the player to move.
@@ -72,10 +93,7 @@ def sparse_active(S, i, F, T):
     Such cells and their heights decide who is forced to play under one at the end (the odd and even threats of Connect Four).
     Of a board and its mirror image the lesser is seen, so both have the same features.
     """
-    first, second = S[i, 0], S[i, 1]
-    mirrored, mirrored_second = reversed_columns(first, T), reversed_columns(second, T)
-    if mirrored < first or (mirrored == first and mirrored_second < second):
-        first, second = mirrored, mirrored_second
+    first, second = lesser(S, i, T)
     n = T.line_features.shape[0] - 1
     for k in range(n):
         F[k] = T.line_features[k]
@@ -90,16 +108,11 @@ def sparse_active(S, i, F, T):
     filled = first | second
     empty = T.board & ~filled
     wins, losses = threats(first, empty, T), threats(second, empty, T)
-    column = (ONE << (T.stride - ONE)) - ONE
     for c in range(T.width):
-        height = count_bits(filled & column)
-        left = T.stride - ONE - height
-        pattern = ((wins & column) >> height) | ((losses & column) >> height) << left
-        F[n + c] = start + np.int64(((ONE << (left + left)) - ONE) // THREE + pattern)
+        F[n + c] = start + np.int64(column_of(filled, wins, losses, c, T)[2])
         start += T.column_features
-        filled, wins, losses = filled >> T.stride, wins >> T.stride, losses >> T.stride
     n += T.width
-    number = np.int64(count_bits(first | second))
+    number = np.int64(count_bits(filled))
     F[n] = start + number
     F[n + 1] = start + T.width * T.height + 1 + (number & 1)
     return n + 2
@@ -108,20 +121,14 @@ def sparse_active(S, i, F, T):
 def sparse_count(options: Options) -> int:
     """Returns how many features there are."""
     width, height = options.size
-    found = feature_tables(width, height, options.k)
+    found = line_tables(width, height, options.k)
     return int(found["line_features"][-1]) + width * found["column_features"] + width * height + 3
-
-
-def most_sparse(options: Options) -> int:
-    """Returns how many features a position has."""
-    width, height = options.size
-    return len(feature_tables(width, height, options.k)["line_features"]) - 1 + width + 2
 
 
 SPARSE = SparseFeatures(
     active=sparse_active,
     size=sparse_count,
-    most=most_sparse,
+    most=lambda options: len(lines(*options.size, options.k)) + options.size[0] + 2,
     view="first",  # who moves first owns the odd threats: the seats differ
     invariant=True,
     version=2,
@@ -219,10 +226,7 @@ def parity_active(S, i, F, T):
 
     Of a board and its mirror image the lesser is seen, so both have the same features.
     """
-    first, second = S[i, 0], S[i, 1]
-    mirrored, mirrored_second = reversed_columns(first, T), reversed_columns(second, T)
-    if mirrored < first or (mirrored == first and mirrored_second < second):
-        first, second = mirrored, mirrored_second
+    first, second = lesser(S, i, T)
     n = T.windows.shape[0]
     for k in range(n):
         pattern = T.base3[gathered(first, T.windows, k)] + 2 * T.base3[gathered(second, T.windows, k)]
@@ -234,19 +238,11 @@ def parity_active(S, i, F, T):
     landing = landing_cells(filled, T)
     top = (landing | ((filled & T.top) << ONE)) >> ONE
     twos, other_twos = first & (first << ONE) & top, second & (second << ONE) & top
-    column = (ONE << (T.stride - ONE)) - ONE
-    bottom = ZERO
     for c in range(T.width):
-        height = count_bits(filled & column)
-        left = T.stride - ONE - height
-        here = bottom + height
-        pattern = ((wins & column) >> here) | ((losses & column) >> here) << left
+        column, left, pattern = column_of(filled, wins, losses, c, T)
         run = 1 if twos & column else 2 if other_twos & column else 0
-        base = T.threat_starts[left, 0] + run * T.threat_starts[left, 1]
-        F[n + c] = start + base + T.threat_ranks[((ONE << (left + left)) - ONE) // THREE + pattern]
+        F[n + c] = start + T.threat_starts[left, 0] + run * T.threat_starts[left, 1] + T.threat_ranks[pattern]
         start += T.parity_features[1]
-        column <<= T.stride
-        bottom += T.stride
     n += T.width
     chips = np.int64(count_bits(filled))
     mover = chips & 1
@@ -266,16 +262,10 @@ def parity_count(options: Options) -> int:
     return int(after + width * size + 3 * MOST * (width * height + 1) + 2 * (MOST + 1) ** 2 * 4 * 2)
 
 
-def most_parity(options: Options) -> int:
-    """Returns how many features a position has."""
-    width, height = options.size
-    return len(windows(width, height, options.k)[0]) + width + 2
-
-
 PARITY = SparseFeatures(
     active=parity_active,
     size=parity_count,
-    most=most_parity,
+    most=lambda options: len(windows(*options.size, options.k)[0]) + options.size[0] + 2,
     view="first",  # who moves first owns the odd threats: the seats differ
     invariant=True,
 )

@@ -148,34 +148,19 @@ def returns(S, i, T):
     return 0.0
 
 
-# Moves of Trilobite that a search may be told to consider: those that do not lose at once.
-
-
 CANDIDATES = ("all", "safe")
+"""Moves that a search may be told to consider."""
 
 
 @jit(inline=True)
-def lowest(cells):
-    """Returns one of some cells."""
-    return cells & (~cells + ONE)
-
-
-@jit(inline=True)
-def worth_trying(S, i, T):
-    """Returns the cells that chips of a `safe` move land on; of moves that come to the same, one."""
-    player = mover(S, i)
-    filled = S[i, 0] | S[i, 1]
-    empty = T.board & ~filled
-    landing = landing_cells(filled, T)
-    wins = threats(S[i, player], empty, T) & landing
-    if wins:
-        return lowest(wins)
-    losses = threats(S[i, 1 - player], empty, T)
-    hindered = landing & losses
-    if hindered:  # where there are two, the other wins all the same
-        return lowest(hindered)
-    safe = landing & ~(losses >> ONE)
-    return safe if safe != ZERO else lowest(landing)
+def safe_replies(landing, hostile):
+    """Returns the moves that do not let the owner of the threats `hostile` win at once."""
+    forced = landing & hostile
+    if forced:
+        if forced & (forced - ONE):
+            return ZERO
+        landing = forced
+    return landing & ~(hostile >> ONE)
 
 
 @jit(inline=True)
@@ -184,4 +169,14 @@ def candidates(S, i, A, T):
     once, else all after which the other does not win on top of the chip; where every move loses, one of them."""
     if T.candidates == 0:
         return legal_actions(S, i, A, T)
-    return write_columns(worth_trying(S, i, T), A, T)
+    player = mover(S, i)
+    filled = S[i, 0] | S[i, 1]
+    empty = T.board & ~filled
+    landing = landing_cells(filled, T)
+    wins, losses = threats(S[i, player], empty, T) & landing, threats(S[i, 1 - player], empty, T)
+    cells = safe_replies(landing, losses)
+    if wins or cells == ZERO:
+        hindered = landing & losses
+        cells = wins if wins else hindered if hindered else landing
+        cells &= ~cells + ONE  # one of them
+    return write_columns(cells, A, T)

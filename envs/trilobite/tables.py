@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -26,30 +27,19 @@ class Options:
     """Chips in a row that win, 3 to 5, at most the longer side."""
 
     def __post_init__(self) -> None:
-        width, height = board_size(self.board)
+        board = self.board.lower() if isinstance(self.board, str) else ""
+        if not re.fullmatch("[3-8]x[3-8]", board) or int(board[0]) * int(board[2]) > MAX_CELLS:
+            boards = f"3x3 to 8x7 (width x height, 3 to {MAX_SIDE} each, at most {MAX_CELLS} cells)"
+            raise UserError(f"trilobite: expected board as {boards}, got {self.board!r}")
+        object.__setattr__(self, "board", board)
         settle_fields(self, "trilobite")
-        if self.k > max(width, height):
-            most = max(width, height)
-            raise UserError(f"trilobite: expected k of at most {most} on a {width}x{height} board, got {self.k!r}")
-        object.__setattr__(self, "board", f"{width}x{height}")
+        if self.k > max(self.size):
+            raise UserError(f"trilobite: expected k of at most {max(self.size)} on a {board} board, got {self.k!r}")
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height of the board."""
-        return board_size(self.board)
-
-
-def board_size(board: str) -> tuple[int, int]:
-    """Returns width and height of a board written as `7x6`; raises ValueError if Trilobite has no such board."""
-    sides = board.lower().split("x") if isinstance(board, str) else []
-    if len(sides) == 2 and all(len(side) == 1 and side in "345678" for side in sides):
-        width, height = int(sides[0]), int(sides[1])
-        if width * height <= MAX_CELLS:
-            return width, height
-    raise UserError(
-        f"trilobite: expected board as 3x3 to 8x7 (width x height, 3 to {MAX_SIDE} each, at most {MAX_CELLS} cells), "
-        f"got {board!r}"
-    )
+        return int(self.board[0]), int(self.board[2])
 
 
 class Tables(NamedTuple):
@@ -94,28 +84,30 @@ def action_names(options: Options) -> tuple[str, ...]:
     return tuple(str(c + 1) for c in range(options.size[0]))
 
 
-def floor(width: int, height: int) -> int:
-    """Returns the lowest cell of every column as a bitboard."""
-    return sum(1 << c * (height + 1) for c in range(width))
-
-
-def feature_tables(width: int, height: int, k: int) -> dict[str, Any]:
-    """Returns what `Tables` holds for the features: every row, every diagonal of k cells or more, and columns."""
-    lines = [[(x, y) for x in range(width)] for y in range(height)]
+def lines(width: int, height: int, k: int) -> list[list[tuple[int, int]]]:
+    """Returns the cells of every row, and of every diagonal of k cells or more, as (column, height)."""
+    found = [[(x, y) for x in range(width)] for y in range(height)]
     for edge in range(1 - height, width):
         rising = [(edge + y, y) for y in range(height) if 0 <= edge + y < width]
-        lines += [line for line in (rising, [(width - 1 - x, y) for x, y in rising]) if len(line) >= k]
+        if len(rising) >= k:
+            found += [rising, [(width - 1 - x, y) for x, y in rising]]
+    return found
+
+
+def line_tables(width: int, height: int, k: int) -> dict[str, Any]:
+    """Returns what `Tables` holds for the features `sparse`: every row and diagonal, and columns."""
     lines_on = np.zeros((64, 3, 2), dtype=np.int64)  # an unused place adds 0 to line 0
     used = [0] * 64
-    for number, line in enumerate(lines):
+    starts = [0]
+    for number, line in enumerate(lines(width, height, k)):
+        starts.append(starts[-1] + 3 ** len(line))
         for place, (x, y) in enumerate(line):
             bit = x * (height + 1) + y
             lines_on[bit, used[bit]] = number, 3**place
             used[bit] += 1
-    starts = np.cumsum([0, *(3 ** len(line) for line in lines)])
     return {
         "lines_on": lines_on,
-        "line_features": starts.astype(np.int64),
+        "line_features": np.array(starts),
         "column_features": sum(4**empty for empty in range(height + 1)),
     }
 
@@ -126,23 +118,14 @@ def windows(width: int, height: int, k: int) -> tuple[list[list[int]], int]:
 
     Rows and diagonals of k to k + 2 cells are one window, rows of fewer too; longer ones are windows of k + 1 cells, two apart.
     """
-    lines = [((0, y), (1, 0), width) for y in range(height)]
-    for x in range(1 - height, width):
-        cells = [y for y in range(height) if 0 <= x + y < width]
-        if len(cells) >= k:
-            y = cells[0]
-            lines += [((x + y, y), (1, 1), len(cells)), ((width - 1 - x - y, y), (-1, 1), len(cells))]
     found, first = [], 0
-    for (x, y), (right, up), length in lines:
-        if right < 0:  # from the top, so that bits go up
-            x, y, right, up = x - (length - 1), y + length - 1, 1, -1
-        step = right * (height + 1) + up
+    for line in lines(width, height, k):
+        bits = sorted(x * (height + 1) + y for x, y in line)
+        length, step = len(bits), bits[1] - bits[0]
         size = min(length if length <= k + 2 else k + 1, step)
+        mask, factor = (sum(1 << apart * n for n in range(size)) for apart in (step, step - 1))
         for at in [*range(0, length - size, 2), length - size]:
-            mask = sum(1 << step * n for n in range(size))
-            factor = sum(1 << (step - 1) * n for n in range(size))
-            bit = (x + right * at) * (height + 1) + y + up * at
-            found.append([bit, mask, factor, (step - 1) * (size - 1), (1 << size) - 1, first])
+            found.append([bits[at], mask, factor, (step - 1) * (size - 1), (1 << size) - 1, first])
             first += 3**size
     return found, first
 
@@ -168,11 +151,11 @@ def column_ranks(height: int) -> tuple[list[list[int]], list[int], int]:
 
 def parity_tables(width: int, height: int, k: int) -> dict[str, Any]:
     """Returns what `Tables` holds for these features."""
-    lines, after = windows(width, height, k)
+    read, after = windows(width, height, k)
     starts, ranks, size = column_ranks(height)
     base3 = [sum(3**n for n in range(k + 2) if bits >> n & 1) for bits in range(1 << (k + 2))]
     return {
-        "windows": np.array(lines, dtype=np.uint64),
+        "windows": np.array(read, dtype=np.uint64),
         "base3": np.array(base3, dtype=np.int64),
         "threat_starts": np.array(starts, dtype=np.int64),
         "threat_ranks": np.array(ranks, dtype=np.int32),
@@ -183,7 +166,7 @@ def parity_tables(width: int, height: int, k: int) -> dict[str, Any]:
 def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant."""
     width, height = options.size
-    bottom = floor(width, height)
+    bottom = sum(1 << c * (height + 1) for c in range(width))
     return Tables(
         width=width,
         height=height,
@@ -191,7 +174,7 @@ def make_tables(options: Options) -> Tables:
         stride=np.uint64(height + 1),
         board=np.uint64(bottom * ((1 << height) - 1)),
         bottom=np.uint64(bottom),
-        **feature_tables(width, height, options.k),
+        **line_tables(width, height, options.k),
         top=np.uint64(bottom << (height - 1)),
         **parity_tables(width, height, options.k),
         candidates=0,

@@ -53,7 +53,7 @@ def every_position(cassis: Game) -> Judged:
             keeps.append(value_keeping(solver, state))
             for after in (state.play(a) for a in state.legal_actions):
                 if not after.is_terminal:
-                    sides, _ = canonical_form(after.row[::-turn], T)
+                    sides = canonical_form(after.row[::-turn], T)
                     following[int(sides[0] | sides[1] << S28)] = State(cassis, sides[::-turn].copy())
         level, turn = following, -turn
     return Judged(cassis, np.array(rows), np.array(keeps))

@@ -29,11 +29,11 @@ from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import PlacedStudy, command, known_results, share, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.search.players import load_code, player
-from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
+from leafwise.training.evaluation.arena import BATCH, FINAL_SEED
 from leafwise.training.evaluation.openings import PLAYER, derived
 from leafwise.training.evaluation.results import missing_seeds
 from leafwise.training.evaluation.statistics import error_half, share_interval
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import in_pieces, map_pieces
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)
@@ -191,9 +191,8 @@ def page(results: dict[str, Any]) -> list[str]:
 def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[Outcome]:
     """Plays games of an entry, one for each seed."""
     game = find_game("friday", level=entry.level, start_life=entry.start_life)
-    pieces, work = batches_of(seeds), partial(play_seeds, game, entry.player)
-    with executor_for(work, processes, cluster, len(pieces)) as executor:
-        return [outcome for batch in executor.in_order(pieces) for outcome in batch]
+    played = map_pieces(partial(play_seeds, game, entry.player), in_pieces(seeds, BATCH), processes, cluster)
+    return [outcome for batch in played for outcome in batch]
 
 
 def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:

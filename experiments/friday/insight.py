@@ -24,13 +24,13 @@ from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES, PIRATES
 from leafwise.envs.friday.text import cards_in, number, value
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments import study as picture
-from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, picture, results_of, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
-from leafwise.training.evaluation.arena import batches_of
+from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.statistics import error_half, share_interval
+from leafwise.training.execution import in_pieces
 
 FIRST_SEED = 2_300_000
 LEAST = 30
@@ -181,7 +181,7 @@ def insight(config: Config) -> dict[str, Any]:
     ask, options = Asked(game, evaluator), {"depth": config.depth, "nodes": config.nodes}
     games: list[Told] = []
     recorded = False
-    pieces = [seeds for _, seeds in batches_of(range(FIRST_SEED, FIRST_SEED + config.games))]
+    pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + config.games), BATCH)
     played = (one for part in config.each(partial(play, game, config.model, options), pieces) for one in part)
     for seed, (states, names) in enumerate(played, FIRST_SEED):
         told = ask([state.row for state in states[:-1]])

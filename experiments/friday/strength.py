@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.experiments import study as picture
 from leafwise.experiments.friday.baselines import (
     COLUMNS,
     LEVELS,
@@ -29,7 +28,7 @@ from leafwise.experiments.friday.baselines import (
     share_won,
     wins_of,
 )
-from leafwise.experiments.study import PlacedStudy, Results, command, results_of, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, Results, command, picture, results_of, signed, table, write_page
 from leafwise.training.evaluation.calibration import BINS, calibration_test, cross_scaled, tenths_of
 
 FIRST_SEED = 2_000_000

@@ -19,7 +19,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from leafwise.envs.core.ranges import Range, need_among
-from leafwise.experiments import study as picture
 from leafwise.experiments.methods import (
     PLANS,
     RECIPE,
@@ -37,6 +36,7 @@ from leafwise.experiments.study import (
     Study,
     bootstrapped,
     command,
+    picture,
     results_of,
     scored,
     signed,
@@ -44,6 +44,7 @@ from leafwise.experiments.study import (
     write_page,
 )
 from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval
+from leafwise.training.execution import in_pieces
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import method_of, recipe
 
@@ -123,7 +124,7 @@ def built(config: Config, plan: Plan, text: str, ships: int) -> dict[str, Any]:
     game = find_variant("starship", plan.variant)
     work = partial(records, game, text.replace("search:", "build:"))
     seeds = range(SEED, SEED + ships)
-    found = [one for part in config.each(work, [seeds[k : k + 10] for k in range(0, ships, 10)]) for one in part]
+    found = [one for part in config.each(work, in_pieces(seeds, 10)) for one in part]
     quality = np.array([one["quality"] for one in found])
     spent = sum(one["seconds"] for one in found) / ships
     return {"mean": float(quality.mean()), **bounds(mean_interval(quality)), "games": ships, "seconds": spent}

@@ -55,7 +55,7 @@ from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.evaluation.match_workers import from_text
 from leafwise.training.evaluation.results import GameStore
 from leafwise.training.evaluation.statistics import bounds, interval_text
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import map_pieces
 from leafwise.training.runs.folder import command_of, need_train_extra
 
 EXPERIMENTS = Path(__file__).resolve().parents[1]
@@ -143,8 +143,7 @@ class PlacedStudy(Study):
 
     def each(self, work: Callable[[P], R], pieces: Sequence[P]) -> Iterator[R]:
         """Yields what comes of each piece, in their order; `work` is what `executor_for` takes."""
-        with executor_for(work, self.processes, self.cluster, len(pieces)) as executor:
-            yield from executor.in_order(enumerate(pieces))
+        return map_pieces(work, pieces, self.processes, self.cluster)
 
 
 C = TypeVar("C", bound=Study)

@@ -20,6 +20,7 @@ from leafwise.training.evaluation.agreement import Judged, random_positions
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference, play_game
 from leafwise.training.evaluation.results import Pace
 from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval, points_interval
+from leafwise.training.execution import in_pieces
 
 
 def model_or_score(game: Game, model: str) -> Evaluator:
@@ -110,7 +111,7 @@ def play_match(
 
     `each` is how pieces of the openings are played, like `PlacedStudy.each`.
     """
-    parts = list(each(match, [starts[k : k + BATCH] for k in range(0, len(starts), BATCH)]))
+    parts = list(each(match, in_pieces(starts, BATCH)))
     points = np.concatenate([part[0] for part in parts])
     seconds, moves = (np.sum([part[k] for part in parts], axis=0) for k in (1, 2))
     mean = float(points.mean())

@@ -24,12 +24,12 @@ from leafwise.envs.core.ranges import Range
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.text import MARKS, cells
-from leafwise.experiments import study as picture
-from leafwise.experiments.study import PlacedStudy, command, results_of, section, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, picture, results_of, section, signed, table, write_page
 from leafwise.models.leaves import named_leaf
 from leafwise.models.units import Units, units_of
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.statistics import interval_text, ratio_interval
+from leafwise.training.execution import in_pieces
 
 FIRST_SEED = 2_600_000
 PIECE = 10
@@ -290,7 +290,7 @@ def study(config: Config) -> None:
     about = f"{config.program()} --depth {config.depth}"
     results = results_of(config, "insight.json", [config.model], about)
     seeds = range(FIRST_SEED, FIRST_SEED + config.games)
-    parts = [seeds[k : k + PIECE] for k in range(0, config.games, PIECE)]
+    parts = in_pieces(seeds, PIECE)
     missing = [part for part in parts if results.get(str(part[0]), {"games": 0})["games"] != len(part)]
     for part, found in zip(missing, config.each(Games(config.model, config.depth), missing), strict=True):
         results.keep(str(part[0]), found, f"games {part[0]:,} to {part[-1]:,}: {found['throws']} throws")

@@ -23,8 +23,9 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Program, Results, command
 from leafwise.experiments.study.matches import Match, MatchStudy, network_of, points_table
 from leafwise.search.players import load_code
-from leafwise.training.evaluation.arena import batches_of, loaded, play_game
+from leafwise.training.evaluation.arena import BATCH, loaded, play_game
 from leafwise.training.evaluation.results import Evaluation, Figures
+from leafwise.training.execution import in_pieces
 
 FIRST_SEED = 2_666_000
 
@@ -85,7 +86,7 @@ def against_program(game: Game, text: str, command: str, seeds: Sequence[int]) -
 def play_program(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
     """Plays seeds of a match whose opponent is a program's command."""
     work = partial(against_program, match.game, match.player, str(match.opponent))
-    played = [one for part in config.each(work, [batch for _, batch in batches_of(seeds)]) for one in part]
+    played = [one for part in config.each(work, in_pieces(seeds, BATCH)) for one in part]
     moves, scores = sum(one.moves for one in played), np.array([one.score for one in played])
     seconds = sum(one.seconds for one in played) / max(moves, 1)
     return Evaluation(match.player, seeds[0], scores, np.zeros(len(played), dtype=np.int64), moves, seconds)

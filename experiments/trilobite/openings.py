@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
-from leafwise.envs.trilobite import alphabeta as ab
+from leafwise.envs.trilobite import solver as ab
 from leafwise.envs.trilobite.solver import BOARD, Openings, Solver, read_openings, remember_all
 from leafwise.experiments.study import CHECKOUT, Study, command
 from leafwise.models.files import save_tensors

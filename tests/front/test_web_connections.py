@@ -21,6 +21,12 @@ PIECE = b"10000\r\n" + b"x" * (1 << 16) + b"\r\n"
 """Of a chunked body."""
 
 
+@pytest.fixture(scope="module")
+def client():
+    with serving(1) as found:
+        yield found
+
+
 @contextlib.contextmanager
 def held(client, count, sent=b""):
     """Opens connections that send so much and no more."""
@@ -90,13 +96,12 @@ def test_a_request_that_does_not_come_is_not_waited_for(monkeypatch):
         assert answer_to(client, b"") == b""
         assert answer_to(client, HALF) == b""
         with socket.create_connection((LOOPBACK, client.port), timeout=60) as sock:
-            assert sent_until_closed(sock, HALF, (b"a" for _ in range(600)), 0.1), (
-                "one deadline, however it trickles in"
-            )
+            trickle = (b"a" for _ in range(600))
+            assert sent_until_closed(sock, HALF, trickle, 0.1), "one deadline, however it trickles in"
 
 
-def test_a_request_in_two_pieces_is_answered():
-    with serving(1) as client, socket.create_connection((LOOPBACK, client.port), timeout=60) as sock:
+def test_a_request_in_two_pieces_is_answered(client):
+    with socket.create_connection((LOOPBACK, client.port), timeout=60) as sock:
         whole = f"GET /api/games HTTP/1.1\r\nHost: {LOOPBACK}:{client.port}\r\n\r\n".encode()
         for _ in range(2):  # on one connection
             sock.sendall(whole[:9])
@@ -111,25 +116,21 @@ def test_a_request_in_two_pieces_is_answered():
 @pytest.mark.parametrize(
     "start", [(f"Content-Length: {ENDLESS}",), ("Transfer-Encoding: chunked",)], ids=["length", "chunked"]
 )
-def test_a_body_that_is_too_long_is_not_read(start):
-    with serving(1) as client:
-        with socket.create_connection((LOOPBACK, client.port), timeout=60) as sock:
-            assert sent_until_closed(sock, head(client, *start), itertools.repeat(PIECE, 1 << 10)), (
-                "64 MiB are not read"
-            )
-        answer = answer_to(client, head(client, *start) + (b"" if "Length" in start[0] else 17 * PIECE))
-        first, _, rest = answer.partition(b"\r\n")
-        assert first.split()[1] == b"413"
-        assert json.loads(rest.split(b"\r\n\r\n")[1]) == {"error": "expected at most 1,048,576 bytes, got more"}
+def test_a_body_that_is_too_long_is_not_read(client, start):
+    with socket.create_connection((LOOPBACK, client.port), timeout=60) as sock:
+        assert sent_until_closed(sock, head(client, *start), itertools.repeat(PIECE, 1 << 10)), "64 MiB are not read"
+    answer = answer_to(client, head(client, *start) + (b"" if "Length" in start[0] else 17 * PIECE))
+    first, _, rest = answer.partition(b"\r\n")
+    assert first.split()[1] == b"413"
+    assert json.loads(rest.split(b"\r\n\r\n")[1]) == {"error": "expected at most 1,048,576 bytes, got more"}
 
 
-@pytest.mark.parametrize("path", ["/", "/api/none", "/api/game?game=trilobite"])
-def test_a_body_that_nobody_wants_is_not_read(path):
-    with serving(1) as client:
-        asked = head(client, f"Content-Length: {ENDLESS}").replace(b"/api/read", path.encode(), 1)
+def test_a_body_that_nobody_wants_is_not_read(client):
+    for path in (b"/", b"/api/none", b"/api/game?game=trilobite"):
+        asked = head(client, f"Content-Length: {ENDLESS}").replace(b"/api/read", path, 1)
         assert answer_to(client, asked).startswith(b"HTTP/1.1 4")
         assert answer_to(client, asked.replace(b"POST", b"GET", 1)).startswith(b"HTTP/1.1 ")
-        chunked = head(client, "Transfer-Encoding: chunked").replace(b"POST /api/read", f"GET {path}".encode(), 1)
+        chunked = head(client, "Transfer-Encoding: chunked").replace(b"POST /api/read", b"GET " + path, 1)
         assert answer_to(client, chunked + PIECE).startswith(b"HTTP/1.1 ")
 
 
@@ -138,8 +139,8 @@ def test_a_kept_connection_answers_at_once():
         assert sock.proto == socket.IPPROTO_TCP, "asyncio asks for TCP_NODELAY where it is told that this is TCP"
 
 
-@pytest.mark.parametrize("path", ["/api/state", "/api/analyse"])  # one answer, a stream of answers
-def test_a_client_that_went_away_ends_its_job(monkeypatch, path):
+@pytest.mark.parametrize("path", [b"/api/state", b"/api/analyse"])  # one answer, a stream of answers
+def test_a_client_that_went_away_ends_its_job(client, monkeypatch, path):
     begun, ended = threading.Event(), threading.Event()
 
     async def run(pool, job, request):
@@ -151,11 +152,9 @@ def test_a_client_that_went_away_ends_its_job(monkeypatch, path):
             ended.set()
 
     monkeypatch.setattr(WorkerPool, "run", run)
-    with serving(1) as client:
-        body = json.dumps({"game": "trilobite", "text": ""}).encode()
-        asked = head(client, f"Content-Length: {len(body)}").replace(b"/api/read", path.encode(), 1) + body
-        with socket.create_connection((LOOPBACK, client.port), timeout=60) as sock:
-            sock.sendall(asked)
-            assert begun.wait(60)
-            assert not ended.is_set()
-        assert ended.wait(60)
+    body = json.dumps({"game": "trilobite", "text": ""}).encode()
+    with socket.create_connection((LOOPBACK, client.port), timeout=60) as sock:
+        sock.sendall(head(client, f"Content-Length: {len(body)}").replace(b"/api/read", path, 1) + body)
+        assert begun.wait(60)
+        assert not ended.is_set()
+    assert ended.wait(60)

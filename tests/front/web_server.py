@@ -48,6 +48,10 @@ class Client:
         assert status == 200, found
         return found
 
+    def answers(self, path: str, **ask: Any) -> list[Any]:
+        """Returns the answers that are streamed."""
+        return [data for name, data in self.events(path, **ask) if name == "answer"]
+
     def events(self, path: str, **ask: Any) -> list[tuple[str, Any]]:
         """Returns the events of a streamed answer: name, data."""
         status, kind, body = self.send("POST", path, json.dumps(ask).encode())

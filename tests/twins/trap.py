@@ -21,6 +21,13 @@ WAYS = {
 }
 
 
+def crowded(size: int, traps: int, rng: Random) -> str:
+    """Returns a board with so many traps, anything anywhere, as a line of text."""
+    marks = ["1", "2", *"#" * traps, *"." * (size * size - traps - 2)]
+    rng.shuffle(marks)
+    return "/".join("".join(marks[k : k + size]) for k in range(0, size * size, size))
+
+
 @dataclass(frozen=True)
 class Position:
     """Cells of both players, traps, turns played, what is due, target of a trap in the air, winner (2: draw)."""

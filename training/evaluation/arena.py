@@ -30,7 +30,7 @@ from leafwise.training.evaluation.openings import openings as found_openings
 from leafwise.training.evaluation.results import NO_PACE, Evaluation, Fault, Figures, GameStore, Pace
 from leafwise.training.evaluation.statistics import elo_difference
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
-from leafwise.training.execution import check_places, executor_for
+from leafwise.training.execution import check_places, executor_for, in_pieces
 from leafwise.training.runs import FINAL_SEED
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "check", "elo_difference", "evaluate"]
@@ -167,8 +167,11 @@ def check(
     cluster: str = "",
     file: Path | None = None,
     resume: bool = False,
-) -> None:
-    """Raises ValueError, saying what was expected, if `evaluate` cannot do this."""
+) -> GameStore[int, list[Figures]]:
+    """Returns batches of games that are known already, by their first seeds.
+
+    Raises ValueError, saying what was expected, if `evaluate` cannot do this, and for a file of other games.
+    """
     check_amounts(games, first_seed)
     check_places(processes, cluster)
     if (opponent is None) != (game.players == 1):
@@ -183,13 +186,6 @@ def check(
             raise UserError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
     if opponent is not None:
         found_openings(game, 1, plies_of(game, plies), first_seed)
-    kept_games(game, text, opponent, plies, keep, file, resume)
-
-
-def kept_games(
-    game: Game, text: str, opponent: str | None, plies: int | None, keep: bool, file: Path | None, resume: bool
-) -> GameStore[int, list[Figures]]:
-    """Returns batches of games that are known already, by their first seeds; raises ValueError for a file of other games."""
     about = {"game": game.name, "options": game.given_options, "player": text, "opponent": opponent, "records": keep}
     begins = {"plies": (plies_of(game, plies) if opponent is not None else 0) or None}
     kept: GameStore[int, list[Figures]] = GameStore(
@@ -247,7 +243,7 @@ def evaluate(
     """
     # Where games start: from seeds alone, or from openings that both seats play
     where: dict[str, Any] = {"cluster": cluster, "file": file, "resume": resume}
-    check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
+    kept = check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
     found = 0
     if opponent is None:
         start = game.start()
@@ -256,8 +252,7 @@ def evaluate(
         drawing = any(draws(player(name, game)) for name in (text, opponent))
         starts, found = starts_of(game, games, first_seed, plies_of(game, plies), drawing)
     # Pieces of work, but for those that the file holds
-    pieces = [(starts[k][0], starts[k : k + BATCH]) for k in range(0, len(starts), BATCH)]
-    kept = kept_games(game, text, opponent, plies, keep, file, resume)
+    pieces = [(some[0][0], some) for some in in_pieces(starts, BATCH)]
     missing = [(seed, batch) for seed, batch in pieces if len(kept.get(seed, ())) < game.players * len(batch)]
     done = game.players * (len(starts) - sum(len(batch) for _, batch in missing))
     # Play, and keep what was played even if it breaks off
@@ -299,11 +294,6 @@ def faults(played: Sequence[Figures], names: tuple[str, str], first_seed: int, p
             yield Fault(
                 names[one.loser], first_seed + k // players, (k % players + one.loser) % 2, "forfeit", what, report
             )
-
-
-def batches_of(seeds: range) -> list[tuple[int, range]]:
-    """Returns the pieces of work of an executor that plays a game, or two, per seed."""
-    return [(seeds[k], seeds[k : k + BATCH]) for k in range(0, len(seeds), BATCH)]
 
 
 def arena(

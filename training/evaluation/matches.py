@@ -24,8 +24,9 @@ from leafwise.search.players import Player, SearchPlayer, draws
 from leafwise.training.evaluation.arena import Start, play_game, starts_of
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.statistics import Unit, rate
+from leafwise.training.execution import in_pieces
 from leafwise.training.execution.executor import Executor, Shared
-from leafwise.training.games import Played, kernels, new_table, play_solo, seeds_from
+from leafwise.training.games import BATCH, Played, kernels, new_table, play_solo
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
 
 
@@ -64,15 +65,14 @@ class Alone:
 
     network: Shared[Learned]
     game: Game
-    first_seed: int
-    games: int
+    seeds: range
     depth: int
     nodes: int
 
     def __call__(self) -> Played:
         """Returns the games."""
         leaf = self.network.get().evaluator("newest")
-        return play_solo(self.game, leaf, self.first_seed, self.games, depth=self.depth, nodes=self.nodes)
+        return play_solo(self.game, leaf, self.seeds[0], len(self.seeds), depth=self.depth, nodes=self.nodes)
 
 
 def play_alone(
@@ -85,7 +85,7 @@ def play_alone(
     """Yields the games of a network in variants of a game for one: variant, games and depth are wanted, in this order."""
     own = line.share(network)
     pieces = [
-        [Alone(own, game, seeds[0], len(seeds), depth, nodes) for seeds in seeds_from(first_seed, games)]
+        [Alone(own, game, seeds, depth, nodes) for seeds in in_pieces(range(first_seed, first_seed + games), BATCH)]
         for game, games, depth in wanted
     ]
     found = line.in_order(enumerate(chain(*pieces)))
@@ -164,8 +164,7 @@ class ReferencePlayers:
             other = NamedPlayer(self.game, self.names[b])
             drawing = self.draws[b] or (isinstance(own, NamedPlayer) and self.draws[a])
             starts = starts_of(self.game, 2 * self.pairs, first, plies, drawing)[0]
-            for k in range(0, len(starts), BLOCK):
-                pieces.append(((a, b), Meetings(self.game, (own, other), starts[k : k + BLOCK])))
+            pieces += [((a, b), Meetings(self.game, (own, other), some)) for some in in_pieces(starts, BLOCK)]
         units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
         found = self.line.in_order(enumerate(piece for _, piece in pieces))
         for (pair, _), returns in zip(pieces, found, strict=True):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from leafwise.envs.core.errors import UserError
 from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Here, P, R
@@ -52,3 +53,14 @@ def executor_for(work: Callable[[P], R], processes: int = 1, cluster: str = "", 
     from leafwise.training.execution.processes import Processes
 
     return Processes(work, processes)
+
+
+def in_pieces(things: Sequence[Any], size: int) -> list[Any]:
+    """Returns slices of so many things each, fewer in the last."""
+    return [things[k : k + size] for k in range(0, len(things), size)]
+
+
+def map_pieces(work: Callable[[P], R], pieces: Sequence[P], processes: int = 1, cluster: str = "") -> Iterator[R]:
+    """Yields what comes of each piece, in their order; the arguments are those of `executor_for`."""
+    with executor_for(work, processes, cluster, len(pieces)) as executor:
+        yield from executor.in_order(enumerate(pieces))

@@ -20,7 +20,7 @@ from leafwise.envs.core import interrupts
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.training.evaluation.statistics import bounds, mean_interval
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.ntuple_td.kernels import MOVES, kernels, new_trainer
 
 BATCH = 5
@@ -74,12 +74,11 @@ def play_games(
     `leafwise.training.execution.executor_for` has it, has them once in each process.
     """
     if cluster:
-        with executor_for(partial(_played, network, depth, cutoff), threads, cluster) as executor:
-            pieces = [range(k, min(k + PIECE, games)) for k in range(0, games, PIECE)]
-            parts = []
-            for part in executor.in_order((piece[0], (first_seed + piece[0], len(piece))) for piece in pieces):
-                parts.append(part)
-                progress(pieces[len(parts) - 1].stop)
+        parts: list[Games] = []
+        pieces = in_pieces(range(first_seed, first_seed + games), PIECE)
+        for part in map_pieces(partial(_played, network, depth, cutoff), pieces, threads, cluster):
+            parts.append(part)
+            progress(sum(len(piece) for piece in pieces[: len(parts)]))
         scores, ranks = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "ranks"))
         return Games(scores, ranks, sum(part.moves for part in parts), sum(part.seconds for part in parts))
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
@@ -106,9 +105,9 @@ def play_games(
     return Games(scores, ranks, sum(moves for moves, _ in done), sum(spent for _, spent in done))
 
 
-def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: tuple[int, int]) -> Games:
-    """Plays a piece: the first seed, and how many games."""
-    return play_games(network, depth, *seeds, cutoff=cutoff)
+def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: range) -> Games:
+    """Plays a piece."""
+    return play_games(network, depth, seeds[0], len(seeds), cutoff=cutoff)
 
 
 def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> NDArray[np.bool_]:

@@ -32,7 +32,7 @@ from leafwise.training.evaluation.statistics import (
     returns_interval,
     share_interval,
 )
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import executor_for, in_pieces, map_pieces
 from leafwise.training.execution.executor import Own
 from leafwise.training.execution.generations import call
 from leafwise.training.games import Played
@@ -81,7 +81,7 @@ class Games:
                 found: dict[str, Any] = {"depth": depth, "games": game.players * len(starts), "players": game.players}
                 found["first_seed"] = FINAL_SEED
                 for name, players in meetings.items():
-                    pieces = [Meetings(game, players, starts[k : k + BATCH]) for k in range(0, len(starts), BATCH)]
+                    pieces = [Meetings(game, players, some) for some in in_pieces(starts, BATCH)]
                     scores = np.concatenate(list(executor.in_order(enumerate(pieces)))).mean(axis=1)
                     ends = bounds(returns_interval(scores, game.return_range))
                     found[name] = {"mean": float(scores.mean()), **ends}
@@ -167,15 +167,13 @@ class Positions(Games):
         with executor_for(Keeping(game), *where) as solvers:
             judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth, solvers)
         pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
-        with executor_for(partial(kept, judged, network), *where, len(pieces)) as executor:
-            shares = executor.in_order(enumerate(pieces))
-            for depth in config.depths:
-                found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
-                found["ahead"] = config.judged_depth
-                found |= {"learned": next(shares), "hand_made": next(shares)}
-                both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
-                print(f"depth {depth}: keeps the value in {both}", flush=True)
-                yield found
+        shares = map_pieces(partial(kept, judged, network), pieces, *where)
+        for depth in config.depths:
+            found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
+            found |= {"ahead": config.judged_depth, "learned": next(shares), "hand_made": next(shares)}
+            both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
+            print(f"depth {depth}: keeps the value in {both}", flush=True)
+            yield found
 
     def about(self, path: Path, told: dict[str, Any]) -> list[str]:
         """Returns what the model is."""

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from leafwise.models.files import game_of, load_evaluator, load_tensors, model_p
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
 from leafwise.training.evaluation.calibration import monotone, tenths
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.games import play_batches
 from leafwise.training.runs import CALIBRATION_SEED
 from leafwise.training.runs.loop import find_variant
@@ -133,11 +134,8 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
 def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> ValuedGames:
     """Plays the games of a leaf, those of every variant of a recipe's mix one after another."""
     variants = mixed(game)
-    pieces = [
-        (variant, range(k, min(k + PIECE, config.games))) for variant in variants for k in range(0, config.games, PIECE)
-    ]
-    with executor_for(Valued(leaf, config), config.processes, config.cluster, len(pieces)) as executor:
-        parts = list(executor.in_order(enumerate(pieces)))
+    pieces = list(product(variants, in_pieces(range(config.games), PIECE)))
+    parts = list(map_pieces(Valued(leaf, config), pieces, config.processes, config.cluster))
     return ValuedGames(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "outcomes", "games"))
     )

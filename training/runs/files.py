@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import math
 import os
 import socket
 import sys
@@ -11,8 +12,6 @@ import tomllib
 import weakref
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.files import open_itself, read_text
@@ -146,6 +145,8 @@ def thinned(points: Curve, most: int = POINTS) -> Curve:
     """Returns at most so many points of a curve, the first and the last among them."""
     if len(points) <= most:
         return points
+    import numpy as np  # whose import takes longer than a command line's help
+
     return [points[k] for k in np.linspace(0, len(points) - 1, most).round().astype(int)]
 
 
@@ -180,5 +181,5 @@ class Curves:
         found = {}
         for tag in sorted(self._events.Tags()["scalars"]):
             points = [(int(one.step), float(one.value)) for one in self._events.Scalars(tag)]
-            found[tag] = thinned([point for point in points if np.isfinite(point[1])])
+            found[tag] = thinned([point for point in points if math.isfinite(point[1])])
         return found

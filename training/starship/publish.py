@@ -20,9 +20,9 @@ from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.settings import PRESETS
 from leafwise.models.grid import TENSORS, GridNetwork, load_grid
-from leafwise.training.evaluation.arena import batches_of
+from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.statistics import bounds, mean_interval
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.publish.units import ValuedGames
 from leafwise.training.runs import CALIBRATION_SEED
@@ -51,10 +51,9 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
     """Yields, for each preset, the quality of the ships built one placement ahead, and of those by hand."""
     n = (config.games or (200,))[0]
     for preset in PRESETS:
-        pieces = batches_of(range(FIRST_SEED, FIRST_SEED + n))
+        pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + n), BATCH)
         work = partial(both_builders, for_preset(network, preset))
-        with executor_for(work, config.processes, config.cluster, len(pieces)) as executor:
-            parts = list(executor.in_order(pieces))
+        parts = list(map_pieces(work, pieces, config.processes, config.cluster))
         learned, by_hand = ([one for part in parts for one in part[k]] for k in (0, 1))
         quality, bar = (np.array([r["quality"] for r in records]) for records in (learned, by_hand))
         score: dict[str, Any] = {"variant": f"preset={preset}", "seeds": n, "first_seed": FIRST_SEED, "depth": 1}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from leafwise.cli import command, say
+from leafwise.cli import command
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 
@@ -39,18 +38,10 @@ def main(config: Config) -> None:
     for needed in ("starlette", "uvicorn", "segno"):
         if importlib.util.find_spec(needed) is None:
             raise UserError(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
-    from leafwise.web.server import EVERYWHERE, LOOPBACK, serve
+    from leafwise.web.server import LOOPBACK, serve
 
     if config.phone and config.host != LOOPBACK:
         raise UserError("expected --phone or --host, got both")
     if config.runs != "runs" and not Path(config.runs).is_dir():
         raise UserError(f"expected a folder with --runs, got {config.runs!r}")
-    serve(
-        EVERYWHERE if config.phone else config.host,
-        config.port,
-        search_workers=config.workers or max(4, os.cpu_count() or 1),
-        runs=config.runs,
-        open_browser=config.open and not config.phone,
-        say=say,
-        phone=config.phone,
-    )
+    serve(config)

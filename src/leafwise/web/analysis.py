@@ -69,11 +69,16 @@ def analyst_for(game: Game, leaf: str, context: JobContext, state: State | None 
     return analyst
 
 
-def decision(game: Game, text: str) -> State:
-    """Returns a position where a player decides; raises ValueError for another text."""
-    state = need_playable(game.parse(text))
+def position_of(request: AnalyseRequest | MoveRequest | SolveRequest, context: JobContext) -> State:
+    """Returns the position asked about, one that goes on; raises ValueError for another text."""
+    return need_playable(need_game(request, context).parse(request.text))
+
+
+def decision_of(request: MoveRequest | SolveRequest, context: JobContext) -> State:
+    """Returns the position asked about, where a player decides; raises ValueError for another text."""
+    state = position_of(request, context)
     if state.is_chance:
-        raise UserError(f"{game.name}: expected a decision, got a chance stage: {text!r}")
+        raise UserError(f"{state.game.name}: expected a decision, got a chance stage: {request.text!r}")
     return state
 
 
@@ -94,9 +99,8 @@ def prepare(request: PrepareRequest, context: JobContext) -> dict[str, Any]:
 
 def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, Any]]:
     """Tells the values of a position again and again, as the search deepens."""
-    game = need_game(request, context)
-    state = need_playable(game.parse(request.text))
-    analyst = analyst_for(game, request.leaf, context, state)
+    state = position_of(request, context)
+    analyst = analyst_for(state.game, request.leaf, context, state)
     begun, depth = time.perf_counter(), 0
     line: tuple[str, ...] = ()
     with context.stoppable(analyst.search.stop), suppress(Stopped):
@@ -130,8 +134,8 @@ def line_of(analyst: Analyst, result: Result) -> tuple[str, ...]:
 
 def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
     """Tells what a player would do."""
-    game = need_game(request, context)
-    state = decision(game, request.text)
+    state = decision_of(request, context)
+    game = state.game
     text = player_text(game, request.player)
 
     def made() -> Any:
@@ -158,9 +162,8 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
 
 def solve(request: SolveRequest, context: JobContext) -> Iterator[dict[str, Any]]:
     """Tells the exact values of a position, or what is known of them when the time is up."""
-    game = need_game(request, context)
-    state = decision(game, request.text)
-    solver = _kept.of((game, "solver"), lambda: exact_solver(game), context)
+    state = decision_of(request, context)
+    solver = _kept.of((state.game, "solver"), lambda: exact_solver(state.game), context)
     stop = stop_of(solver)
     with stopped_after(request.seconds, stop), context.stoppable(stop):
         solution = solver.solve(state)
@@ -239,10 +242,9 @@ def follow(request: FollowRequest, context: JobContext) -> dict[str, Any]:
 
 def advise(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, Any]]:
     """Tells what every option of a decision is worth in people's units, again and again as the search has more time."""
-    game = need_game(request, context)
-    state = need_playable(game.parse(request.text))
-    following = Following(game, state)
-    analyst = analyst_for(game, request.leaf, context)
+    state = position_of(request, context)
+    following = Following(state.game, state)
+    analyst = analyst_for(state.game, request.leaf, context)
     begun = time.perf_counter()
     with context.stoppable(analyst.search.stop), suppress(Stopped):
         for piece in slices(request.seconds, context):

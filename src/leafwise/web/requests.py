@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -26,39 +26,33 @@ Options = Annotated[dict[Word, bool | int | float | Line | None], Meta(max_lengt
 Moves = Annotated[list[Word], Meta(max_length=50_000)]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Job:
-    """An address of the interface, what may be asked there, and the work that answers it."""
+    """An address of the interface, and the work that answers what is asked there; declares this of the class that it decorates."""
 
     path: str
-    request: type[Struct]
     work: str
     """MODULE.FUNCTION of `leafwise.web`: (request, `JobContext`) -> the answer, or where it is streamed an iterator of answers."""
-    seconds: float
+    seconds: float = 20.0
     """What an answer may take besides the `seconds` that are asked for, loading not counted."""
-    streamed: bool
+    streamed: bool = False
     """Whether there are several answers, told by server-sent events."""
-    quick_moves: int
+    quick_moves: int = -1
     """Moves up to which the process that knows the rules answers, so that no search is waited for; -1: never."""
+    request: type[Struct] = Struct
+    """What may be asked."""
+
+    def __call__(self, request: type[R]) -> type[R]:
+        """Takes the class of the requests."""
+        JOBS[self.path], self.request = self, request
+        return request
 
 
 JOBS: dict[str, Job] = {}
 """Address -> what answers it, by GET with a query or by POST with a JSON body."""
 
 
-def job(
-    path: str, work: str, *, seconds: float = 20.0, streamed: bool = False, quick_moves: int = -1
-) -> Callable[[type[R]], type[R]]:
-    """Declares that requests of a class are answered at an address; the arguments are those of `Job`."""
-
-    def declare(request: type[R]) -> type[R]:
-        JOBS[path] = Job(path, request, work, seconds, streamed, quick_moves)
-        return request
-
-    return declare
-
-
-@job("/api/game", "games.tell_game", quick_moves=0)
+@Job("/api/game", "games.tell_game", quick_moves=0)
 class GameRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     """A game in a variant."""
 
@@ -66,7 +60,7 @@ class GameRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     options: Options = {}
 
 
-@job("/api/state", "games.tell_state", seconds=60.0, quick_moves=60)
+@Job("/api/state", "games.tell_state", seconds=60.0, quick_moves=60)
 class StateRequest(GameRequest, kw_only=True):
     """A position: a text (default: the very start), and steps from there, moves and acts of chance by name."""
 
@@ -78,7 +72,7 @@ class StateRequest(GameRequest, kw_only=True):
     """Whether the game's own drawing is wanted."""
 
 
-@job("/api/move", "analysis.move", seconds=45.0)
+@Job("/api/move", "analysis.move", seconds=45.0)
 class MoveRequest(GameRequest, kw_only=True):
     """What a player would do."""
 
@@ -89,8 +83,8 @@ class MoveRequest(GameRequest, kw_only=True):
     """What a player that draws draws from."""
 
 
-@job("/api/analyse", "analysis.analyse", streamed=True)
-@job("/api/follow-advice", "analysis.advise", streamed=True)
+@Job("/api/analyse", "analysis.analyse", streamed=True)
+@Job("/api/follow-advice", "analysis.advise", streamed=True)
 class AnalyseRequest(GameRequest, kw_only=True):
     """The values of a position, told as the search deepens; at a table every option in words, and what helps besides."""
 
@@ -100,7 +94,7 @@ class AnalyseRequest(GameRequest, kw_only=True):
     seconds: Seconds = 5.0
 
 
-@job("/api/solve", "analysis.solve", streamed=True)
+@Job("/api/solve", "analysis.solve", streamed=True)
 class SolveRequest(GameRequest, kw_only=True):
     """The exact value of a position."""
 
@@ -108,14 +102,14 @@ class SolveRequest(GameRequest, kw_only=True):
     seconds: Seconds = 10.0
 
 
-@job("/api/prepare", "analysis.prepare")
+@Job("/api/prepare", "analysis.prepare")
 class PrepareRequest(GameRequest, kw_only=True):
     """Loads the code of a search before it is needed."""
 
     leaf: Word = "best"
 
 
-@job("/api/record", "games.write_record", seconds=60.0)
+@Job("/api/record", "games.write_record", seconds=60.0)
 class RecordRequest(GameRequest, kw_only=True):
     """Writes a game as a file."""
 
@@ -125,14 +119,14 @@ class RecordRequest(GameRequest, kw_only=True):
     seed: Seed | None = None
 
 
-@job("/api/read", "games.read_file", seconds=60.0)
+@Job("/api/read", "games.read_file", seconds=60.0)
 class FileRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     """Reads the games of a file."""
 
     file: Annotated[str, Meta(max_length=MAX_BYTES)]
 
 
-@job("/api/review", "analysis.review", streamed=True)
+@Job("/api/review", "analysis.review", streamed=True)
 class ReviewRequest(FileRequest, kw_only=True):
     """What each move of a file's game gave away."""
 
@@ -141,7 +135,7 @@ class ReviewRequest(FileRequest, kw_only=True):
     """For each position."""
 
 
-@job("/api/follow", "analysis.follow", quick_moves=50_000)
+@Job("/api/follow", "analysis.follow", quick_moves=50_000)
 class FollowRequest(GameRequest, kw_only=True):
     """A game that is followed at a table, and what happens next in it."""
 
@@ -156,26 +150,26 @@ class FollowRequest(GameRequest, kw_only=True):
     """Takes the last line back."""
 
 
-@job("/api/runs", "runs.tell_runs")
+@Job("/api/runs", "runs.tell_runs")
 class RunsRequest(Struct, forbid_unknown_fields=True):
     """The training runs that may be shown."""
 
 
-@job("/api/run", "runs.tell_run", seconds=60.0)
+@Job("/api/run", "runs.tell_run", seconds=60.0)
 class RunRequest(Struct, forbid_unknown_fields=True):
     """A training run: options and curves."""
 
     name: Word
 
 
-@job("/api/run-game", "runs.play_run", seconds=60.0)
+@Job("/api/run-game", "runs.play_run", seconds=60.0)
 class RunGameRequest(RunRequest):
     """A game that the network of a run plays."""
 
     seed: Seed = 0
 
 
-@job("/api/ship-stages", "ships.tell_stages")
+@Job("/api/ship-stages", "ships.tell_stages")
 class StagesRequest(Struct, forbid_unknown_fields=True):
     """The ship that the generator makes of a seed, stage by stage."""
 
@@ -183,8 +177,8 @@ class StagesRequest(Struct, forbid_unknown_fields=True):
     seed: Seed = 0
 
 
-@job("/api/ship", "ships.build")
-@job("/api/ship-advice", "ships.advise")
+@Job("/api/ship", "ships.build")
+@Job("/api/ship-advice", "ships.advise")
 class ShipRequest(StagesRequest):
     """A ship that is being built: on the hull of a seed, with these places taken, like `8,9N`."""
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import secrets
 import socket
-import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import uvicorn
 
+from leafwise.cli import say
 from leafwise.envs.core.errors import UserError
 from leafwise.web.app import make_app
 from leafwise.web.guard import BACKLOG, Connection
 from leafwise.web.workers import RUNS_VARIABLE, Workers
+
+if TYPE_CHECKING:
+    from leafwise.commands.web import Config
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 FIRST_PORT, PORTS = 8340, 20
 """Ports that are tried where none is named; after them any that is free."""
 TOKEN_BYTES = 16
+OPEN_TO_ALL = """\
+  Open to the network: whoever has this address, token included, can use this server's processor time and see its
+  games, models and runs. What is sent is not encrypted. Ctrl-C ends it, the next start has another token."""
 
 
 def is_loopback(host: str) -> bool:
@@ -36,27 +43,22 @@ def is_loopback(host: str) -> bool:
 
 def listening(host: str, port: int) -> socket.socket:
     """Returns a socket that listens; port 0: the first that is free. Raises ValueError where there is none such."""
-    tried = [port] if port else [*range(FIRST_PORT, FIRST_PORT + PORTS), 0]
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    problem: OSError | None = None
-    for one in tried:
-        sock = socket.socket(
-            family, socket.SOCK_STREAM, socket.IPPROTO_TCP
-        )  # asyncio sets TCP_NODELAY where it sees TCP
-        if sys.platform == "win32":  # where SO_REUSEADDR would let a second server take the same port
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
-        else:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    problem: Exception | None = None
+    for one in [port] if port else [*range(FIRST_PORT, FIRST_PORT + PORTS), 0]:
+        # asyncio sets TCP_NODELAY where it sees TCP
+        sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        # on Windows SO_REUSEADDR would let a second server take the same port
+        sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
         try:
             sock.bind((host, one))
             sock.listen(BACKLOG)
+            return sock
         except (OSError, OverflowError) as error:
             sock.close()
-            problem = error if isinstance(error, OSError) else OSError(str(error))
-            continue
-        return sock
+            problem = error
     where = f"port {port} of {host}" if port else f"a port of {host}"
-    raise UserError(f"expected {where} to be free to listen at, got: {(problem and problem.strerror) or problem}")
+    raise UserError(f"expected {where} to be free to listen at, got: {getattr(problem, 'strerror', None) or problem}")
 
 
 def network_address() -> str:
@@ -71,10 +73,16 @@ def network_address() -> str:
 
 def names_of(host: str, port: int) -> frozenset[str]:
     """Returns the names by which a page may call the server."""
-    own = {host, network_address()} if host in (EVERYWHERE, "::") else {host}
-    if host in (EVERYWHERE, "::") or is_loopback(host):
-        own |= {LOOPBACK, "localhost", "[::1]"}
-    return frozenset(f"{f'[{name}]' if ':' in name and name[0] != '[' else name}:{port}".lower() for name in own)
+    everywhere = host in (EVERYWHERE, "::")
+    names = {host, network_address()} if everywhere else {host}
+    if everywhere or is_loopback(host):
+        names |= {LOOPBACK, "localhost", "::1"}
+    return frozenset(f"{bracketed(name)}:{port}".lower() for name in names)
+
+
+def bracketed(host: str) -> str:
+    """Returns a host as it stands in an address."""
+    return f"[{host}]" if ":" in host else host
 
 
 def qr_code(address: str) -> str:
@@ -105,36 +113,20 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(
-    host: str,
-    port: int,
-    *,
-    search_workers: int,
-    runs: str,
-    open_browser: bool,
-    say: Callable[[str], None],
-    phone: bool = False,
-) -> None:
-    """Runs the server until Ctrl-C; prints its address with `say`. `runs` is the folder of runs that may be shown.
-
-    Raises ValueError for an address that cannot be had.
-    """
-    sock = listening(host, port)
+def serve(options: Config) -> None:
+    """Runs the server until Ctrl-C, by the options of `leafwise web`; raises ValueError for an address that cannot be had."""
+    host = EVERYWHERE if options.phone else options.host
+    sock = listening(host, options.port)
     port = int(sock.getsockname()[1])
     token = "" if is_loopback(host) else secrets.token_urlsafe(TOKEN_BYTES)
     shown = network_address() if host in (EVERYWHERE, "::") else host
-    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/" + (f"?token={token}" if token else "")
+    address = f"http://{bracketed(shown)}:{port}/" + (f"?token={token}" if token else "")
     say(f"leafwise web: {address}")
     if token:
-        say(
-            "  Open to the network: whoever has this address, token included, can use this server's processor time and see its"
-        )
-        say(
-            "  games, models and runs. What is sent is not encrypted. Ctrl-C ends it, the next start has another token."
-        )
-    if phone:
+        say(OPEN_TO_ALL)
+    if options.phone:
         say(qr_code(address))
-    workers = Workers(search_workers, {RUNS_VARIABLE: runs})
+    workers = Workers(options.workers or max(4, os.cpu_count() or 1), {RUNS_VARIABLE: options.runs})
     config = uvicorn.Config(
         make_app(workers, names_of(host, port), token),
         log_level="warning",
@@ -143,7 +135,7 @@ def serve(
         timeout_graceful_shutdown=2,
         ws="none",
     )
-    if open_browser:
+    if options.open and not options.phone:
         timer = threading.Timer(0.5, webbrowser.open, [address])
         timer.daemon = True
         timer.start()

@@ -1,6 +1,9 @@
-"""Cassis: figures of the article, board codes, and texts that no game leads to."""
+"""Cassis: figures of the article, texts that no game leads to, renamings of the points and the canonical form."""
 
 from __future__ import annotations
+
+from itertools import permutations, product
+from random import Random
 
 import numpy as np
 import pytest
@@ -8,8 +11,9 @@ import pytest
 import leafwise
 from leafwise.envs.cassis import GAME
 from leafwise.envs.cassis.baselines import DepthFirst
-from leafwise.envs.cassis.tables import Options, make_tables
-from leafwise.envs.cassis.text import parse_code, to_code
+from leafwise.envs.cassis.features import renaming
+from leafwise.envs.cassis.solver import canonical_form
+from leafwise.envs.cassis.tables import Tables, edges
 
 STORED = {
     "board": (1, 15, 15, 104, 217, 969, 2693, 6896, 14560, 21724, 27754, 21757, 12826, 2433, 132, 0),
@@ -18,18 +22,14 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize(("key", "total"), [("board", 112_096), ("degree", 3_173), ("colours", 1_568)])
+@pytest.mark.parametrize(
+    ("key", "total"), [("board", 112_096), ("degree", 3_173), ("colours", 1_568), ("canonical", 988)]
+)
 def test_the_article_s_search_stores_what_it_prints(key: str, total: int) -> None:
     search = DepthFirst(GAME, key)
     assert not search.player_zero_wins(GAME.start())
-    assert tuple(len(table) for table in search.stored) == STORED[key]
-    assert sum(STORED[key]) == total
-
-
-def test_the_canonical_form_stores_fewer() -> None:
-    search = DepthFirst(GAME, "canonical")
-    assert not search.player_zero_wins(GAME.start())
-    assert sum(len(table) for table in search.stored) == 988
+    stored = tuple(len(table) for table in search.stored)
+    assert (stored, sum(stored)) == (STORED.get(key, stored), total)
 
 
 def test_the_article_s_player() -> None:
@@ -43,21 +43,12 @@ def test_the_article_s_player() -> None:
     assert search.player_zero_wins(state) is False
 
 
-def test_board_codes() -> None:
-    T = make_tables(Options(6))
-    assert to_code(GAME.start().row, T) == 0
-    state = GAME.start().play("0-1").play("0-2").play("4-5")
-    assert to_code(state.row, T) == 1 + 2 * 3 + 3**14
-    assert parse_code(to_code(state.row, T), T).tolist() == state.row.tolist()
-    for wrong in (-1, 3**15):
-        with pytest.raises(ValueError, match=r"^cassis: expected a board code of 0 to 14,348,906, got "):
-            parse_code(wrong, T)
-
-
 @pytest.mark.parametrize("n", [2, 9, True, "6"])
-def test_points_that_there_are_not(n: object) -> None:
+def test_points_and_keys_that_there_are_not(n: object) -> None:
     with pytest.raises(ValueError, match=r"^cassis: expected n of 3 to 8, got "):
         leafwise.game("cassis", n=n)
+    with pytest.raises(ValueError, match=r"^cassis: expected key among board, degree, colours, canonical, got 'x'$"):
+        DepthFirst(GAME, "x")
 
 
 @pytest.mark.parametrize(
@@ -75,9 +66,56 @@ def test_positions_that_no_game_leads_to(text: str, problem: str) -> None:
         GAME.parse(text)
 
 
-def test_an_unknown_key() -> None:
-    with pytest.raises(ValueError, match=r"^cassis: expected key among board, degree, colours, canonical, got 'x'$"):
-        DepthFirst(GAME, "x")
+def rename(row: np.ndarray, names: tuple[int, ...], T: Tables) -> list[int]:
+    """The words of a row after each point has taken its name."""
+    to = [int(T.edge_of[names[a], names[b]]) for a, b in edges(T.n)]
+    return [sum(1 << to[e] for e in range(T.edges) if int(side) >> e & 1) for side in row]
+
+
+def row_of(colours: tuple[int, ...]) -> np.ndarray:
+    sides = [sum(1 << e for e, c in enumerate(colours) if c == player) for player in (1, 2)]
+    return np.array(sides, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_canonical_forms_are_equal_exactly_for_isomorphic_boards(n: int) -> None:
+    T, renamings = leafwise.game("cassis", n=n).tables(), list(permutations(range(n)))
+    class_of_form: dict[tuple[int, ...], list[int]] = {}
+    for colours in product(range(3), repeat=T.edges):
+        images = [rename(row_of(colours), names, T) for names in renamings]
+        form = canonical_form(row_of(colours), T).tolist()
+        assert form in images
+        assert class_of_form.setdefault(tuple(form), min(images)) == min(images)  # the class, by brute force
+    assert len({tuple(least) for least in class_of_form.values()}) == len(class_of_form)
+
+
+@pytest.mark.parametrize("n", [5, 6, 7, 8])
+def test_renamed_boards_share_a_form(n: int) -> None:
+    T, rng = leafwise.game("cassis", n=n).tables(), Random(n)
+    for _ in range(60):
+        density = rng.choice([0.2, 0.5, 0.8])
+        board = row_of(tuple(rng.choice([1, 2]) if rng.random() < density else 0 for _ in range(T.edges)))
+        other = np.array(rename(board, tuple(rng.sample(range(n), n)), T), dtype=np.uint64)
+        assert canonical_form(other, T).tolist() == canonical_form(board, T).tolist()
+
+
+def test_the_form_of_a_finished_game_keeps_its_mark() -> None:
+    state = GAME.parse("xx.../xoo./.../../.")
+    form = canonical_form(state.row, GAME.tables())
+    assert (form >> np.uint64(63)).tolist() == (state.row >> np.uint64(63)).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_the_symmetries_are_all_renamings(n: int) -> None:
+    game, rng = leafwise.game("cassis", n=n), Random(n)
+    names = [tuple(int(renaming(k, n)) >> 4 * p & 15 for p in range(n)) for k in range(game.symmetry_count)]
+    assert sorted(names) == sorted(permutations(range(n)))
+    state, T = game.start().play(0).play(1), game.tables()
+    for k in rng.sample(range(game.symmetry_count), 6):
+        assert state.transformed(k).row.tolist() == rename(state.row, names[k], T)
+        edge = rng.randrange(T.edges)
+        renamed = 1 << int(game.symmetries.transform_action(edge, k, T))
+        assert [renamed, 0] == rename(np.array([1 << edge, 0]), names[k], T)
 
 
 @pytest.mark.parametrize("n", [5, 8])

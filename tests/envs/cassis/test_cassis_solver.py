@@ -1,4 +1,4 @@
-"""The exact solver of Cassis against a naive twin and against the article's search."""
+"""The exact solver of Cassis against a naive twin, and on every position, worked out from the last ones back."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.cassis.baselines import DepthFirst
-from leafwise.envs.cassis.solver import Solver
+from leafwise.envs.cassis.solver import Solver, canonical_form
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution
 from twins.cassis import Twin
@@ -47,22 +46,27 @@ def assert_line_plays_out(state: State, line: tuple[str, ...], value: int) -> No
     assert (state.returns if player == 0 else -state.returns) == value
 
 
-def test_values_equal_the_article_s_search() -> None:
-    game = leafwise.game("cassis")
-    solver, search, rng = Solver(game), DepthFirst(game, "canonical"), Random(1)
-    for _ in range(60):
-        state = game.start()
-        for _ in range(rng.randint(0, 9)):
-            state = state.play(rng.choice(state.legal_actions))
-            if state.is_terminal:
-                break
-        if state.is_terminal:
-            continue
-        expected = {}
-        for name in state.legal_names:
-            wins = search.player_zero_wins(state.play(name))
-            expected[name] = 1 if wins == (state.current_player == 0) else -1
-        assert solver.solve(state).action_values == expected, str(state)
+@pytest.mark.parametrize(("n", "positions"), [(3, 4), (4, 18), (5, 136), (6, 2_250)])
+def test_the_solver_agrees_on_every_position(n: int, positions: int) -> None:
+    game = leafwise.game("cassis", n=n)
+    rows, values = dict[int, np.ndarray](), dict[int, int]()
+
+    def value(state: leafwise.State, turn: int) -> int:
+        """Returns what a position is worth to who moves, player 0 for turn 1."""
+        if state.is_terminal and state.returns:
+            return int(state.returns) * turn
+        mover, other = canonical_form(state.row[::turn], game.tables())
+        board = int(mover | other << np.uint64(28))
+        if board not in values:
+            rows[board] = np.array([mover, other][::turn])
+            values[board] = max((-value(state.play(a), -turn) for a in state.legal_actions), default=0)
+        return values[board]
+
+    value(game.start(), 1)
+    assert len(values) == positions
+    solver = Solver(game)
+    for board, row in rows.items():
+        assert solver.solve(leafwise.State(game, row), "none").value == values[board]
 
 
 def test_moves_map_back_through_a_renaming() -> None:
@@ -80,10 +84,8 @@ def test_moves_map_back_through_a_renaming() -> None:
 @pytest.mark.parametrize(("n", "value"), [(3, 0), (4, 0), (5, 0), (6, -1), (7, -1), (8, -1)])
 def test_values_of_empty_boards(n: int, value: int) -> None:
     game = leafwise.game("cassis", n=n)
-    solution = Solver(game).solve(game.start(), "none")
-    assert solution.value == value
-    rows = np.array([game.start().row, game.start().play("0-1").row])
-    assert Solver(game).values(rows).tolist() == [value, -value]
+    solver = Solver(game)
+    assert [solver.solve(at, "none").value for at in (game.start(), game.start().play("0-1"))] == [value, -value]
 
 
 def test_finished_positions() -> None:

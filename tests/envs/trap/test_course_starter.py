@@ -14,7 +14,7 @@ from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import child
 from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer
 from leafwise.envs.trap.baselines.course.starter.Grid import Grid
-from twins.trap import Twin
+from twins.trap import Twin, crowded
 
 DEFERRED = GAME.variant(self_trap="deferred")
 NAMES = ("PlayerAI", "BaseAI", "Grid", "Utils")
@@ -29,18 +29,6 @@ def starter(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         sys.modules.pop(name, None)
 
 
-def position(rng: Random, throwing: bool) -> tuple[str, Grid, list[tuple[int, int]]]:
-    """Returns a position by text and as a board, and where players 1 and 2 stand."""
-    cells = rng.sample([(y, x) for y in range(7) for x in range(7)], 2 + rng.randrange(10, 24))
-    grid = Grid(7)
-    for cell in cells[2:]:
-        grid.trap(cell)
-    grid.move(cells[0], 1).move(cells[1], 2)
-    marks = {0: ".", -1: "#", 1: "1", 2: "2"}
-    text = "/".join("".join(marks[int(mark)] for mark in line) for line in grid.map)
-    return f"{text} turn={rng.randrange(2)}{' throw' if throwing else ''}", grid, cells[:2]
-
-
 @pytest.mark.parametrize(("heuristic", "recipe"), [("improved_score", "is"), ("aggressive_improved_score", "ais")])
 def test_both_trees_come_to_the_values_of_the_compiled_ones(
     starter: ModuleType, heuristic: str, recipe: str, monkeypatch: pytest.MonkeyPatch
@@ -49,8 +37,13 @@ def test_both_trees_come_to_the_values_of_the_compiled_ones(
     twin = CoursePlayer(DEFERRED, "twin", RECIPES[recipe], depth=starter.DEPTH, chance="hit_miss")
     rng, compared = Random(5), 0
     for k in range(24):
-        text, grid, places = position(rng, throwing := bool(k % 2))
-        state = DEFERRED.parse(text)
+        throwing, grid = bool(k % 2), Grid(7)
+        state = DEFERRED.parse(f"{crowded(7, rng.randrange(10, 24), rng)} turn={rng.randrange(2)}{' throw' * throwing}")
+        p = Twin(DEFERRED.options).read(str(state))
+        for cell in p.traps:
+            grid.trap(cell)
+        places = p.players
+        grid.move(places[0], 1).move(places[1], 2)
         if state.is_terminal or any(not grid.get_neighbors(place, only_available=True) for place in places):
             continue
         ai, who = starter.PlayerAI(), state.current_player

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -63,48 +60,40 @@ def test_1_the_start() -> None:
     assert all(len(start.play(name).legal_actions) == 47 for name in start.legal_names)
 
 
-def test_2_a_throw_beside_the_opponent() -> None:
-    got = thrown(GAME.start().play("S"), "5,3")
-    spill = ("4,2", "4,3", "4,4", "5,2", "5,4", "6,2", "6,4")
-    assert got == pytest.approx({"5,3": 17 / 20} | dict.fromkeys(spill, 3 / 140), rel=1e-12)
-
-
-def test_3_the_longest_throw() -> None:
-    state = board(".......|.......|.......|...2...|.......|.......|......1", "throw")
-    expected = {"0,0": 9 / 20} | dict.fromkeys(("0,1", "1,0", "1,1"), 11 / 60)
-    assert thrown(state, "0,0") == pytest.approx(expected, rel=1e-12)
-
-
-def test_4_the_players_cell_takes_no_spill() -> None:
-    state = board("2......|.......|.......|.......|.......|.......|......1", "throw")
-    expected = {"0,1": 1 / 2} | dict.fromkeys(("0,2", "1,0", "1,1", "1,2"), 1 / 8)
-    assert thrown(state, "0,1") == pytest.approx(expected, rel=1e-12)
-
-
-def test_5_throws_next_to_the_thrower_are_certain() -> None:
-    state = GAME.start().play("S")
-    assert thrown(state, "1,4") == {"1,4": 1.0}
-    got = thrown(state, "2,4")
-    assert got.pop("2,4") == pytest.approx(19 / 20)
-    assert len(got) == 7
-    assert all(p == pytest.approx(1 / 140) for p in got.values())
-    assert "1,3" not in got
-
-
+BESIDE = ".......|...1...|.......|.......|.......|.......|...2..."
 SIX = "...1...|.......|.......|...#...|..#.#..|...2..."
 
 
-def test_6_a_throw_at_a_trap() -> None:
-    got = thrown(board(SIX, "throw"), "3,3")
-    assert got.pop("unchanged") == pytest.approx(37 / 40, rel=1e-12)
-    assert set(got) == {"2,2", "2,3", "2,4", "3,2", "3,4", "4,3"}
-    assert all(p == pytest.approx(1 / 80) for p in got.values())
-
-
-def test_7_spill_cells_with_traps() -> None:
-    got = thrown(board(SIX, "throw"), "4,3")
-    expected = {"4,3": 17 / 20, "unchanged": 9 / 140} | dict.fromkeys(("3,2", "3,4", "5,2", "5,4"), 3 / 140)
-    assert got == pytest.approx(expected, rel=1e-12)
+@pytest.mark.parametrize(
+    ("text", "at", "certain", "spill", "share"),
+    [
+        pytest.param(BESIDE, "5,3", {"5,3": 17 / 20}, "4,2 4,3 4,4 5,2 5,4 6,2 6,4", 3 / 140, id="2 by the opponent"),
+        pytest.param(
+            ".......|.......|.......|...2...|.......|.......|......1",
+            "0,0",
+            {"0,0": 9 / 20},
+            "0,1 1,0 1,1",
+            11 / 60,
+            id="3 the longest",
+        ),
+        pytest.param(
+            "2......|.......|.......|.......|.......|.......|......1",
+            "0,1",
+            {"0,1": 1 / 2},
+            "0,2 1,0 1,1 1,2",
+            1 / 8,
+            id="4 no spill on a player",
+        ),
+        pytest.param(BESIDE, "1,4", {"1,4": 1.0}, "", 0, id="5 by the thrower"),
+        pytest.param(BESIDE, "2,4", {"2,4": 19 / 20}, "1,4 1,5 2,3 2,5 3,3 3,4 3,5", 1 / 140, id="5 a step further"),
+        pytest.param(SIX, "3,3", {"unchanged": 37 / 40}, "2,2 2,3 2,4 3,2 3,4 4,3", 1 / 80, id="6 at a trap"),
+        pytest.param(
+            SIX, "4,3", {"4,3": 17 / 20, "unchanged": 9 / 140}, "3,2 3,4 5,2 5,4", 3 / 140, id="7 spill on traps"
+        ),
+    ],
+)
+def test_where_a_throw_lands(text: str, at: str, certain: dict[str, float], spill: str, share: float) -> None:
+    assert thrown(board(text, "throw"), at) == pytest.approx(certain | dict.fromkeys(spill.split(), share), rel=1e-12)
 
 
 def test_8_illegal_moves_and_throws_lose() -> None:
@@ -122,13 +111,6 @@ def test_8_illegal_moves_and_throws_lose() -> None:
     for wrong in never:
         with pytest.raises(ValueError, match=r"^trap: expected an action among "):
             throwing.play(wrong)
-    env = gym.make("leafwise/Trap-v0", opponent="random")
-    for names in (["N"], ["S", "1,3"], ["0,0"], ["S", "S"]):  # a throw where a move is due, and the reverse
-        env.reset(seed=0)
-        for name in names:
-            _, reward, terminated, _, info = env.step(GAME.action(name))
-        assert (reward, terminated) == (-1.0, True)
-        assert "the game is lost" in info["illegal"]
 
 
 def test_9_the_move_alone_can_win() -> None:
@@ -140,26 +122,36 @@ def test_9_the_move_alone_can_win() -> None:
     assert str(after).endswith("turn=0 throw won=1")
 
 
-def test_10_a_certain_win() -> None:
-    assert chances(board("2#.....|#......|.1.....", "throw"), "1,1") == (1.0, 0.0)
+ELEVEN = "2#.....|#......|1......"
+FOURTEEN = "1.#....|##.....|.......|.......|.......|.......|...2..."
 
 
-def test_11_a_miss_does_not_win() -> None:
-    state = board("2#.....|#......|1......", "throw")
-    assert chances(state, "1,1") == pytest.approx((19 / 20, 0))
-    twin = Twin(GAME.options)
-    law = twin.chances(twin.play(twin.read(str(state)), "1,1"))
-    misses = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 1), (2, 2)]
-    assert law == {(1, 1): Fraction(19, 20)} | dict.fromkeys(misses, Fraction(1, 120))
-
-
-def test_12_direct_aim_is_best() -> None:
-    state = board("2.#....|##.....|.......|...1...", "throw")
-    assert moves(state, 2) == {(0, 1)}
-    assert chances(state, "0,1")[0] == pytest.approx(4 / 5)
-    assert chances(state, "0,2")[0] == pytest.approx(3 / 100)
-    assert chances(state, "1,0")[0] == pytest.approx(1 / 20)
-    assert max(state.legal_names, key=lambda name: chances(state, name)[0]) == "0,1"
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("2#.....|#......|.1.....", {"1,1": (1, 0)}, id="10 a certain win"),
+        pytest.param(ELEVEN, {"1,1": (19 / 20, 0)}, id="11 a miss does not win"),
+        pytest.param(
+            "2.#....|##.....|.......|...1...",
+            {"0,1": (4 / 5, 0), "0,2": (3 / 100, 0), "1,0": (1 / 20, 0)},
+            id="12 direct aim",
+        ),
+        pytest.param(
+            FOURTEEN, {"0,1": (0, 1), "1,1": (0, 1 / 140), "1,0": (0, 0), "2,0": (0, 0)}, id="14 trapping oneself"
+        ),
+        pytest.param(
+            "1..2...|##.#...",
+            {"0,2": (0, 1 / 80), "1,2": (0, 1 / 70)} | dict.fromkeys(("0,4", "1,4", "1,0"), (0, 0)) | {"0,1": (0, 1)},
+            id="17 the risk of a miss",
+        ),
+    ],
+)
+def test_how_often_a_throw_wins_and_loses_at_once(text: str, expected: dict[str, tuple[float, float]]) -> None:
+    state = board(text, "throw")
+    for at, odds in expected.items():
+        assert chances(state, at) == pytest.approx(odds, rel=1e-12)
+    best = max(expected, key=lambda at: expected[at])
+    assert chances(state, best)[0] == max(chances(state, name)[0] for name in state.legal_names)
 
 
 @pytest.mark.parametrize("game", [GAME, DEFERRED], ids=repr)
@@ -173,26 +165,11 @@ def test_13_the_thrower_wins_when_both_are_stuck(game: Game) -> None:
     assert is_stuck(rows, 0, 1, game.tables())
 
 
-FOURTEEN = "1.#....|##.....|.......|.......|.......|.......|...2..."
-
-
-def test_14_trapping_oneself() -> None:
-    state = board(FOURTEEN, "throw")
-    assert chances(state, "0,1") == (0.0, 1.0)
-    assert chances(state, "1,1") == pytest.approx((0, 1 / 140))
-    assert chances(state, "1,0") == (0.0, 0.0)
-    assert thrown(state, "1,0") == {"unchanged": 1.0}
-    assert chances(state, "2,0") == (0.0, 0.0)
+def test_14_who_trapped_himself_may_play_on() -> None:
     ((_, after),) = board(FOURTEEN, "throw", DEFERRED).play("0,1").outcomes()
     assert not after.is_terminal
     for name in after.legal_names:  # player 2 is far: no move of his frees player 1
-        assert after.play(name).returns == -1
-        assert after.play(name).is_terminal
-    spread = Twin(GAME.options)
-    law = spread.chances(spread.play(spread.read(str(state)), "2,0"))
-    assert {c: p for c, p in law.items() if c != (2, 0)} == dict.fromkeys(
-        ((1, 0), (1, 1), (2, 1), (3, 0), (3, 1)), Fraction(1, 100)
-    )
+        assert (after.play(name).is_terminal, after.play(name).returns) == (True, -1)
 
 
 def test_15_a_move_may_free_the_other() -> None:
@@ -211,14 +188,6 @@ def test_16_a_player_is_a_wall_only_while_he_stands_there(game: Game) -> None:
         after = state.play(name)
         assert not after.is_terminal
         assert chances(after, "1,0")[0] == pytest.approx(win)
-
-
-def test_17_the_risk_of_a_miss() -> None:
-    state = board("1..2...|##.#...", "throw")
-    assert moves(state, 1) == {(0, 1)}
-    assert moves(state, 2) == {(0, 2), (0, 4), (1, 2), (1, 4)}
-    risks = {"0,2": 1 / 80, "1,2": 1 / 70, "0,4": 0, "1,4": 0, "1,0": 0, "0,1": 1}
-    assert {name: chances(state, name)[1] for name in risks} == pytest.approx(risks, rel=1e-12)
 
 
 def test_18_the_handout_s_scores() -> None:
@@ -244,11 +213,6 @@ def test_18_the_handout_s_scores() -> None:
 
 def test_19_accuracy_ends_at_0() -> None:
     assert [accuracy(d) for d in (1, 2, 12, 20, 21, 22, 40)] == [1, 0.95, 0.45, 0.05, 0, 0, 0]
-    twelve = Twin(SimpleNamespace(size=12, self_trap="immediate", max_turns=None))
-    position = twelve.read("/".join(["1" + "." * 11, *["." * 12] * 10, "." * 11 + "2"]) + " turn=0 throw")
-    assert twelve.chances(twelve.play(position, "11,9"))[(11, 9)] == Fraction(1, 20)
-    corner = twelve.chances(twelve.play(position, "11,10"))
-    assert corner == dict.fromkeys(((11, 9), (10, 9), (10, 10), (10, 11)), Fraction(1, 4))
 
 
 def test_20_the_cap_is_a_draw() -> None:
@@ -273,7 +237,7 @@ def test_20_the_cap_is_a_draw() -> None:
 
 def test_probabilities_of_every_throw_are_the_twin_s() -> None:
     twin = Twin(GAME.options)
-    for text in (SIX, FOURTEEN, "1.2#...|#####..", ".......|..#....|.1#.#..|...2...|..#....|.......|......."):
+    for text in (SIX, ELEVEN, FOURTEEN, "1.2#...|#####..", ".......|..#....|.1#.#..|...2...|..#....|.......|......."):
         state = board(text, "throw")
         for name in state.legal_names:
             expected = {twin.write(p): chance for chance, p in twin.outcomes(twin.play(twin.read(str(state)), name))}

@@ -11,7 +11,7 @@ from contract.cases import walk
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
-from leafwise.envs.trap.features import AROUND, MOVES, REACHED, STRIPS, SUMS, WINDOWS, reach_count
+from leafwise.envs.trap.features import AROUND, MOVES, REACHED, STRIPS, SUMS, WINDOWS
 from twins.trap import Cell, Position, Twin
 
 
@@ -90,7 +90,7 @@ def test_reach_says_how_far_both_get_and_what_is_blocked_around_them(game: Game)
             assert F[6 + 5 * k] == first + STRIPS + ring[0] * 64 + ring[1] * 8 + ring[2]
             first += AROUND
         assert [f - first for f in F[12:-3]] == [f - 4 * size**2 - WINDOWS for f in known[12:]]
-        first = reach_count(game.options) - (2 - int(p.due == "throw")) * REACHED
+        first = game.features["reach"].size(game.options) - (2 - int(p.due == "throw")) * REACHED
         own, other = (steps_to(twin, p, cell) for cell in players)
         for within, numbers in ((2, 25), (3, 49)):
             here = [sum(steps <= within for steps in way.values()) for way in (own, other)]

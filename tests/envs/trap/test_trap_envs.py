@@ -1,15 +1,12 @@
-"""The environments of Trap: two steps a turn, the opponent's whole turn inside a step, the cap."""
+"""The environments of Trap: two steps a turn, the opponent's whole turn inside a step, the cap, the turns left."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
-from pettingzoo.test import api_test
 
 import leafwise
 from leafwise.envs.core.check.door import PLAIN
@@ -36,37 +33,6 @@ def test_a_turn_is_two_steps_and_the_opponent_s_turn_runs_inside_the_throw() -> 
     assert obs[2].sum() == 2  # and the opponent's, somewhere
     assert not obs[3].any()
     assert env.unwrapped.state.current_player == 0  # type: ignore[attr-defined]
-
-
-def test_the_second_seat_begins_after_the_first_player_s_turn() -> None:
-    env = gym.make("leafwise/Trap-v0", opponent="greedy:is", seat="second")
-    obs, _ = env.reset(seed=1)
-    assert obs[0, 6, 3] == 1  # oneself
-    assert obs[1, 0, 3] == 0  # the other has moved
-    assert obs[2].sum() == 1
-
-
-@pytest.mark.parametrize("opponent", ["random", "greedy:is"])
-def test_games_end_with_a_win_a_loss_or_at_the_cap(opponent: str) -> None:
-    env = gym.make("leafwise/Trap-v0", opponent=opponent, max_turns=80)
-    rng, ends = np.random.default_rng(0), []
-    for seed in range(8):
-        _, info = env.reset(seed=seed)
-        terminated = False
-        while not terminated:
-            _, reward, terminated, truncated, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
-            assert not truncated
-        ends.append(reward)
-    assert set(ends) <= {-1.0, 0.0, 1.0}
-    assert set(ends) - {0.0}, "no game was decided"
-
-
-def test_the_cap_terminates_with_0() -> None:
-    env = gym.make("leafwise/Trap-v0", opponent="random", max_turns=2)
-    env.reset(seed=0)
-    env.step(GAME.action("S"))
-    _, reward, terminated, truncated, _ = env.step(GAME.action("1,2"))
-    assert (reward, terminated, truncated) == (0, True, False)
 
 
 def test_the_observation_tells_the_turns_left_if_asked_to() -> None:
@@ -102,29 +68,3 @@ def test_who_observes_the_turn_is_checked_and_advised_alike() -> None:
     with pytest.raises(ValueError, match=r"^trap: expected observe_turn as True or False, got 1$"):
         GAME.variant(observe_turn=1)
     assert "does not tell the turn" in page(GAME, "Trap")
-
-
-def test_the_batch_plays_the_single_environments_games() -> None:
-    batch = gym.make_vec("leafwise/Trap-v0", num_envs=3, opponent="greedy:is")
-    singles = [gym.make("leafwise/Trap-v0", opponent="greedy:is") for _ in range(3)]
-    obs, info = batch.reset(seed=11)
-    masks = info["action_mask"]
-    for k, env in enumerate(singles):
-        assert (env.reset(seed=11 + k)[0] == obs[k]).all()
-    for _ in range(8):
-        actions = np.array([np.flatnonzero(mask)[0] for mask in masks])
-        obs, rewards, ended, _, info = batch.step(actions)
-        masks = info["action_mask"]
-        if ended.any():
-            break
-        for k, env in enumerate(singles):
-            seen, reward, *_ = env.step(int(actions[k]))
-            assert (seen == obs[k]).all()
-            assert reward == rewards[k]
-
-
-def test_gymnasium_s_and_pettingzoo_s_own_tests_pass() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # messages about observations that are no images
-        check_env(gym.make("leafwise/Trap-v0", opponent="random").unwrapped, skip_render_check=True)
-        api_test(leafwise.envs.aec("trap"), num_cycles=60)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import leafwise
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
+from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap import solver as module
 from leafwise.envs.trap.solver import Solver
+from twins.trap import crowded
 
 RULES = ("immediate", "deferred")
 THREE = {rule: GAME.variant(size=3, self_trap=rule) for rule in RULES}
@@ -98,12 +98,6 @@ def check_by_hand(solver: Solver, state: State) -> None:
         assert sign * worth(state.play(name)) == pytest.approx(value, abs=1e-9), f"{state} {name}"
 
 
-def crowded(game: leafwise.Game, turn: int, traps: int, rng: Random) -> State:
-    marks = ["1", "2", *"#" * traps, *"." * (7 - traps)]
-    rng.shuffle(marks)
-    return game.parse("/".join("".join(marks[k : k + 3]) for k in (0, 3, 6)) + f" turn={turn}")
-
-
 @pytest.mark.parametrize("max_turns", [1, 2, 5, None])
 @pytest.mark.parametrize("rule", RULES)
 def test_turns_are_counted_near_the_draw(rule: str, max_turns: int | None) -> None:
@@ -111,7 +105,7 @@ def test_turns_are_counted_near_the_draw(rule: str, max_turns: int | None) -> No
     solver, last = Solver(game), game.options.last_turn
     for traps in (3, 4, 4, 5, 5, 5, 5):
         for left in range(1, min(last, 3 if traps == 3 else 5) + 1):  # to and fro between numbers of turns
-            state = crowded(game, last - left, traps, rng)
+            state = game.parse(f"{crowded(3, traps, rng)} turn={last - left}")
             if not state.is_terminal:
                 check_by_hand(solver, state)
 
@@ -141,30 +135,11 @@ def test_turns_may_be_asked_for_in_any_order(table_mb: float) -> None:
         assert solver.solve(state).action_values == pytest.approx(Solver(game).solve(state).action_values, abs=1e-11)
 
 
-def test_symmetric_positions_have_equal_values() -> None:
-    rng, solver = Random(5), solver_of("immediate")
-    for _ in range(40):
-        marks = ["1", "2", *rng.choices(".#", k=7)]
-        rng.shuffle(marks)
-        state = THREE["immediate"].parse("/".join("".join(marks[k : k + 3]) for k in (0, 3, 6)))
-        values = [solver.solve(state.transformed(k), "none").value for k in range(8)]
-        assert values == pytest.approx([values[0]] * 8, abs=1e-9)
-
-
 @pytest.mark.long
 def test_the_start_of_4x4() -> None:
     game = GAME.variant(size=4)
     solution = Solver(game).solve(game.start())
     assert solution.value == pytest.approx(0.3165, abs=5e-5)
-
-
-def test_the_oracle_plays() -> None:
-    game = THREE["immediate"]
-    oracle = leafwise.player("solver", game)
-    assert isinstance(oracle, SolverPlayer)
-    state = game.parse("2#./#../.1.")
-    state = state.play(oracle.choose(state))
-    assert state.returns == 1  # beside player 2, on his last free cell
 
 
 def test_finished_games_and_chance() -> None:
@@ -185,31 +160,19 @@ def test_wrong_input() -> None:
         exact_solver(GAME.variant(size=4), 4)
 
 
-def test_a_stopped_solver_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = THREE["immediate"]
-    solver, layer = Solver(game), module.layer
+@pytest.mark.parametrize("turn", [0, 30])
+def test_a_stopped_solver_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch, turn: int) -> None:
+    """Far from the draw, and within a turn where turns are counted."""
+    state = THREE["immediate"].parse(f".1./.../.2. turn={turn}")
+    solver, layer = Solver(state.game), module.layer
 
     def stopping(number: int, M: module.Memory) -> NDArray[np.int64]:
         solver.stop[0] = number == 4
         return layer(number, M)
 
     monkeypatch.setattr(module, "layer", stopping)
-    solution = solver.solve(game.start())
+    solution = solver.solve(state)
     assert (solution.value, solution.complete, solution.bounds) == (None, False, (-1, 1))
     assert solver.known()["nodes"] == solution.nodes > 0
     monkeypatch.undo()
-    assert solver.solve(game.start()).value == pytest.approx(0.901856, abs=6e-7)
-
-
-def test_a_solver_stopped_within_a_turn_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = THREE["immediate"]
-    solver, layer, state = Solver(game), module.layer, game.parse(".1./.../.2. turn=30")
-
-    def stopping(number: int, M: module.Memory) -> NDArray[np.int64]:
-        solver.stop[0] = number == 4
-        return layer(number, M)
-
-    monkeypatch.setattr(module, "layer", stopping)
-    assert not solver.solve(state).complete
-    monkeypatch.undo()
-    assert solver.solve(state).action_values == Solver(game).solve(state).action_values
+    assert solver.solve(state).action_values == Solver(state.game).solve(state).action_values

@@ -12,20 +12,17 @@ import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.turns import TurnPlayer, TurnSearch
+from twins.trap import Cell, crowded
 
 SIZE = 4
 SMALL = GAME.variant(size=SIZE)
 LEAF, TABLES = SMALL.score("reach"), SMALL.tables(None, "near+traps")
-Cell = tuple[int, int]
 
 
-def crowded(traps: int, rng: Random) -> State:
-    while True:
-        marks = ["1", "2", *"#" * traps, *"." * (SIZE * SIZE - 2 - traps)]
-        rng.shuffle(marks)
-        state = SMALL.parse("/".join("".join(marks[k : k + SIZE]) for k in range(0, SIZE * SIZE, SIZE)))
-        if not state.is_terminal:
-            return state
+def position(traps: int, rng: Random) -> State:
+    while (state := SMALL.parse(crowded(SIZE, traps, rng))).is_terminal:
+        pass
+    return state
 
 
 def cells(state: State) -> dict[str, list[Cell]]:
@@ -86,16 +83,16 @@ def test_values_are_those_of_a_plain_recursion() -> None:
     searches = {
         depth: TurnSearch(SMALL, LEAF, depth, late_from=None, known_from=None, gain=depth / 20) for depth in (1, 2, 3)
     }
-    for traps, depths in ((4, (1,)), (7, (1, 2)), (9, (2, 3))):
-        for _ in range(3):
-            state = crowded(traps, rng)
+    for traps, depths in ((4, (1,)), (7, (2,)), (10, (2, 3))):
+        for _ in range(2):
+            state = position(traps, rng)
             for depth in depths:
                 assert searches[depth](state).value == pytest.approx(plain(state, depth), abs=1e-12)
 
 
 def test_a_throw_is_searched_on_its_own() -> None:
     search = TurnSearch(SMALL, LEAF, 2, late_from=None)
-    before = crowded(5, Random(7))
+    before = position(5, Random(7))
     state = before.play(before.legal_actions[0])
     (throw,) = search(state).actions
     assert throw in considered(state)
@@ -168,7 +165,7 @@ def test_wrong_positions_are_refused() -> None:
 
 def test_what_is_known_of_misses_brings_values_nearer_to_those_of_deeper_searches() -> None:
     rng = Random(11)
-    states = [crowded(3 + k % 4, rng) for k in range(20)]
+    states = [position(3 + k % 4, rng) for k in range(20)]
     deep = TurnSearch(SMALL, LEAF, 9, late_from=None, known_from=1)
     truth = [deep(state).value for state in states]
 

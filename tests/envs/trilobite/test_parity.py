@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import leafwise
+from games.walks import positions
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trilobite.features import DRAWN, FORCED, LOST, MOST, PARITY, QUIET, WINS, filled_up, tactics
@@ -18,16 +19,6 @@ from leafwise.models import SparseNetwork
 
 CONNECT_FOUR = leafwise.game("trilobite", board="7x6", k=4)
 GAMES = [leafwise.game("trilobite"), CONNECT_FOUR]
-
-
-def random_states(game: Game, n: int, seed: int) -> list[State]:
-    """Decisions of random games."""
-    rng, states, state = np.random.default_rng(seed), list[State](), game.start()
-    while len(states) < n:
-        states.append(state)
-        state = state.play(int(rng.choice(state.legal_actions)))
-        state = game.start() if state.is_terminal else state
-    return states
 
 
 def seen(game: Game, states: list[State]) -> tuple[NDArray[np.int64], Any]:
@@ -46,7 +37,7 @@ def canonical(state: State) -> tuple[int, int]:
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_windows_tell_the_chips_on_their_cells(game: Game) -> None:
-    states = random_states(game, 60, 1)
+    states = positions(game, 60)
     features, T = seen(game, states)
     assert features.min() >= 0
     assert features.max() < PARITY.size(game.options)
@@ -71,7 +62,7 @@ def test_windows_tell_the_chips_on_their_cells(game: Game) -> None:
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_columns_are_told_apart_by_their_two_lowest_threats(game: Game) -> None:
-    states = random_states(game, 400, 2)
+    states = positions(game, 400)
     features, T = seen(game, states)
     meanings: dict[tuple[int, int], Any] = {}
     windows, told = len(T.windows), 0
@@ -129,7 +120,7 @@ def slowly_filled(state: State, T: Any) -> tuple[int, int, int]:
 def test_boards_are_filled_up_as_players_count() -> None:
     T = CONNECT_FOUR.tables()
     ends: dict[tuple[int, int], int] = {}
-    for state in random_states(CONNECT_FOUR, 600, 3):
+    for state in positions(CONNECT_FOUR, 600):
         one, other = (np.uint64(chips) for chips in canonical(state))
         empty = T.board & ~(one | other)
         wins, losses = (np.uint64(threats(chips, empty, T)) for chips in (one, other))
@@ -145,7 +136,7 @@ def test_boards_are_filled_up_as_players_count() -> None:
 
 def test_tactics_are_what_two_plies_of_search_find() -> None:
     T, met = CONNECT_FOUR.tables(), set()
-    for state in random_states(CONNECT_FOUR, 800, 4):
+    for state in positions(CONNECT_FOUR, 800):
         player = state.current_player
         own, other = (np.uint64(state.row[k]) for k in (player, 1 - player))
         empty = T.board & ~(own | other)
@@ -172,6 +163,6 @@ def test_tactics_are_what_two_plies_of_search_find() -> None:
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_mirrored_positions_have_the_same_features(game: Game) -> None:
-    states = random_states(game, 50, 5)
+    states = positions(game, 50)
     one, other = (seen(game, found)[0] for found in (states, [state.transformed(1) for state in states]))
     assert (one == other).all()

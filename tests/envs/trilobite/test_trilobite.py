@@ -1,13 +1,17 @@
-"""Trilobite: figures of the article and of an independent count, sizes, and texts that no game leads to."""
+"""Trilobite: figures of the article and of an independent count, sizes, texts that no game leads to, and `safe` moves."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import leafwise
+from games.walks import positions
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trilobite import GAME
 from leafwise.envs.trilobite.baselines import choose, tree
+from leafwise.envs.trilobite.rules import CANDIDATES
+from leafwise.envs.trilobite.solver import Solver
 
 CELLS = {"6": "1", "7": "2", "8": "3"}
 """The article's cells of the bottom row -> columns."""
@@ -26,7 +30,6 @@ def reachable(start: State) -> set[State]:
 def test_the_article_s_ratings_and_choice() -> None:
     empty = GAME.start()
     assert tree(empty).ratings == {CELLS["6"]: 0, CELLS["7"]: 0, CELLS["8"]: 0}
-    assert tree(empty).action == CELLS["6"]
     assert choose(empty) == GAME.action(CELLS["6"])
     assert tree(empty.play(CELLS["6"])).ratings == {"1": 1, "2": 1, "3": 0}
     assert tree(empty.play(CELLS["7"])).ratings == {"1": 1, "2": 0, "3": 1}
@@ -92,3 +95,45 @@ def test_two_lines_need_one_chip_in_common() -> None:
     assert wide.parse("......./oo.oo../xxxxx..").is_terminal
     with pytest.raises(ValueError, match="expected one last chip that made every line"):
         wide.parse("o....../oo..oo./xxx.xxx")
+
+
+def considered(state: State, name: str) -> tuple[int, ...]:
+    """Returns the actions that a search considers."""
+    game = state.game
+    assert game.rules.candidates is not None
+    actions, rows = np.zeros(game.max_actions, dtype=np.int64), state.row[None].copy()
+    return tuple(actions[: game.rules.candidates(rows, np.uint64(0), actions, game.tables(None, name))].tolist())
+
+
+def wins(state: State) -> list[int]:
+    """Returns the actions that win at once."""
+    return [a for a in state.legal_actions if state.play(a).is_terminal and state.play(a).returns != 0]
+
+
+@pytest.mark.parametrize("game", [GAME, leafwise.game("trilobite", board="5x4", k=4)], ids=repr)
+def test_safe_moves_win_or_do_not_lose_at_once_and_keep_the_value(game: leafwise.Game) -> None:
+    solver, fewer = Solver(game, 4), 0
+    for state in positions(game, 150):
+        safe = considered(state, "safe")
+        assert considered(state, "all") == state.legal_actions
+        won, unpunished = wins(state), [a for a in state.legal_actions if not wins(state.play(a))]
+        if won or not unpunished:
+            assert len(safe) == 1
+            assert set(safe) <= set(won or state.legal_actions)
+        else:
+            assert list(safe) == unpunished
+        values = solver.solve(state).action_values
+        assert max(values[game.actions[a]] for a in safe) == max(values.values())
+        fewer += len(safe) < len(state.legal_actions)
+    assert 20 < fewer < 150
+
+
+def test_a_search_of_safe_moves_keeps_the_value_with_fewer_nodes() -> None:
+    game = GAME
+    every, safe = (leafwise.Search(game, game.score(), 9, candidates=name) for name in CANDIDATES)
+    for state in positions(game, 30):
+        assert safe(state).value == every(state).value
+        assert set(safe(state).action_values) <= set(every(state).action_values)
+    assert safe(game.start()).nodes < every(game.start()).nodes
+    with pytest.raises(ValueError, match=r"^trilobite: expected candidates among all, safe, got 'forced'$"):
+        leafwise.Search(game, game.score(), 1, candidates="forced")

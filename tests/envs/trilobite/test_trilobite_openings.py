@@ -15,8 +15,7 @@ import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import SolverPlayer
 from leafwise.envs.trilobite import solver as openings
-from leafwise.envs.trilobite.alphabeta import SCATTER, lookup
-from leafwise.envs.trilobite.solver import Solver
+from leafwise.envs.trilobite.solver import SCATTER, Solver, lookup
 from leafwise.experiments.trilobite import openings as study
 from leafwise.models.files import save_tensors
 

@@ -15,6 +15,7 @@ from leafwise.models.seen import BOTH
 from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.alphazero import alphazero
 from leafwise.training.alphazero.games import GAMES, PLIES, How, Recorder, kernels, new_table
+from leafwise.training.runs.files import Curves
 
 GAME = leafwise.game("trilobite")
 POSITIONS = Path(__file__).parents[3] / "experiments" / "search" / "positions" / "3x3-three-in-a-row.jsonl"
@@ -62,17 +63,14 @@ def test_it_learns(run) -> None:
 
 
 def test_the_run_folder(run) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     results = json.loads((run / "results.json").read_text())
     assert results["command"].startswith("leafwise train trilobite --method alphazero --no-recipe ")
     assert results["elo"] == results["score"]["elo"] > 0
-    events = EventAccumulator(str(run))
-    events.Reload()
-    loss, least = ([e.value for e in events.Scalars(tag)] for tag in ("train/policy_loss", "train/policy_entropy"))
+    events = Curves(run).read()
+    loss, least = ([value for _, value in events[tag]] for tag in ("train/policy_loss", "train/policy_entropy"))
     assert all(a > b for a, b in zip(loss, least, strict=True))
     assert loss[-1] - least[-1] < loss[0] - least[0]
-    assert [event.step for event in events.Scalars("eval/elo")] == [4, 8]
+    assert [step for step, _ in events["eval/elo"]] == [4, 8]
     player = leafwise.player(f'mcts:"{run}",simulations=100', GAME)
     state = GAME.new(1).play("1").play("3").play("1").play("3")
     assert GAME.actions[player.choose(state)] == "1"

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.models.files import load_tensors
 from leafwise.training.dqn import dqn
 from leafwise.training.dqn.games import How, Player
 from leafwise.training.networks import fresh_module
-from running.training import learn
+from running.training import cut_and_compare
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -32,17 +31,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_run_that_was_cut_ends_as_one_that_was_not(name: str, tmp_path: Path) -> None:
     config = dqn.Config(run=str(tmp_path / "whole"), **SMALL, **OPTIONS[name])
-    whole = dqn.train(config)
     cut = replace(config, run=str(tmp_path / "cut"))
-    learner = dqn.QLearner(cut)
-    logged = learner.step()
+    logged = cut_and_compare(dqn.QLearner, dqn.train, cut, dqn.train(config))
     assert {"train/loss", "train/td_error", "train/q_mean", "rollout/decided", "eval/score_ci_low"} <= set(logged)
-    learner.save()
-    learner.folder.lock.release()
-    dqn.train(replace(cut, resume=True))
-    one, other = (load_tensors(path / "state.safetensors")[0] for path in (whole, tmp_path / "cut"))
-    assert set(one) == set(other)
-    assert [name for name in one if not np.array_equal(one[name], other[name])] == []
 
 
 @pytest.mark.parametrize("dueling", [False, True])
@@ -72,23 +63,3 @@ def test_searches_say_what_comes_of_each_action() -> None:
             assert values[action] == pytest.approx(-after.value(leaf), abs=1e-6)
         else:
             assert values[action] == -np.inf
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--head", "value", "--dueling"], "expected --head max with --dueling, got value"),
-        (["--head", "value", "--gamma", "0.9"], "expected --gamma 1 where searches give the targets, got 0.9"),
-        (["--target-depth", "1", "--n-step", "2"], "expected --n-step 1 with --target-depth in --head max, got 2"),
-        (["--sees", "features"], "expected --sees features+observation with --head max"),
-        (["--sees", "nothing"], "expected --sees among"),
-        (["--tau", "2"], "expected --tau of 0 to 1, got 2.0"),
-    ],
-)
-def test_options_that_do_not_fit_get_one_line_and_status_2(words, message, capsys, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert learn("dqn", ["--game", "trilobite", *words]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())

@@ -18,7 +18,8 @@ from leafwise.training.dqn.games import kernels
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.games import new_table
 from leafwise.training.ppo import ppo
-from running.training import learn
+from leafwise.training.runs.files import Curves
+from running.training import cut_and_compare
 
 GAME = leafwise.game("trilobite")
 DQN: dict[str, Any] = {
@@ -37,6 +38,13 @@ PPO: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def q_run(tmp_path_factory):
     return dqn.train(dqn.Config(run=str(tmp_path_factory.mktemp("runs") / "q"), **DQN))
+
+
+@pytest.fixture(scope="module")
+def short_q_run(tmp_path_factory):
+    """One that has learned something, though not to play well."""
+    options = {**DQN, "total_steps": 6000, "interval": 3000}
+    return dqn.train(dqn.Config(run=str(tmp_path_factory.mktemp("runs") / "q"), **options))
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +69,13 @@ def test_q_learning_learns_to_keep_the_value(q_run) -> None:
 
 
 def test_ppo_learns_to_win(ppo_run) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(ppo_run))
-    events.Reload()
-    rewards = [event.value for event in events.Scalars("rollout/ep_rew_mean")]
+    events = Curves(ppo_run).read()
+    rewards = [value for _, value in events["rollout/ep_rew_mean"]]
     assert rewards[-1] > rewards[0] + 0.3
-    assert {"time/fps", "train/value_loss", "train/loss", "eval/elo"} <= set(events.Tags()["scalars"])
+    assert {"time/fps", "train/value_loss", "train/loss", "eval/elo"} <= set(events)
 
 
-@pytest.mark.parametrize("which", ["q_run", "ppo_run"])
+@pytest.mark.parametrize("which", ["short_q_run", "ppo_run"])
 def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
     run = request.getfixturevalue(which)
     evaluator, network = leafwise.load(run), load_sparse(run / "model.safetensors", GAME)
@@ -121,15 +126,7 @@ def test_what_is_exported_says_ppos_values_and_policy(tmp_path, sees: str) -> No
 def test_a_run_that_was_cut_ends_as_one_that_was_not(tmp_path, module: Any, kind: str, small: dict[str, Any], request):
     whole = request.getfixturevalue("q_run" if module is dqn else "ppo_run")
     config = module.Config(run=str(tmp_path / "cut"), **small)
-    learner = getattr(module, kind)(config)
-    learner.step()
-    learner.save()
-    learner.step()  # what was done since the last checkpoint is lost
-    learner.folder.lock.release()
-    module.train(replace(config, resume=True))
-    one, other = (leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (whole, tmp_path / "cut"))
-    assert set(one) == set(other)
-    assert all(np.array_equal(one[name], other[name]) for name in one)
+    cut_and_compare(getattr(module, kind), module.train, config, whole)
 
 
 def test_ppo_refuses_features_that_its_game_has_not_or_that_cannot_tell_actions_apart(tmp_path) -> None:
@@ -206,21 +203,3 @@ def test_q_learning_alone(tmp_path) -> None:
         state.value(evaluator), abs=1e-3
     )
     assert leafwise.Search(threes, evaluator, 1, batched=True)(state).action in state.legal_actions
-
-
-@pytest.mark.parametrize(
-    ("method", "words", "message"),
-    [
-        ("dqn", ["--gamma", "2"], "expected --gamma of 0 to 1, got 2.0"),
-        ("dqn", ["--game", "chess"], "expected a game among"),
-        ("ppo", ["--epochs", "0"], "expected --epochs of 1 to 1,000, got 0"),
-        ("ppo", ["--opponent", "nobody"], "expected opponent among random, greedy"),
-    ],
-)
-def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, method, words, message) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert learn(method, words if "--game" in words else ["--game", "trilobite", *words]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())

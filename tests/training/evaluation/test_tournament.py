@@ -9,6 +9,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from games import dice, faulty
 from leafwise.envs.core.contract.state import State
 from leafwise.search.players import RandomPlayer
 from leafwise.training.evaluation.arena import arena, evaluate
-from leafwise.training.evaluation.match_workers import Job, Table
+from leafwise.training.evaluation.match_workers import Job, Table, from_text
 from leafwise.training.evaluation.openings import openings
 from leafwise.training.evaluation.statistics import elo_difference
 from leafwise.training.evaluation.tournament import Tournament, plan
@@ -164,19 +165,27 @@ def test_two_players_get_the_elo_of_their_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "kind", "what"),
+    ("bad", "kind", "what", "ends"),
     [
-        ("crash", "crash", "RuntimeError: no more ideas"),
-        ("leave", "crash", "its process ended with status 3"),
-        ("stop", "crash", "SystemExit: enough"),
-        ("hang", "hang", "took more than 2 s"),
-        ("give_up", "forfeit", "out of time"),
-        ("illegal", "illegal", "expected the id of a legal action at "),
-        ("word", "illegal", "got '2'"),
+        ("crash", "crash", "RuntimeError: no more ideas", False),
+        ("leave", "crash", "its process ended with status 3", True),
+        ("stop", "crash", "SystemExit: enough", False),
+        ("hang", "hang", "took more than 2 s", True),
+        ("give_up", "forfeit", "out of time", False),
+        ("illegal", "illegal", "expected the id of a legal action at ", False),
+        ("word", "illegal", "got '2'", False),
     ],
 )
-def test_a_faulty_player_loses_its_games_and_is_named(bad: str, kind: str, what: str) -> None:
-    tournament = arena(faulty.GAME, ["last", bad], 4, plies=2, seconds=2 if kind == "hang" else 60)
+def test_a_faulty_player_loses_its_games_and_is_named(bad: str, kind: str, what: str, ends: bool) -> None:
+    """One that `ends` its process, or has to be ended, plays in one of its own; the others at a worker's table here."""
+    names = ["last", bad]
+    if ends:
+        tournament = arena(faulty.GAME, names, 4, plies=2, seconds=2 if kind == "hang" else 60)
+    else:
+        tournament = plan(faulty.GAME, names, 4, plies=2)
+        table = Table(faulty.GAME, {name: from_text(name) for name in names}, [0.0] * 3, 60.0)
+        for job in tournament.jobs():
+            tournament.add(job, table.play(job))
     assert tournament.complete
     faults = [p for p in tournament.played.values() if p.fault]
     assert faults, "a game went to its end before the fault could show in all of them"
@@ -237,15 +246,8 @@ def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> 
     assert 0 < len(before) < 20_000
     games = max(2 * number + 2 for _, _, number in before)
     heard: list[tuple[str, str, int]] = []
-    resumed = arena(
-        TRILOBITE,
-        ["random", "minimax"],
-        games,
-        plies=1,
-        file=file,
-        resume=True,
-        progress=lambda t, p: heard.append(p.key),
-    )
+    how: dict[str, Any] = {"plies": 1, "file": file, "resume": True, "progress": lambda t, p: heard.append(p.key)}
+    resumed = arena(TRILOBITE, ["random", "minimax"], games, **how)
     assert resumed.complete
     assert not set(heard) & set(before)
     assert len(heard) + len(before) == games

@@ -12,7 +12,9 @@ import pytest
 from leafwise.models.files import load_tensors
 from leafwise.training.alphazero import alphazero
 from leafwise.training.dqn import dqn
+from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
+from running.training import cut_and_compare
 
 SELFPLAY: dict[str, Any] = {
     "game": "trilobite", "total_steps": 4, "positions": 1200, "buffer_size": 5000, "plies": 7, "batch_size": 256,
@@ -42,11 +44,8 @@ def state(path: Path) -> dict[str, Any]:
 
 
 def staleness(path: Path) -> list[float]:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(path))
-    events.Reload()
-    return [event.value for event in events.Scalars("rollout/staleness")]
+    events = Curves(path).read()
+    return [value for _, value in events["rollout/staleness"]]
 
 
 @pytest.mark.parametrize("method", ["selfplay", pytest.param("alphazero", marks=pytest.mark.long), "dqn"])
@@ -56,13 +55,7 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(method: str, tmp_path: Path
     whole = module.train(config)
     assert max(staleness(whole)) == 1
     cut = replace(config, run=str(tmp_path / "cut"))
-    learner = learner_of(cut)
-    learner.step()
-    learner.save()
-    if learner.done < learner.goal:
-        learner.step()  # what was done since the last checkpoint is lost
-    learner.folder.lock.release()
-    module.train(replace(cut, resume=True))
+    cut_and_compare(learner_of, module.train, cut, whole)
     assert state(tmp_path / "cut") == state(whole)
 
 

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from leafwise.models.files import load_tensors
+from leafwise.training.runs.files import Curves
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.selfplay.games import Recorded
 from leafwise.training.selfplay.selfplay import Config, SelfPlay, train
@@ -27,8 +28,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX"),
 ]
 OPTIONS: dict[str, Any] = {
-    "game": "trilobite", "total_steps": 12, "positions": 200_000, "buffer_size": 50_000, "plies": 7, "passes": 0.05,
-    "batch_size": 256, "hidden": (8,), "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "piece": 10_000,
+    "game": "trilobite", "total_steps": 12, "positions": 100_000, "buffer_size": 50_000, "plies": 7, "passes": 0.1,
+    "batch_size": 256, "hidden": (8,), "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "piece": 5_000,
     "staleness": 1, "depth": 2,
 }  # fmt: skip
 CLUSTER = ["--cluster", "local", "--processes", "2"]
@@ -43,11 +44,8 @@ def state(path: Path) -> dict[str, Any]:
 
 def logged(path: Path) -> dict[str, list[tuple[int, float]]]:
     """Returns what a run logged of every iteration."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(path), size_guidance={"scalars": 0})
-    events.Reload()
-    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in COUNTED}
+    events = Curves(path).read()
+    return {tag: events[tag] for tag in COUNTED}
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,11 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.contract.rules import TERMINAL
-from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.training.ntuple_td import ntuple_q
 from leafwise.training.ntuple_td.kernels import MOVES, kernels, new_trainer
 from leafwise.training.ntuple_td.ntuple_q import Config, NTupleQ
-from running.training import learn
+from running.training import cut_and_compare
 
 SMALL: dict[str, Any] = {
     "game": "threes", "total_steps": 30_000, "interval": 10_000, "evaluate_games": 20, "evaluate_every": 1, "tuples": "0145",
@@ -26,16 +24,8 @@ SMALL: dict[str, Any] = {
 
 def test_a_run_learns_and_one_that_was_cut_ends_as_one_that_was_not(tmp_path: Path) -> None:
     whole = ntuple_q.train(Config(run=str(tmp_path / "whole"), **SMALL))
-    cut = Config(run=str(tmp_path / "cut"), **SMALL)
-    learner = NTupleQ(cut)
-    first = learner.step()
+    first = cut_and_compare(NTupleQ, ntuple_q.train, Config(run=str(tmp_path / "cut"), **SMALL), whole)
     assert {"train/exploration_rate", "train/q_mean", "train/error", "time/seconds"} <= set(first)
-    learner.save()
-    learner.step()  # what was done since the last checkpoint is lost
-    learner.folder.lock.release()
-    ntuple_q.train(replace(cut, resume=True))
-    one, other = (load_tensors(path / "state.safetensors")[0] for path in (whole, tmp_path / "cut"))
-    assert all(np.array_equal(one[name], other[name]) for name in one)
     threes, leaf = leafwise.game("threes"), leafwise.load(whole)
     scores = [leafwise.Search(threes, leaf, 1)(threes.new(seed)).value for seed in range(3)]
     assert min(scores) > 0
@@ -66,20 +56,3 @@ def test_random_actions_are_a_share_and_end_traces() -> None:
     assert 1 - trainer.greedy[0] / trainer.counts[MOVES] == pytest.approx(0.25, abs=0.03)
     assert trainer.greedy[1] > 0
     assert leafwise.State(threes, trainer.S[0]).current_player == TERMINAL
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--actors", "2"], "ntuple-q: expected --actors 1, got 2"),
-        (["--target-depth", "0"], "expected --target-depth of 1 to 3, got 0"),
-        (["--exploration-fraction", "2"], "expected --exploration-fraction of 0 to 1, got 2.0"),
-    ],
-)
-def test_options_that_do_not_fit_get_one_line_and_status_2(words, message, capsys, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert learn("ntuple-q", ["--game", "threes", *words]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())

@@ -48,40 +48,26 @@ def test_a_card_names_the_method_of_its_command_or_the_default(told: dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("told", "expected"),
     [
-        (
-            [
-                "--run",
-                "trilobite",
-                "--judged",
-                "20",
-                "--judged-plies",
-                "1",
-                "7",
-                "--depths",
-                "1",
-                "--unit-games",
-                "200",
-            ],
-            "Share of 20 critical positions",
-        ),
-        (["--run", "starshipplace", "--games", "2", "--unit-games", "4"], "| gain, paired |"),
-        (["--run", "trap", "--unit-games", "0"], "python -m leafwise.experiments.trap.turns"),
+        ("trilobite --judged 20 --judged-plies 1 7 --depths 1 --unit-games 200", "Share of 20 critical positions"),
+        ("starshipplace --games 2 --unit-games 4", "| gain, paired |"),
+        ("trap --unit-games 0", "python -m leafwise.experiments.trap.turns"),
     ],
 )
-def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp_path: Path) -> None:
+def test_a_model_is_published_with_its_card(told: str, expected: str, tmp_path: Path) -> None:
+    words = ["--run", *told.split()]
     tensors, before = load_tensors(model_path(words[1]))
     save_tensors(tmp_path / "run/model.safetensors", tensors, before | {"score": {"games": 5, "mean": 0.5}})
     assert publish.main(["--run", str(tmp_path / "run"), *words[2:], "--out", str(tmp_path)]) == 0
     path = tmp_path / f"{words[1]}.safetensors"
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     assert expected in card
-    written, told = load_tensors(path)
+    written, meta = load_tensors(path)
     assert f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- " in card
-    assert f"\n- today: `{train_command(told)}`;" in card
+    assert f"\n- today: `{train_command(meta)}`;" in card
     assert (
-        f"- published with, as of commit {told['published_at'][:8]}: `python -m leafwise.training.publish --out" in card
+        f"- published with, as of commit {meta['published_at'][:8]}: `python -m leafwise.training.publish --out" in card
     )
     assert all((written[name] == tensor).all() for name, tensor in tensors.items())
     units = units_of_file(path)
@@ -130,20 +116,14 @@ def test_a_model_that_no_run_wrote_is_refused(tmp_path: Path, capsys: pytest.Cap
 def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--out", str(tmp_path)]
     for words, message in (
-        (
-            ["--run", "trilobite", "--step", "0.5"],
-            "expected of a model of trilobite options among --judged, --judged-plies",
-        ),
-        (
-            ["--run", "threes-small", "--depths", "1"],
-            "options among --games, --step, --loss-games, --first-seed, got --depths",
-        ),
-        (["--run", "threes-small", "--first-seed", "5"], "expected --first-seed of at least 1000000, got 5"),
-        (["--run", "starshipplace", "--games", "1"], "expected --games as one number of ships, at least 2, got (1,)"),
-        (["--run", "nowhere"], "expected a model file, found nothing"),
-        (["--run", "trap", "--largest-mb", "0.01"], "expected a file of at most 0.01 MB, got"),
+        ("trilobite --step 0.5", "expected of a model of trilobite options among --judged, --judged-plies"),
+        ("threes-small --depths 1", "options among --games, --step, --loss-games, --first-seed, got --depths"),
+        ("threes-small --first-seed 5", "expected --first-seed of at least 1000000, got 5"),
+        ("starshipplace --games 1", "expected --games as one number of ships, at least 2, got (1,)"),
+        ("nowhere", "expected a model file, found nothing"),
+        ("trap --largest-mb 0.01", "expected a file of at most 0.01 MB, got"),
     ):
-        assert publish.main([*words, *out]) == 2
+        assert publish.main(["--run", *words.split(), *out]) == 2
         said = capsys.readouterr().err
         assert message in said
         assert said.count("\n") == 1

@@ -23,9 +23,10 @@ from leafwise.training.execution.executor import Own
 from leafwise.training.games import EXPLORED, guide_of, make_write_targets, new_record, new_table
 from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
+from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Recorder, kernels
-from running.training import learn
+from running.training import cut_and_compare
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -55,37 +56,24 @@ def test_it_learns_to_keep_the_value(run) -> None:
 
 
 def test_the_run_folder(run) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     results = json.loads((run / "results.json").read_text())
     assert results["command"].startswith("leafwise train trilobite --method selfplay --no-recipe ")
     assert " --total-steps 6 " in results["command"]
     assert results["elo"] == results["score"]["elo"] > 0
-    events = EventAccumulator(str(run))
-    events.Reload()
+    events = Curves(run).read()
     tags = {"rollout/ep_len_mean", "time/fps", "train/loss", "train/learning_rate", "eval/elo", "eval/keeps_value"}
-    assert tags <= set(events.Tags()["scalars"])
-    assert [event.step for event in events.Scalars("eval/elo")] == list(range(1, 7))
+    assert tags <= set(events)
+    assert [step for step, _ in events["eval/elo"]] == list(range(1, 7))
 
 
 def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
     config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
-    learner = selfplay.SelfPlay(config)
-    for _ in range(3):
-        learner.step()
-    learner.save()
-    learner.step()  # what was done since the last checkpoint is lost
-    learner.folder.lock.release()
-    selfplay.train(replace(config, resume=True))
+    cut_and_compare(selfplay.SelfPlay, selfplay.train, config, run, steps=3)
     one, other = (load_sparse(path / "model.safetensors", GAME).tensors for path in (run, tmp_path / "cut"))
     assert all(np.array_equal(one[name], other[name]) for name in one)
-    states = [leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (run, tmp_path / "cut")]
-    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
 
 
 def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp_path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
     options = {**SMALL, "total_steps": 2, "judged": 0, "match_pairs": 100}
     guided = selfplay.Config(
         run=str(tmp_path / "guided"), guide=GAME.default_score, guide_depth=2, **options,
@@ -96,10 +84,9 @@ def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp
     assert played["rollout/ep_len_mean"] > 0
     assert learner.table.counts.sum() == 0  # the guide played at a table of its own
     path = selfplay.train(replace(guided, run=str(tmp_path / "whole")))
-    events = EventAccumulator(str(path))
-    events.Reload()
-    assert events.Scalars("eval/points_random")[-1].value > 0.5
-    assert [e.step for e in events.Scalars("eval/ladder_elo")] == [1, 2]
+    events = Curves(path).read()
+    assert events["eval/points_random"][-1][1] > 0.5
+    assert [step for step, _ in events["eval/ladder_elo"]] == [1, 2]
     later = selfplay.Config(run=str(tmp_path / "later"), init_from=str(run), **options)
     learner = selfplay.SelfPlay(later)
     before = load_sparse(run / "model.safetensors", GAME).tensors
@@ -279,38 +266,6 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
     assert test.decision(np.ones(10)) is None
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
-        (["--td-lambda", "2"], "expected --td-lambda of 0 to 1, got 2.0"),
-        (["--game", "threes"], "expected a method among ntuple-td, dqn, ppo, ntuple-q, got 'selfplay'"),
-        (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
-        (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
-        (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
-        (["--hidden", "6"], "multiples of 4"),
-        (["--sees", "all"], "expected sees among features, parity, observation, features+observation, got 'all'"),
-        (["--even", "2"], "expected --even of 0 to 1, got 2.0"),
-        (
-            ["--game", "cassis", "--exact-nodes", "9"],
-            "expected a game whose solver can be given a limit of nodes, got 'cassis'",
-        ),
-    ],
-)
-def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message) -> None:
-    monkeypatch.chdir(tmp_path)
-    status: Any
-    try:
-        status = learn("selfplay", words if "--game" in words else ["--game", "trilobite", *words])
-    except SystemExit as exit:
-        status = exit.code
-    said = capsys.readouterr().err
-    assert status == 2
-    assert message in said
-    assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
     with pytest.raises(ValueError, match="expected a game for two players, or one that is won or lost, got 'threes'"):
         selfplay.SelfPlay(selfplay.Config(game="threes"))
@@ -338,7 +293,7 @@ def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
 def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def play_matches(table, keys, results, depth, plies, new, old):
+    def play_matches(table, keys, results, depth, plies, options, new, old):
         asked.append((keys.tolist(), plies))
         results[:] = plies
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,12 @@ from leafwise.training.dqn import dqn
 from leafwise.training.dqn.games import kernels as q_kernels
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.games import AFTERSTATE, CHOSEN, new_record, new_table, play_solo
+from leafwise.training.runs.files import Curves
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 from leafwise.training.selfplay import selfplay, value_td
 from leafwise.training.selfplay.games import kernels
-from running.training import learn
+from running.training import cut_and_compare, learn
 
 GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
@@ -53,25 +53,14 @@ def some_rows(game: leafwise.Game, n: int) -> Any:
 
 
 def test_a_run_logs_every_level_and_a_cut_one_ends_as_it(run, tmp_path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    events = EventAccumulator(str(run))
-    events.Reload()
+    events = Curves(run).read()
     tags = {"eval/score_mean_level1", "eval/score_mean_level4", "eval/calibration_error", "rollout/first_wins"}
-    assert tags <= set(events.Tags()["scalars"])
-    assert [event.step for event in events.Scalars("eval/score_mean")] == [2, 3]  # every second, and the last
-    losses = [event.value for event in events.Scalars("train/loss")]
+    assert tags <= set(events)
+    assert [step for step, _ in events["eval/score_mean"]] == [2, 3]  # every second, and the last
+    losses = [value for _, value in events["train/loss"]]
     assert losses[-1] < losses[0]
     config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
-    learner = selfplay.SelfPlay(config)
-    learner.step()
-    learner.save()
-    learner.step()  # what was done since the last checkpoint is lost
-    learner.folder.lock.release()
-    selfplay.train(replace(config, resume=True))
-    one, other = (load_tensors(path / "state.safetensors")[0] for path in (run, tmp_path / "cut"))
-    assert set(one) == set(other)
-    assert all(np.array_equal(one[name], other[name]) for name in one)
+    cut_and_compare(selfplay.SelfPlay, selfplay.train, config, run)
 
 
 def test_one_network_says_chances_at_all_levels_in_three_forms(run) -> None:
@@ -114,22 +103,8 @@ def test_targets_are_outcomes_and_rows_before_hazards_are_worth_what_follows(run
 
 
 def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -> None:
-    words = [
-        "--total-steps",
-        "1",
-        "--positions",
-        "400",
-        "--hidden",
-        "8",
-        "8",
-        "--match-pairs",
-        "100",
-        "--batch-size",
-        "64",
-    ]
-    line = with_recipe(
-        "friday", "value-td", ["--game", "friday", "--variant", "level=4", "--run", str(tmp_path / "x"), *words]
-    )
+    words = f"--game friday --variant level=4 --run {tmp_path / 'x'} --total-steps 1 --positions 400 --hidden 8 8"
+    line = with_recipe("friday", "value-td", [*words.split(), "--match-pairs", "100", "--batch-size", "64"])
     assert line[line.index("--easy") + 1] == "level=4,start_life=31"
     assert "--mix" not in line
     assert learn("value-td", line) == 0
@@ -188,21 +163,8 @@ def told_of(run: Any) -> dict[str, Any]:
 def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:
     shipped = load_sparse(model_path("friday"), GAME)
     save_network(tmp_path / "model.safetensors", shipped, told_of(run))
-    words = [
-        "--run",
-        str(tmp_path),
-        "--out",
-        str(tmp_path),
-        "--variants",
-        "level=4",
-        "--games",
-        "5",
-        "--calibrate",
-        "15",
-        "--unit-games",
-        "0",
-    ]
-    assert publish.main(words) == 0
+    words = f"--run {tmp_path} --out {tmp_path} --variants level=4 --games 5 --calibrate 15 --unit-games 0"
+    assert publish.main(words.split()) == 0
     done = load_tensors(tmp_path / "friday.safetensors")[1]["calibrated"]
     expected = rescaled(shipped, done["slope"], done["offset"]).tensors["dense"]
     assert done["slope"] > 0
@@ -254,17 +216,12 @@ QUICK: dict[str, Any] = {
 
 def test_q_learning_of_states_of_chance_ends_alike_where_it_was_cut(tmp_path) -> None:
     whole = dqn.train(dqn.Config(run=str(tmp_path / "whole"), **QUICK))
-    config = dqn.Config(run=str(tmp_path / "cut"), **QUICK)
-    learner = dqn.QLearner(config)
+    learner = dqn.QLearner(dqn.Config(run=str(tmp_path / "first"), **QUICK))
     learner.step()
     assert learner.replay.asks(np.arange(learner.replay.filled)).any()
     assert not learner.playing(learner.done).guided
     assert learner.playing(0)[1:] == (0.5, True)
-    learner.save()
-    learner.folder.lock.release()
-    dqn.train(replace(config, resume=True))
-    one, other = (load_tensors(path / "state.safetensors")[0] for path in (whole, tmp_path / "cut"))
-    assert [name for name in one if not np.array_equal(one[name], other[name])] == []
+    cut_and_compare(dqn.QLearner, dqn.train, dqn.Config(run=str(tmp_path / "cut"), **QUICK), whole)
     assert leafwise.player(f'search:"{whole}",depth=1,nodes=10', GAME).choose(GAME.new(5)) in GAME.new(5).legal_actions
 
 

@@ -31,9 +31,9 @@ from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Refused, TimedO
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.rules import ZERO
-from leafwise.envs.trap.scores import COUNTS, weigh
+from leafwise.envs.trap.scores import COUNTS, WEIGHTS, weigh
 from leafwise.envs.trap.tables import DIRECTIONS
-from leafwise.envs.trap.text import pieces
+from leafwise.envs.trap.text import fields
 
 # The course's two search trees: in each, one player moves and the other, who stands still, throws at him.
 #
@@ -59,11 +59,9 @@ class Settings(NamedTuple):
     """What a tree is told."""
 
     factors: NDArray[np.float64]
-    """[2, 2, 5]: while many cells are free and after; me and the opponent; weights of `scores.COUNTS`."""
-    around: NDArray[np.float64]
-    """[2]: weight of the open cells around all my neighbours, blocked ones too."""
-    early: float
-    """The first weights serve while more than this share of the cells is free."""
+    """[2, 2, 5]: while more than half of the cells are free and after; me and the opponent; weights of `scores.COUNTS`."""
+    around: float
+    """Weight of the open cells around all my neighbours, blocked ones too."""
     chance: int
     throws: int
 
@@ -88,16 +86,15 @@ def throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
     """Returns the leaf's value for the player who moves; `mine` says whether that is me."""
     me, opponent = (mover, thrower) if mine else (thrower, mover)
     low, high = free_cells(mover, thrower, low, high, T)
-    late = np.float64(count_bits(low) + count_bits(high)) <= settings.early * T.cells
-    k = 1 if late else 0
+    k = 1 if np.int64(count_bits(low) + count_bits(high)) * 2 <= T.cells else 0
     value = weigh(me, low, high, settings.factors[k, 0], T) + weigh(opponent, low, high, settings.factors[k, 1], T)
-    if settings.around[k] != 0.0:
+    if settings.around != 0.0:
         summed = ZERO
         for direction in range(8):
             cell = T.step[me, direction]
             if cell >= 0:
                 summed += count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
-        value += settings.around[k] * np.float64(summed)
+        value += settings.around * np.float64(summed)
     return value if mine else -value
 
 
@@ -110,76 +107,6 @@ def move_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
     if T.immediate and stuck(thrower, free_low, free_high, T):
         return BIG
     return throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T)
-
-
-def make_move_value(deeper_throw: Compiled) -> Compiled:
-    """Returns `move_value`: the value for the player who moves, after a trap has landed."""
-
-    @bind(ROOM)
-    def move_value(mover, thrower, low, high, lower, upper, mine, settings, T):
-        free_low, free_high = free_cells(mover, thrower, low, high, T)
-        if T.immediate and stuck(thrower, free_low, free_high, T) and not stuck(mover, free_low, free_high, T):
-            return BIG
-        best = -BIG
-        for direction in range(8):
-            to = T.step[mover, direction]
-            if to < 0 or (T.bit[to, 0] & free_low) | (T.bit[to, 1] & free_high) == ZERO:
-                continue
-            after_low, after_high = free_cells(to, thrower, low, high, T)
-            if stuck(thrower, after_low, after_high, T):
-                return BIG
-            best = max(best, deeper_throw(to, thrower, low, high, max(lower, best), upper, mine, settings, T))
-            if best >= upper:
-                return best
-        return best
-
-    return move_value
-
-
-def make_aim_value(deeper_move: Compiled) -> Compiled:
-    """Returns `aim_value`, whose first argument is a cell: what a throw at it is worth to the player who moves."""
-
-    @bind(ROOM)
-    def aim_value(target, mover, thrower, low, high, lower, upper, mine, settings, T):
-        p = T.accuracy[thrower, target]
-        hit_low, hit_high = low | T.bit[target, 0], high | T.bit[target, 1]
-        rest = 0.0
-        if p < 1.0 and settings.chance == HIT_MISS:
-            rest = (1.0 - p) * deeper_move(mover, thrower, low, high, -np.inf, np.inf, mine, settings, T)
-        elif p < 1.0 and settings.chance == FULL:
-            n = 0
-            for direction in range(8):
-                cell = T.step[target, direction]
-                if cell >= 0 and cell != mover and cell != thrower:
-                    spilt_low, spilt_high = low | T.bit[cell, 0], high | T.bit[cell, 1]
-                    rest += deeper_move(mover, thrower, spilt_low, spilt_high, -np.inf, np.inf, mine, settings, T)
-                    n += 1
-            rest *= (1.0 - p) / n
-        lower, upper = (lower - rest) / p, (upper - rest) / p
-        return rest + p * deeper_move(mover, thrower, hit_low, hit_high, lower, upper, mine, settings, T)
-
-    return aim_value
-
-
-def make_throw_value(aim_value: Compiled) -> Compiled:
-    """Returns `throw_value`: the value for the player who moves when the other throws."""
-
-    @bind(ROOM)
-    def throw_value(mover, thrower, low, high, lower, upper, mine, settings, T):
-        best = np.inf
-        count = T.cells if settings.throws == ALL else 8
-        for k in range(count):
-            target = k if settings.throws == ALL else T.step[mover, k]
-            if target < 0 or target in (mover, thrower):
-                continue
-            if settings.throws == NEAR and (T.bit[target, 0] & low) | (T.bit[target, 1] & high):
-                continue
-            best = min(best, aim_value(target, mover, thrower, low, high, lower, min(upper, best), mine, settings, T))
-            if best <= lower:
-                return best
-        return best
-
-    return throw_value
 
 
 class Plies(NamedTuple):
@@ -205,50 +132,63 @@ def compiled(depth: int) -> Plies:
     """
     if depth == 0:
         return Plies(move_leaf, throw_leaf)
-    deeper = compiled(depth - 1)
-    aim_value = make_aim_value(deeper.move_value)
-    return Plies(make_move_value(deeper.throw_value), make_throw_value(aim_value), aim_value)
+    deeper_move, deeper_throw, _ = compiled(depth - 1)
 
+    @bind(ROOM)
+    def move_value(mover, thrower, low, high, lower, upper, mine, settings, T):
+        """The value after a trap has landed."""
+        free_low, free_high = free_cells(mover, thrower, low, high, T)
+        if T.immediate and stuck(thrower, free_low, free_high, T) and not stuck(mover, free_low, free_high, T):
+            return BIG
+        best = -BIG
+        for direction in range(8):
+            to = T.step[mover, direction]
+            if to < 0 or (T.bit[to, 0] & free_low) | (T.bit[to, 1] & free_high) == ZERO:
+                continue
+            after_low, after_high = free_cells(to, thrower, low, high, T)
+            if stuck(thrower, after_low, after_high, T):
+                return BIG
+            best = max(best, deeper_throw(to, thrower, low, high, max(lower, best), upper, mine, settings, T))
+            if best >= upper:
+                return best
+        return best
 
-def aims(mover: int, thrower: int, traps: int, settings: Settings, T: Any) -> list[int]:
-    """Returns the cells that a thrower considers at the root."""
-    if settings.throws == ALL:
-        return [cell for cell in range(T.cells) if cell not in (mover, thrower)]
-    near = [int(cell) for cell in T.step[mover] if cell >= 0 and cell != thrower]
-    return [cell for cell in near if settings.throws == NEAR_AND_TRAPS or not traps >> cell & 1]
+    @bind(ROOM)
+    def aim_value(target, mover, thrower, low, high, lower, upper, mine, settings, T):
+        """What a throw at a cell is worth to the player who moves."""
+        p = T.accuracy[thrower, target]
+        hit_low, hit_high = low | T.bit[target, 0], high | T.bit[target, 1]
+        rest = 0.0
+        if p < 1.0 and settings.chance == HIT_MISS:
+            rest = (1.0 - p) * deeper_move(mover, thrower, low, high, -np.inf, np.inf, mine, settings, T)
+        elif p < 1.0 and settings.chance == FULL:
+            n = 0
+            for direction in range(8):
+                cell = T.step[target, direction]
+                if cell >= 0 and cell != mover and cell != thrower:
+                    spilt_low, spilt_high = low | T.bit[cell, 0], high | T.bit[cell, 1]
+                    rest += deeper_move(mover, thrower, spilt_low, spilt_high, -np.inf, np.inf, mine, settings, T)
+                    n += 1
+            rest *= (1.0 - p) / n
+        lower, upper = (lower - rest) / p, (upper - rest) / p
+        return rest + p * deeper_move(mover, thrower, hit_low, hit_high, lower, upper, mine, settings, T)
 
+    @bind(ROOM)
+    def throw_value(mover, thrower, low, high, lower, upper, mine, settings, T):
+        """The value when the other throws."""
+        best = np.inf
+        for k in range(T.cells if settings.throws == ALL else 8):
+            target = k if settings.throws == ALL else T.step[mover, k]
+            if target < 0 or target in (mover, thrower):
+                continue
+            if settings.throws == NEAR and (T.bit[target, 0] & low) | (T.bit[target, 1] & high):
+                continue
+            best = min(best, aim_value(target, mover, thrower, low, high, lower, min(upper, best), mine, settings, T))
+            if best <= lower:
+                return best
+        return best
 
-def move_values(me: int, opponent: int, traps: int, depth: int, settings: Settings, T: Any) -> dict[int, float]:
-    """Returns what moves to the free cells around me are worth; after the best so far only bounds."""
-    low, high = words(traps)
-    throw = compiled(depth - 1).throw_value
-    values: dict[int, float] = {}
-    for to in T.step[me].tolist():
-        if to < 0 or to == opponent or traps >> to & 1:
-            continue
-        free_low, free_high = free_cells(to, opponent, low, high, T)
-        if stuck(opponent, free_low, free_high, T):
-            values[to] = BIG
-        else:
-            best = max(values.values(), default=-np.inf)
-            values[to] = float(throw(to, opponent, low, high, best, np.inf, True, settings, T))
-    return values
-
-
-def throw_values(me: int, opponent: int, traps: int, depth: int, settings: Settings, T: Any) -> dict[int, float]:
-    """Returns what throws are worth to me; after the best so far only bounds."""
-    low, high = words(traps)
-    aim = compiled(depth).aim_value
-    values: dict[int, float] = {}
-    for target in aims(opponent, me, traps, settings, T):
-        least = min((-value for value in values.values()), default=np.inf)
-        values[target] = -float(aim(target, opponent, me, low, high, -np.inf, least, False, settings, T))
-    return values
-
-
-def words(traps: int) -> tuple[np.uint64, np.uint64]:
-    """Returns a bitboard as two words."""
-    return u64(traps & (1 << 64) - 1), u64(traps >> 64)
+    return Plies(move_value, throw_value, aim_value)
 
 
 # Anyone's program for the course as a player: it runs in a process of its own, under the clock.
@@ -280,7 +220,6 @@ class GuestPlayer(ByName):
             raise UserError(f"expected a Python file with a class PlayerAI, got {path!r}")
         seconds = need_in(seconds, Range(0, MOST_SECONDS, above=True), "seconds")
         self.limit = seconds + need_in(allowance, Range(0, MOST_SECONDS), "allowance")
-        self._T = game.tables()
         self._spent = 0.0
         command = [sys.executable, "-u", str(CHILD), str(self.path)]
         self._program = Engine(command, self.path.parent, shows=prints_are_shown())
@@ -303,14 +242,14 @@ class GuestPlayer(ByName):
 
     def choose(self, state: State) -> int:
         """Returns the id of a legal action; raises Forfeit if the program has none."""
-        word = state.row[1]
-        player, moving = state.current_player, r.phase_of(word) == r.MOVE
+        seen = fields(state.row)
+        moving = seen.phase == r.MOVE
         call = "getMove" if moving else "getTrap"
         if moving:
             self._spent = 0.0
-            if not self._program.is_running or int(r.turn_of(word)) < 2:
+            if not self._program.is_running or seen.turn < 2:
                 try:
-                    self._begin(player)
+                    self._begin(seen.turn % 2)
                 except UserError as problem:
                     raise Forfeit(f"{self.name}: {problem}") from None
         started = time.perf_counter()
@@ -323,7 +262,7 @@ class GuestPlayer(ByName):
         if name not in state.legal_names:
             legal = "legal: any cell of the board without a player"
             if moving:
-                at = divmod(int(r.cell_of(word, player)), self._T.size)
+                at = divmod(seen.me, self.game.options.size)
                 ways = [step for way, step in DIRECTIONS.items() if way in state.legal_names]
                 legal = f"legal: {', '.join(str((at[0] + down, at[1] + right)) for down, right in ways)}"
             got = f"expected a legal cell from {call}, got {tuple(answer['cell'])}"
@@ -332,7 +271,7 @@ class GuestPlayer(ByName):
 
     def _forfeit(self, state: State, call: str, problem: NoAnswer) -> Forfeit:
         """Returns how the program has lost, with what its author wants to know."""
-        turn = int(r.turn_of(state.row[1]))
+        turn = fields(state.row).turn
         where = [words for words in (problem.where, f"{call}, turn {turn // 2 + 1}") if words]
         printed = self._program.last_lines(LAST_PRINTED)
         report = [
@@ -357,10 +296,7 @@ def said(problem: NoAnswer) -> str:
 Counts = tuple[Sequence[float], Sequence[float]]
 """Weights of my counts and of the opponent's, in the order of `COUNTS`."""
 
-P_MINUS_O: Counts = ((1,), (1,))
-P_MINUS_2O: Counts = ((1,), (2,))
-TWO_P_MINUS_O: Counts = ((2,), (1,))
-OCLS: Counts = ((1, 1), (1, 1))
+P_MINUS_O, P_MINUS_2O, TWO_P_MINUS_O, OCLS = (WEIGHTS[score] for score in ("is", "ais", "ais_own", "ocls"))
 
 
 @dataclass(frozen=True)
@@ -379,18 +315,19 @@ class Recipe:
     """A player of the course: leaves of both trees, how deep, which throws."""
 
     move: Leaves
-    throw: Leaves
+    throw: Leaves | None = None
+    """None: as for moves."""
     depth: int = MAX_DEPTH
     throws: str = "near"
 
 
 RECIPES = {
-    "is": Recipe(Leaves(P_MINUS_O), Leaves(P_MINUS_O)),
-    "ais": Recipe(Leaves(P_MINUS_2O), Leaves(P_MINUS_2O)),
-    "ocls": Recipe(Leaves(OCLS), Leaves(OCLS)),
-    "easy": Recipe(Leaves(P_MINUS_O), Leaves(P_MINUS_O), depth=3),
+    "is": Recipe(Leaves(P_MINUS_O)),
+    "ais": Recipe(Leaves(P_MINUS_2O)),
+    "ocls": Recipe(Leaves(OCLS)),
+    "easy": Recipe(Leaves(P_MINUS_O), depth=3),
     "medium": Recipe(Leaves(((1,), (0,)), around=0.5), Leaves(TWO_P_MINUS_O), depth=3, throws="near+traps"),
-    "hard": Recipe(Leaves(TWO_P_MINUS_O, P_MINUS_2O), Leaves(TWO_P_MINUS_O, P_MINUS_2O), depth=3),
+    "hard": Recipe(Leaves(TWO_P_MINUS_O, P_MINUS_2O), depth=3),
 }
 """is, ais, ocls: the handout's scores at the depth that it allows. easy, medium, hard: the staff's Minimax, Hard and Super."""
 LEVELS = ("easy", "medium", "hard")
@@ -400,16 +337,10 @@ LEVELS = ("easy", "medium", "hard")
 def settings(leaves: Leaves, chance: str, throws: str) -> Settings:
     """Returns what the compiled tree reads."""
     factors = np.zeros((2, 2, len(COUNTS)))
-    for k, (own, other) in enumerate((leaves.early, leaves.late or leaves.early)):
-        factors[k, 0, : len(own)] = own
-        factors[k, 1, : len(other)] = -np.asarray(other, dtype=np.float64)
-    return Settings(
-        factors=factors,
-        around=np.full(2, leaves.around),
-        early=0.5,
-        chance=CHANCE_MODELS.index(chance),
-        throws=THROWS.index(throws),
-    )
+    for k, counts in enumerate((leaves.early, leaves.late or leaves.early)):
+        for who, (weights, sign) in enumerate(zip(counts, (1, -1), strict=True)):
+            factors[k, who, : len(weights)] = sign * np.array(weights)
+    return Settings(factors, leaves.around, CHANCE_MODELS.index(chance), THROWS.index(throws))
 
 
 class CoursePlayer(ByName):
@@ -429,23 +360,37 @@ class CoursePlayer(ByName):
         self.name, self.game = name, game
         self.depth = need_in(recipe.depth if depth is None else depth, Range(1, MAX_DEPTH), "a depth", kind=int)
         throws = throws or recipe.throws
-        for what, given, known in (("chance", chance, CHANCE_MODELS), ("throws", throws, THROWS)):
-            need_among(given, known, what)
+        need_among(chance, CHANCE_MODELS, "chance")
+        need_among(throws, THROWS, "throws")
         self._move = settings(recipe.move, chance, throws)
-        self._throw = settings(recipe.throw, chance, throws)
+        self._throw = settings(recipe.throw or recipe.move, chance, throws)
         self._T = game.tables()
         self.values(game.start())
         self.values(game.start().play(game.start().legal_actions[0]))
 
     def values(self, state: State) -> dict[int, float]:
         """Returns the values, in the tree's raw counts, of the actions that it considers; bounds after the best so far."""
-        me, opponent, traps = pieces(state.row, self._T)
-        if r.phase_of(state.row[1]) == r.THROW:
-            found = throw_values(me, opponent, traps, self.depth, self._throw, self._T)
-            return {8 + cell: value for cell, value in found.items()}
-        found = move_values(me, opponent, traps, self.depth, self._move, self._T)
-        direction = self._T.step[me].tolist()
-        return {direction.index(cell): value for cell, value in found.items()}
+        T, seen = self._T, fields(state.row)
+        low, high = u64(seen.traps & (1 << 64) - 1), u64(seen.traps >> 64)
+        values: dict[int, float] = {}
+        if seen.phase == r.THROW:
+            aim, throws = compiled(self.depth).aim_value, self._throw.throws
+            for target in range(T.cells) if throws == ALL else T.step[seen.other].tolist():
+                if target < 0 or target in seen.players or (throws == NEAR and seen.traps >> target & 1):
+                    continue
+                least = min((-value for value in values.values()), default=np.inf)
+                values[8 + target] = -float(
+                    aim(target, seen.other, seen.me, low, high, -np.inf, least, False, self._throw, T)
+                )
+            return values
+        throw = compiled(self.depth - 1).throw_value
+        beside = int(T.near[seen.other, 0]) | int(T.near[seen.other, 1]) << 64
+        for direction in state.legal_actions:
+            to, best = T.step[seen.me, direction], max(values.values(), default=-np.inf)
+            values[direction] = BIG
+            if beside & ~(seen.traps | 1 << int(to)):
+                values[direction] = float(throw(to, seen.other, low, high, best, np.inf, True, self._move, T))
+        return values
 
     def choose(self, state: State) -> int:
         """Returns the id of the first best action at a decision."""

@@ -21,36 +21,20 @@ LOST = u64(1 << 63)
 
 
 @jit(inline=True)
-def closes(own, e, T):
-    """Whether edge e completes a triangle with the edges `own`."""
-    found = False
-    for t in range(T.n - 2):
-        if own & T.sides[e, t, 0] and own & T.sides[e, t, 1]:
-            found = True
-    return found
-
-
-@jit(inline=True)
-def spoiled_by(own, e, T):
-    """Returns the edges that complete a triangle once edge e has joined `own`, and did not before."""
+def neighbours(own, T):
+    """Returns what each point is joined to by `own`: bit 8 a + b for a and b."""
     result = ZERO
-    for t in range(T.n - 2):
-        one, other = T.sides[e, t, 0], T.sides[e, t, 1]
-        if own & one:
-            result |= other
-        if own & other:
-            result |= one
+    for place in range((T.edges + 3) // 4):
+        result |= T.joined[u64(place), (own >> u64(4 * place)) & FIFTEEN]
     return result
 
 
 @jit(inline=True)
 def spoiled(own, T):
     """Returns the edges, coloured or not, that complete a triangle with two of `own`: those between two neighbours of a point."""
-    neighbours, result = ZERO, ZERO
-    for place in range((T.edges + 3) // 4):
-        neighbours |= T.joined[u64(place), (own >> u64(4 * place)) & FIFTEEN]
+    joined, result = neighbours(own, T), ZERO
     for point in range(T.n):
-        result |= T.between[(neighbours >> u64(8 * point)) & BYTE]
+        result |= T.between[(joined >> u64(8 * point)) & BYTE]
     return result
 
 
@@ -117,7 +101,8 @@ def apply_action(S, i, a, j, T):
     player = mover(S, i)
     own, other = S[i, player], S[i, 1 - player]
     after = own | (ONE << u64(a))
-    if closes(own, a, T):
+    joined = neighbours(own, T)
+    if (joined >> u64(8 * T.ends[a, 0])) & (joined >> u64(8 * T.ends[a, 1])) & BYTE:
         after |= LOST
     S[j, player] = after
     S[j, 1 - player] = other

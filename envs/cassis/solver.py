@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.cassis.rules import LOST, ONE, ZERO, spoiled, spoiled_by
-from leafwise.envs.cassis.tables import MAX_EDGES, MAX_POINTS, Tables, make_tables
+from leafwise.envs.cassis.rules import LOST, ONE, ZERO, spoiled
+from leafwise.envs.cassis.tables import MAX_EDGES, MAX_POINTS, Tables, edges, make_tables
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
@@ -170,7 +170,8 @@ def canonical_form(row: NDArray[np.uint64], T: Tables) -> NDArray[np.uint64]:
 
 def closing_pairs(T: Tables) -> list[list[int]]:
     """Returns for each edge the pairs of edges, as bits, that make a triangle with it."""
-    return [[int(one | other) for one, other in T.sides[e]] for e in range(T.edges)]
+    bits = [[1 << max(e, 0) for e in line] for line in T.edge_of.tolist()]
+    return [[bits[a][c] | bits[b][c] for c in range(T.n) if c not in (a, b)] for a, b in edges(T.n)]
 
 
 # The compiled search that solves Cassis: is the value at least g?
@@ -220,7 +221,7 @@ def expand(own, other, mine, theirs, base, g, M, T):
         bit = safe & (~safe + ONE)
         safe ^= bit
         edge = count_bits(bit - ONE)
-        after = mine | spoiled_by(own, edge, T)
+        after = spoiled(own | bit, T)
         left = free ^ bit
         replies = left & ~theirs
         if replies == ZERO and (left or g <= 0):

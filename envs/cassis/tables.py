@@ -41,8 +41,6 @@ class Tables(NamedTuple):
     """Edge [28, 2] -> its points, the lower first."""
     edge_of: NDArray[np.int64]
     """Points [8, 8] -> edge; -1 on the diagonal."""
-    sides: NDArray[np.uint64]
-    """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
     part_count: int
     """Sets of five points (of all points where there are fewer)."""
     part_kinds: int
@@ -128,16 +126,12 @@ def make_tables(options: Options) -> Tables:
     edge_of = np.full((MAX_POINTS, MAX_POINTS), -1, dtype=np.int64)
     for e, (a, b) in enumerate(pairs):
         edge_of[a, b] = edge_of[b, a] = e
-    sides = np.zeros((MAX_EDGES, n - 2, 2), dtype=np.uint64)
-    for e, (a, b) in enumerate(pairs):
-        sides[e] = [[1 << int(edge_of[end, c]) for end in (a, b)] for c in range(n) if c not in (a, b)]
     return Tables(
         n=n,
         edges=len(pairs),
         all=np.uint64((1 << len(pairs)) - 1),
         ends=ends,
         edge_of=edge_of,
-        sides=sides,
         part_count=part_count(n),
         part_kinds=int(part_classes(n).max()) + 1,
         part_codes=part_codes(n),

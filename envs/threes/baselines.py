@@ -26,12 +26,8 @@ from leafwise.envs.core.ranges import need_among
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import (
     EIGHT,
-    FIFTEEN,
     FOUR,
-    FULL_DECK,
-    HIGH,
     LINE,
-    LOW,
     ONE,
     S12,
     S16,
@@ -58,18 +54,6 @@ UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
 
 LEAVES = 0
 """Where a search counts the leaves that it values; what stands behind it is its own."""
-
-
-@jit(inline=True)
-def draw_card(deck, card):
-    """Takes a card out of the deck; an empty deck is refilled at once."""
-    deck -= ONE << (THREE * (card - ONE))
-    return FULL_DECK if deck == ZERO else deck
-
-
-@jit(inline=True)
-def cards_in(deck, card):
-    return (deck >> (THREE * (card - ONE))) & SEVEN
 
 
 @jit(inline=True)
@@ -101,22 +85,13 @@ def make_whole_score(game: Game, score: str) -> Compiled:
 
     @bind(game.room, inline=True)
     def whole_score(b, t):
-        b0, b1, b2, b3 = (
-            u64(told[b & LINE]),
-            u64(told[(b >> S16) & LINE]),
-            u64(told[(b >> S32) & LINE]),
-            u64(told[b >> S48]),
-        )
-        t0, t1, t2, t3 = (
-            u64(told[t & LINE]),
-            u64(told[(t >> S16) & LINE]),
-            u64(told[(t >> S32) & LINE]),
-            u64(told[t >> S48]),
-        )
-        along = (b0 & LINE) | ((b1 & LINE) << S16) | ((b2 & LINE) << S32) | ((b3 & LINE) << S48)
-        across = (t0 & LINE) | ((t1 & LINE) << S16) | ((t2 & LINE) << S32) | ((t3 & LINE) << S48)
-        lines = (b0 >> S16) + (b1 >> S16) + (b2 >> S16) + (b3 >> S16)
-        lines += (t0 >> S16) + (t1 >> S16) + (t2 >> S16) + (t3 >> S16)
+        along = across = lines = ZERO
+        for k in range(4):
+            shift = S16 * u64(k)
+            row, column = u64(told[(b >> shift) & LINE]), u64(told[(t >> shift) & LINE])
+            along |= (row & LINE) << shift
+            across |= (column & LINE) << shift
+            lines += (row >> S16) + (column >> S16)
         total = 0.5 * np.float64(np.int64(lines) - 8 * BIAS) + twice_bonus * np.float64(
             count_bits(along | transpose(across))
         )
@@ -132,25 +107,30 @@ class BoardFunctions(NamedTuple):
 
     moved: Compiled
     """`(b, a)` -> the board before slide a and after it, in lines (columns for up and down)."""
-    slid: Compiled
-    """`(before, a)` -> lines after slide a."""
     score_of: Compiled
     """`(b, t)` -> the value, float32, of a board b whose transpose is t."""
     shared: Compiled
-    """`(after, a)` -> what boards have in common in which a tile enters after slide a, in lines; of scores without `twice`."""
+    """`(after, a)` -> what boards have in common in which a tile enters after slide a, in lines."""
     add_leaves: Compiled
     """`(shared, lanes, tile, share, total)` -> the total with `share` times the values of those boards, lane by lane."""
 
 
-def make_board_functions(game: Game, score: str) -> BoardFunctions:
-    """Freezes in the tables of the slides and of a hand-made score."""
-    T: Any = game.tables(game.score(score))
-    slide_low, slide_high, values, twice = T.slide_low, T.slide_high, T.leaf.value, T.leaf.twice
-    twice_bonus, likes_big_tiles = T.leaf.twice_bonus, score == "openness_wegner"
+def make_slid(game: Game) -> Compiled:
+    """Returns `slid(before, a)`, lines after slide a; the tables of the slides are frozen in."""
+    T: Any = game.tables()
+    slide_low, slide_high = T.slide_low, T.slide_high
 
     @bind(game.room, inline=True)
     def slid(before, a):
         return looked_up(before, slide_high) if a & 1 else looked_up(before, slide_low)
+
+    return slid
+
+
+def make_board_functions(game: Game, score: str) -> BoardFunctions:
+    """Freezes in the tables of the slides and of a hand-made score without `twice`."""
+    slid, weights = make_slid(game), game.score(score).weights
+    values: Any = weights.value  # type: ignore[union-attr]
 
     @bind(game.room, inline=True)
     def moved(b, a):
@@ -159,13 +139,7 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
 
     @bind(game.room, inline=True)
     def score_of(b, t):
-        total = sum_of_rows(b, values)
-        total += sum_of_rows(t, values)
-        if twice_bonus != 0.0:
-            total += f32(twice_bonus) * f32(count_bits(looked_up(b, twice) | transpose(looked_up(t, twice))))
-        if likes_big_tiles:
-            total += f32(big_tiles(b))
-        return f32(total)
+        return f32(sum_of_rows(b, values) + sum_of_rows(t, values))
 
     @bind(game.room, inline=True)
     def shared(after, a):
@@ -198,7 +172,7 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
             total += share * ((r012 + values[x3 | cell]) + columns_with(shared, tile, THREE))
         return total
 
-    return BoardFunctions(moved, slid, score_of, shared, add_leaves)
+    return BoardFunctions(moved, score_of, shared, add_leaves)
 
 
 class Program(ByName, ABC):
@@ -243,11 +217,6 @@ class Program(ByName, ABC):
         """Yields the value (float32) of each board in which the tile shown has entered."""
 
 
-def deck_of(word: np.uint64) -> np.uint64:
-    """Returns the deck that the searches carry along."""
-    return (word >> r.DECK) & NINE_BITS
-
-
 # Threesus.
 
 SLOTS, NO_BOARD = 1 << 12, u64((1 << 64) - 1)
@@ -262,7 +231,7 @@ def make_slides(game: Game, score: str) -> Compiled:
     It is the value (float32) of a board so many slides deep, at least one, where no tile enters. Two slides often lead to the same
     board in either order: `memory` [moves * SLOTS, 2] holds boards, and what they are worth with how many leaves.
     """
-    slid, score_of = make_board_functions(game, score).slid, make_whole_score(game, score)
+    slid, score_of = make_slid(game), make_whole_score(game, score)
 
     @bind(game.room)
     def threesus_slides(b, moves, memory, counts):
@@ -299,7 +268,7 @@ def make_threesus(game: Game, score: str) -> Compiled:
     It is the value (float32) of a board `moves` slides deep; in the first `counted` of them cards enter. `counts` [1 or more]:
     leaves valued; `memory`: as of `make_slides`.
     """
-    slid, score_of = make_board_functions(game, score).slid, make_whole_score(game, score)
+    slid, score_of = make_slid(game), make_whole_score(game, score)
     threesus_slides = make_slides(game, score)
 
     @bind(game.room)
@@ -318,10 +287,10 @@ def make_threesus(game: Game, score: str) -> Compiled:
             total, weight = NOTHING, NOTHING
             lanes = lanes_that_moved(before, after)
             for card in range(1, 4):
-                count = f32(cards_in(deck, u64(card)))
+                count = f32(r.cards_in(deck, u64(card)))
                 if count == NOTHING:
                     continue
-                rest = draw_card(deck, u64(card))
+                rest = r.draw_card(deck, u64(card))
                 for lane in range(4):
                     if (lanes >> u64(lane)) & ONE:
                         below = entered(after, a, u64(lane), u64(card))
@@ -354,7 +323,7 @@ class Threesus(Program):
 
     def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
         for b, word in rows:
-            yield self._value(b, deck_of(word), self.depth - 1, self.counted - 1, self._memory, self._counts)
+            yield self._value(b, u64(r.get(word, r.DECK)), self.depth - 1, self.counted - 1, self._memory, self._counts)
 
 
 def threesus_player(game: Game, name: str, words: list[str]) -> Threesus:
@@ -381,11 +350,6 @@ ENTRIES = 1
 
 
 @jit(inline=True)
-def lane_count(lanes):
-    return f32((lanes & ONE) + ((lanes >> ONE) & ONE) + ((lanes >> TWO) & ONE) + (lanes >> THREE))
-
-
-@jit(inline=True)
 def remember(b, value, search, keys, cached, counts):
     """Puts a value into the first free slot of the hash map, which takes no more once it is 7/8 full."""
     slot = mix(b) & u64(CACHE_SLOTS - 1)
@@ -404,7 +368,7 @@ def make_nneonneo(game: Game) -> Compiled:
     the root's highest rank. `keys` [CACHE_SLOTS, 2] holds (board, number of the search), `cached` [CACHE_SLOTS] the values: a hash
     map of boards. `counts` [2]: leaves, and entries of that map.
     """
-    moved, _, score_of, shared, add_leaves = make_board_functions(game, SCORE)
+    moved, score_of, shared, add_leaves = make_board_functions(game, SCORE)
 
     @bind(game.room)
     def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):
@@ -426,7 +390,7 @@ def make_nneonneo(game: Game) -> Compiled:
             if after == before:
                 continue
             lanes = lanes_that_moved(before, after)
-            cells = lane_count(lanes)
+            cells = f32(count_bits(lanes))
             base = f32(1)
             value = NOTHING
             common = shared(after, a)
@@ -447,14 +411,14 @@ def make_nneonneo(game: Game) -> Compiled:
                                 below, deck, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
                             )
             # The other tiles by how many of them the deck holds
-            size = f32(cards_in(deck, ONE) + cards_in(deck, TWO) + cards_in(deck, THREE))
+            size = f32(r.cards_in(deck, ONE) + r.cards_in(deck, TWO) + r.cards_in(deck, THREE))
             for card in range(1, 4):
-                count = f32(cards_in(deck, u64(card)))
+                count = f32(r.cards_in(deck, u64(card)))
                 if count == NOTHING:
                     continue
                 # The next search has one card less; the last tiles are valued together
                 share = f32(base * count / size / cells)
-                rest = draw_card(deck, u64(card))
+                rest = r.draw_card(deck, u64(card))
                 if depth + 1 >= limit or f32(reach * share) < LEAST_REACH:
                     counts[LEAVES] += np.int64(cells)
                     value = add_leaves(common, lanes, u64(card), share, value)
@@ -493,12 +457,12 @@ class Nneonneo(Program):
         self._searches += 1  # empties the cache: entries of older searches are not seen
         self._counts[ENTRIES] = 0
         search, limit, highest = u64(self._searches), depth_limit(int(state.row[0])), highest_rank(state.row[0])
-        tiles = int((state.row[1] >> HIGH) & FIFTEEN) - int((state.row[1] >> LOW) & FIFTEEN) + 1
+        tiles = int(r.get(state.row[1], r.HIGH)) - int(r.get(state.row[1], r.LOW)) + 1
         # the cells of this entry count, its tiles do not: so the known values come out
         reach = f32(tiles) / f32(len(rows))
         for b, word in rows:
             yield self._value(
-                b, deck_of(word), 0, limit, reach, highest, search, self._keys, self._cached, self._counts
+                b, u64(r.get(word, r.DECK)), 0, limit, reach, highest, search, self._keys, self._cached, self._counts
             )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -21,30 +21,24 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.threes.row import DECK as DECK_BIT
+from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import (
-    FULL_DECK,
-    LINE,
-    NIBBLES,
     ONE,
     S16,
-    S32,
-    S48,
     SEVEN,
     THREE,
     ZERO,
     has_12288,
     highest_rank,
+    is_dead,
     lanes_that_moved,
     looked_up,
-    occupied,
     sum_of_rows,
     transpose,
 )
 
 u64 = np.uint64
 S12 = u64(12)
-NINE_BITS = u64(511)
 BONUS = 1.0 / 21.0
 
 POSITIONS = {
@@ -53,11 +47,6 @@ POSITIONS = {
     "s19": "768 384 192 96/12 24 48 96/6 3 2 1/1 2 0 3 next=+ deck=0,1,2",
 }
 """Three boards: early, with a bonus to come, and crowded, on which the options of searches are measured."""
-
-
-@jit(inline=True)
-def can_slide(b, lines):
-    return lines[b & LINE] | lines[(b >> S16) & LINE] | lines[(b >> S32) & LINE] | lines[b >> S48]
 
 
 def make_leaf(game: Game, evaluator: Evaluator) -> Compiled:
@@ -69,7 +58,7 @@ def make_leaf(game: Game, evaluator: Evaluator) -> Compiled:
     @bind(game.room, inline=True)
     def leaf(b):
         t = transpose(b)
-        if loses and occupied(b) == NIBBLES and not (can_slide(b, ways) | can_slide(t, ways)):
+        if loses and is_dead(b, ways):
             return 0.0
         total = np.float64(sum_of_rows(b, values)) + np.float64(sum_of_rows(t, values))
         if twice_bonus == 0.0:
@@ -106,9 +95,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
             # The card that comes next: 1 to 3 as often as the deck holds it, 4 stands for the bonus tiles of all ranks
             low, high, weight, rest = u64(card), u64(card), 0.0, deck
             if card < 4:
-                weight = np.float64((deck >> (THREE * (low - ONE))) & SEVEN)
-                rest = deck - (ONE << (THREE * (low - ONE)))
-                rest = FULL_DECK if rest == ZERO else rest
+                weight, rest = np.float64(r.cards_in(deck, low)), r.draw_card(deck, low)
                 size += weight
             elif highest >= SEVEN:
                 high = highest - THREE
@@ -167,7 +154,7 @@ class ScalarSearch:
         for a in state.legal_actions:
             outcomes = state.play(a).outcomes()
             values[a] = sum(
-                p * float(self._run(after.row[0], (after.row[1] >> DECK_BIT) & NINE_BITS, depth - 1, self._leaves))
+                p * float(self._run(after.row[0], u64(r.get(after.row[1], r.DECK)), depth - 1, self._leaves))
                 for p, after in outcomes
             )
         return values, int(self._leaves[0])

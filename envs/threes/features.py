@@ -53,9 +53,9 @@ def observe(S, i, O, e, T):
     b, word = S[i, 0], S[i, 1]
     for cell in range(16):
         O[e, cell] = np.uint8((b >> u64(4 * cell)) & r.FIFTEEN)
-    code = (word >> r.SHOWN) & u64(7)
+    code = r.get(word, r.SHOWN)
     if code == r.PLUS and T.hint != r.HINT_PLUS:
-        code = ((word >> r.LOW) & r.FIFTEEN) << FOUR | ((word >> r.HIGH) & r.FIFTEEN)
+        code = (r.get(word, r.LOW)) << FOUR | (r.get(word, r.HIGH))
     O[e, 16] = np.uint8(code)
     for card in range(1, 4):
         O[e, 16 + card] = np.uint8(r.deck_count(word, u64(card)))
@@ -65,7 +65,7 @@ def observe(S, i, O, e, T):
 def transform(S, i, k, j, T):
     """Mirrors left-right (k & 1), then top-bottom (k & 2), then swaps rows and columns (k & 4)."""
     b, word = S[i, 0], S[i, 1]
-    lanes, direction = (word >> r.LANES) & r.FIFTEEN, (word >> r.DIRECTION) & THREE
+    lanes, direction = r.get(word, r.LANES), r.get(word, r.DIRECTION)
     entering = word & THREE == ONE
     if k & 1:
         b = r.mirror(b)
@@ -80,7 +80,7 @@ def transform(S, i, k, j, T):
     if entering:
         direction = u64(transform_action(np.int64(direction), k, T))
     S[j, 0] = b
-    S[j, 1] = (word & ~(u64(63) << r.LANES)) | (lanes << r.LANES) | (direction << r.DIRECTION)
+    S[j, 1] = (word & ~(u64(63) << r.LANES.shift)) | (lanes << r.LANES.shift) | (direction << r.DIRECTION.shift)
 
 
 @jit(inline=True)
@@ -137,7 +137,7 @@ def table_index(S, i, k, T):
     if k == 4:
         return empties << FOUR | capped(merge_pairs(b), r.FIFTEEN)
     ones, twos = capped(count_bits(of_rank(b, ONE)), r.SEVEN), capped(count_bits(of_rank(b, TWO)), r.SEVEN)
-    first = deck_index(word) if k == 0 else (word >> r.SHOWN) & r.SEVEN
+    first = deck_index(word) if k == 0 else r.get(word, r.SHOWN)
     return (first << SIX) | (ones << THREE) | twos
 
 

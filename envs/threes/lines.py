@@ -20,7 +20,7 @@ from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import FOUR, LINE, ONE, S12, S16, S32, S48, THREE, TWO, ZERO, occupied, transpose
-from leafwise.envs.threes.rules import bonus_weight
+from leafwise.envs.threes.rules import bonus_weight, entering_law, sum_of_weights
 
 CELLS_APART = u64(0x0001000100010001)
 """The first cells of four lines."""
@@ -120,7 +120,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
     def frame_of(S, k, T):
         """Returns the frame of afterstate k."""
         b, word = S[k, 0], S[k, 1]
-        t, direction = transpose(b), (word >> r.DIRECTION) & THREE
+        t, direction = transpose(b), r.get(word, r.DIRECTION)
         x, y = (t, b) if direction < TWO else (b, t)
         v = T.leaf.value
         c0, c1, c2, c3 = v[y & LINE], v[(y >> S16) & LINE], v[(y >> S32) & LINE], v[y >> S48]
@@ -129,7 +129,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
         if direction & ONE:
             turned, edge, cell, column = x, y & LINE, ZERO, (NOTHING, c1, c2, c3)
         seen = twice_apart(x, y, cell, T) if twice else (ZERO, ZERO, ZERO)
-        return Frame(x, turned, edge, cell, (word >> r.LANES) & r.FIFTEEN, rows, column, seen)
+        return Frame(x, turned, edge, cell, r.get(word, r.LANES), rows, column, seen)
 
     @own
     def way_of(frame, lane, row):
@@ -166,7 +166,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
     def mean_of_bonuses(frame, ways, place, word, T):
         """Returns how many boards there are in which a bonus has entered, and their mean."""
         # Each rank's boards, a lane each; a dead one, where there is a single lane, is worth 0
-        low, high = (word >> r.LOW) & r.FIFTEEN, (word >> r.HIGH) & r.FIFTEEN
+        low, high = r.get(word, r.LOW), r.get(word, r.HIGH)
         worth, entries, m = T.leaf.by_tile.worth, count_bits(frame.lanes), ZERO
         m = value_bonuses(frame, ways[0], low, high, entries, m, T)
         m = value_bonuses(frame, ways[1], low, high, entries, m, T)
@@ -174,19 +174,17 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
         m = value_bonuses(frame, ways[3], low, high, entries, m, T)
         if place < NO_PLACE:
             for rank in range(low, high + ONE):
-                if r.is_dead(frame.x | (u64(rank) << place), T):
+                if r.is_dead(frame.x | (u64(rank) << place), T.ways):
                     worth[rank] = 0.0
         # Their mean, the ranks equally likely or weighted as the variant says
-        law = T.bonus_value if T.hint != r.HINT_WINDOW3 else r.UNIFORM
+        law = entering_law(T)
         share, total = SHARES[entries], 0.0
         if law == r.UNIFORM:
             part = share / np.float64(high - low + ONE)
             for at in range(entries * low, entries * (high + ONE)):
                 total += part * worth[at]
         else:
-            weights = 0.0
-            for rank in range(low, high + ONE):
-                weights += bonus_weight(u64(rank), low, high, law)
+            weights = sum_of_weights(low, high, law)
             for at in range(entries * low, entries * (high + ONE)):
                 total += share * bonus_weight(u64(at) // entries, low, high, law) / weights * worth[at]
         return entries * (high - low + ONE), total
@@ -214,13 +212,13 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
         # Each outcome, by the tile that it shows
         for q in range(o, end):
             word = S[q, 1]
-            tile, low, high = (word >> r.SHOWN) & r.SEVEN, (word >> r.LOW) & r.FIFTEEN, (word >> r.HIGH) & r.FIFTEEN
+            tile, low, high = r.get(word, r.SHOWN), r.get(word, r.LOW), r.get(word, r.HIGH)
             if tile == r.WHITE:
                 return 0
             n, mean = entries, 0.0
             if tile == r.PLUS and (low < high or high > FOUR):
                 n, mean = mean_of_bonuses(frame, ways, place, word, T)
-            elif place == NO_PLACE or not r.is_dead(frame.x | (tile << place), T):
+            elif place == NO_PLACE or not r.is_dead(frame.x | (tile << place), T.ways):
                 mean = worth[tile - ONE]  # PLUS is also the rank of the least bonus
             leaves += n
             M[q] = mean if mean > M[q] else M[q]

@@ -27,12 +27,24 @@ DECISION, ENTER, DRAW, SETUP = u64(0), u64(1), u64(2), u64(3)
 NONE, PLUS, WHITE = u64(0), u64(4), u64(5)
 """What is shown besides the base cards 1, 2, 3: nothing, a bonus, "3 or bonus"."""
 
-# Fields of word 1: first bit. Phase (2 bits), tile shown (3), lowest and highest bonus it may be (4 each), deck
-# (3 counts of 3), lanes in which a tile may enter (4) and the direction moved (2), number of 3s at the start (4, or 0
-# for a typed board), position in the slot21 cycle (5) and whether its bonus has come (1).
-SHOWN, LOW, HIGH, DECK, LANES, DIRECTION, START, SLOT, SLOT_USED = (
-    u64(2), u64(5), u64(9), u64(13), u64(22), u64(26), u64(28), u64(32), u64(37),
-)  # fmt: skip
+
+class Field(NamedTuple):
+    """Where something lies in word 1."""
+
+    shift: np.uint64
+    mask: np.uint64
+
+
+def field(shift: int, bits: int) -> Field:
+    """Returns the field of so many bits from bit `shift` on."""
+    return Field(u64(shift), u64(2**bits - 1))
+
+
+PHASE, SHOWN, LOW, HIGH, DECK = field(0, 2), field(2, 3), field(5, 4), field(9, 4), field(13, 9)
+"""Phase; tile shown; lowest and highest bonus it may be; deck, three counts of three bits."""
+LANES, DIRECTION, START, SLOT, SLOT_USED = field(22, 4), field(26, 2), field(28, 4), field(32, 5), field(37, 1)
+"""Lanes in which a tile may enter, and the direction moved; number of 3s at the start, 0 for a typed board; position in the slot21
+cycle, and whether its bonus has come."""
 FULL_DECK = u64(4 | 4 << 3 | 4 << 6)
 SETUP_CARDS = 9
 
@@ -68,20 +80,32 @@ class Tables(NamedTuple):
 
 
 @jit(inline=True)
+def get(word, field):
+    """Reads a field."""
+    return (word >> field.shift) & field.mask
+
+
+@jit(inline=True)
+def put(word, field, value):
+    """Writes a field."""
+    return (word & ~(field.mask << field.shift)) | (value << field.shift)
+
+
+@jit(inline=True)
 def has_12288(b):
     return (b & (b >> ONE) & (b >> TWO) & (b >> THREE) & NIBBLES) != ZERO
 
 
 @jit(inline=True)
-def ways_of(b, T):
+def ways_of(b, ways):
     """Returns the legal slides of lines (rows) as bits: 0 low, 1 high."""
-    return T.ways[b & LINE] | T.ways[(b >> S16) & LINE] | T.ways[(b >> S32) & LINE] | T.ways[b >> S48]
+    return ways[b & LINE] | ways[(b >> S16) & LINE] | ways[(b >> S32) & LINE] | ways[b >> S48]
 
 
 @jit(inline=True)
-def is_dead(b, T):
+def is_dead(b, ways):
     """Whether no slide is legal; a board with an empty cell never is."""
-    return occupied(b) == NIBBLES and ways_of(b, T) == 0 and ways_of(transpose(b), T) == 0
+    return occupied(b) == NIBBLES and ways_of(b, ways) == 0 and ways_of(transpose(b), ways) == 0
 
 
 @jit(inline=True)
@@ -117,8 +141,21 @@ def entry_shift(lane, direction):
 
 
 @jit(inline=True)
+def cards_in(deck, card):
+    """Returns how many of a base card a deck holds."""
+    return (deck >> (THREE * (card - ONE))) & SEVEN
+
+
+@jit(inline=True)
+def draw_card(deck, card):
+    """Takes a card out of a deck; an empty deck is refilled at once."""
+    deck -= ONE << (THREE * (card - ONE))
+    return FULL_DECK if deck == ZERO else deck
+
+
+@jit(inline=True)
 def deck_count(word, card):
-    return (word >> (DECK + THREE * (card - ONE))) & SEVEN
+    return cards_in(get(word, DECK), card)
 
 
 @jit(inline=True)
@@ -129,7 +166,4 @@ def deck_size(word):
 @jit(inline=True)
 def without_card(word, card):
     """Takes a card out of the deck; an empty deck is refilled at once."""
-    word -= ONE << (DECK + THREE * (card - ONE))
-    if (word >> DECK) & u64(511) == ZERO:
-        word |= FULL_DECK << DECK
-    return word
+    return put(word, DECK, draw_card(get(word, DECK), card))

@@ -45,24 +45,24 @@ def ranks(row: NDArray[Any]) -> list[int]:
     return [board >> (4 * cell) & 15 for cell in range(16)]
 
 
-def field(row: NDArray[Any], first: Any, bits: int) -> int:
+def field(row: NDArray[Any], where: r.Field) -> int:
     """Returns a field of word 1."""
-    return int(row[1]) >> int(first) & ((1 << bits) - 1)
+    return int(r.get(row[1], where))
 
 
 def deck(row: NDArray[Any]) -> tuple[int, int, int]:
     """Returns how many 1s, 2s and 3s are not yet drawn."""
-    word = field(row, r.DECK, 9)
+    word = field(row, r.DECK)
     return word & 7, word >> 3 & 7, word >> 6
 
 
 def shown(row: NDArray[Any], T: Tables) -> str:
     """Returns the text of the tile shown, "" if none is."""
-    code, low, high = field(row, r.SHOWN, 3), field(row, r.LOW, 4), field(row, r.HIGH, 4)
+    code, low, high = field(row, r.SHOWN), field(row, r.LOW), field(row, r.HIGH)
     if code < int(r.PLUS):
         return str(code) if code else ""
     candidates = "|".join(str(tile_value(rank)) for rank in range(low, high + 1))
-    if field(row, 0, 2) == ENTER:  # the slide may have made a new highest tile, so the board no longer tells
+    if field(row, r.PHASE) == ENTER:  # the slide may have made a new highest tile, so the board no longer tells
         return "3|" + candidates if code == int(r.WHITE) else candidates
     if code == int(r.WHITE):
         return "white"
@@ -73,20 +73,20 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
     """Returns the line of text for a row."""
     cells = [str(tile_value(rank)) for rank in ranks(row)]
     words = ["/".join(" ".join(cells[k : k + 4]) for k in range(0, 16, 4))]
-    phase = field(row, 0, 2)
+    phase = field(row, r.PHASE)
     if phase == SETUP:
         words.append("setup")
     if tile := shown(row, T):
         words.append(f"next={tile}")
     words.append("deck=" + ",".join(str(n) for n in deck(row)))
     if phase == ENTER:
-        lanes = field(row, r.LANES, 4)
-        words.append(f"move={ACTIONS[field(row, r.DIRECTION, 2)]}")
+        lanes = field(row, r.LANES)
+        words.append(f"move={ACTIONS[field(row, r.DIRECTION)]}")
         words.append("lanes=" + "".join(str(k) for k in range(4) if lanes >> k & 1))
-    if start := field(row, r.START, 4):
+    if start := field(row, r.START):
         words.append(f"start={3 * start}")
-    if slot := field(row, r.SLOT, 5):
-        words.append(f"slot={slot}" + (",used" if field(row, r.SLOT_USED, 1) else ""))
+    if slot := field(row, r.SLOT):
+        words.append(f"slot={slot}" + (",used" if field(row, r.SLOT_USED) else ""))
     return " ".join(words)
 
 
@@ -99,12 +99,12 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     highest = max(board >> 4 * cell & 15 for cell in range(16))
     need(highest < 15 or T.top != r.NO_MERGE_6144, "no 12288 with top='no_merge_6144'", text)
     need(board or setup, "a tile on the board", text)
-    word = (parse_deck(given["deck"]) if "deck" in given else int(r.FULL_DECK)) << int(r.DECK)
+    word = (parse_deck(given["deck"]) if "deck" in given else int(r.FULL_DECK)) << int(r.DECK.shift)
     word |= parse_start(given, board, T) | parse_slot(given, highest, T)
     row = np.array([board, word], dtype=np.uint64)
     if setup:
         return parse_setup(row, given)
-    over = bool(r.is_dead(row[0], T)) or (T.top == r.END_AT_12288 and highest == 15)
+    over = bool(r.is_dead(row[0], T.ways)) or (T.top == r.END_AT_12288 and highest == 15)
     tile = int(r.DRAW)
     if "move" in given or "lanes" in given:
         tile = parse_entering(board, highest, given, T)
@@ -155,7 +155,7 @@ def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
     need("start" not in given or start in (3, 6, 9, 12), "start=3, 6, 9 or 12", text)
     if start > r.sum_of_rows(np.uint64(board), T.points):
         raise UserError(f"expected a start score of at most the board's, got start={text}")
-    return start // 3 << int(r.START)
+    return start // 3 << int(r.START.shift)
 
 
 def parse_slot(given: dict[str, str], highest: int, T: Tables) -> int:
@@ -167,7 +167,7 @@ def parse_slot(given: dict[str, str], highest: int, T: Tables) -> int:
     sound = T.bonus_schedule == r.SLOT21 and 0 < slot < 21 and used == ("used" if comma else "")
     need(sound, "slot=1 to 20, perhaps ',used', under slot21", given["slot"])
     need(highest >= 7, "no slot before a 48 is on the board", given["slot"])
-    return slot << int(r.SLOT) | bool(used) << int(r.SLOT_USED)
+    return slot << int(r.SLOT.shift) | bool(used) << int(r.SLOT_USED.shift)
 
 
 def parse_next(text: str, highest: int, T: Tables) -> int:
@@ -176,7 +176,7 @@ def parse_next(text: str, highest: int, T: Tables) -> int:
     if text in ("1", "2", "3"):
         alike = text == "3" and T.hint == r.HINT_COLOUR and highest >= 7 and T.bonus_p > 0
         need(not alike, "next=white, a 3 and a bonus look alike with hint='colour'", text)
-        return int(text) << int(r.SHOWN)
+        return int(text) << int(r.SHOWN.shift)
     none = T.bonus_schedule == r.IID and T.bonus_p == 0
     need(not none, "next=1, 2 or 3 (there is no bonus with bonus_p=0)", text)
     low, high = 4, highest - 3
@@ -190,7 +190,7 @@ def parse_next(text: str, highest: int, T: Tables) -> int:
         limits = f"next=1, 2, 3 or {size} of {tile_value(low)}..{tile_value(high)} in a row, joined by '|'"
         need(last - first + 1 == size and low <= first and last <= high, limits, text)
         low, high = first, last
-    return int(code) << int(r.SHOWN) | low << int(r.LOW) | high << int(r.HIGH)
+    return int(code) << int(r.SHOWN.shift) | low << int(r.LOW.shift) | high << int(r.HIGH.shift)
 
 
 def shown_name(text: str, highest: int, T: Tables) -> str:
@@ -219,7 +219,7 @@ def parse_candidates(text: str) -> tuple[int, int]:
 
 def check_deck(tile: int, counts: tuple[int, int, int]) -> None:
     """Raises ValueError if a base card is shown that has not left the deck."""
-    card = tile >> int(r.SHOWN) & 7
+    card = tile >> int(r.SHOWN.shift) & 7
     if card <= 3 and counts != (4, 4, 4) and counts[card - 1] == 4:
         got = ",".join(map(str, counts))
         raise UserError(f"expected at most three {card}s in the deck (the one shown has left it), got deck={got}")
@@ -237,7 +237,7 @@ def parse_entering(board: int, highest: int, given: dict[str, str], T: Tables) -
         need(free, f"an empty cell for lane {k} after move={direction}", "a tile")
     need(given.get("next"), "next= with move=")
     fields = parse_entering_tile(given["next"], highest, T)
-    return fields | ENTER | sum(1 << int(k) for k in lanes) << int(r.LANES) | a << int(r.DIRECTION)
+    return fields | ENTER | sum(1 << int(k) for k in lanes) << int(r.LANES.shift) | a << int(r.DIRECTION.shift)
 
 
 def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
@@ -263,14 +263,14 @@ def parse_setup(row: NDArray[np.uint64], given: dict[str, str]) -> NDArray[np.ui
     sound = start_cards and set(given) <= {"deck", "start"}
     need(sound, "with setup fewer than 9 start cards and the deck that they leave", ",".join(map(str, deck(row))))
     threes = cards.count(3)
-    need(field(row, r.START, 4) == threes, f"start={3 * threes} with setup", given.get("start", "0"))
+    need(field(row, r.START) == threes, f"start={3 * threes} with setup", given.get("start", "0"))
     row[1] |= np.uint64(SETUP)
     return row
 
 
 def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
     """Returns what chance did: `3@2,1` for a tile that entered at row 2, column 1 (from 0), or the tile drawn."""
-    if field(before, 0, 2) == DRAW:
+    if field(before, r.PHASE) == DRAW:
         return shown(after, T)
     for cell, (old, new) in enumerate(zip(ranks(before), ranks(after), strict=True)):
         if old != new:

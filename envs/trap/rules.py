@@ -186,26 +186,18 @@ def chance_outcomes(S, j, P, o, T):
     word = S[j, 1]
     target = np.int64((word >> TARGET) & LOW7)
     hit = T.accuracy[cell_of(word, turn_of(word) & ONE), target]
-    unchanged = 0.0
-    n = ZERO
-    if has_trap(S, j, target, T):
-        unchanged += hit
-    else:
-        land(S, j, target, o, T)
-        P[o] = hit
-        n += ONE
-    if hit < 1.0:
-        share = (1.0 - hit) / spill_cells(word, target, T)
-        for direction in range(8):
-            cell = T.step[target, direction]
-            if cell < 0 or is_player(word, cell):
-                continue
-            if has_trap(S, j, cell, T):
-                unchanged += share
-            else:
-                land(S, j, cell, o + n, T)
-                P[o + n] = share
-                n += ONE
+    share = (1.0 - hit) / spill_cells(word, target, T)
+    unchanged, n = 0.0, ZERO
+    for k in range(9):  # the target, then the cells around it
+        cell, p = (target, hit) if k == 0 else (T.step[target, k - 1], share)
+        if cell < 0 or is_player(word, cell) or p == 0.0:
+            continue
+        if has_trap(S, j, cell, T):
+            unchanged += p
+        else:
+            land(S, j, cell, o + n, T)
+            P[o + n] = p
+            n += ONE
     if unchanged > 0.0:
         S[o + n, 0] = S[j, 0]
         S[o + n, 1] = S[j, 1]

@@ -85,9 +85,10 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     row[1] |= np.uint64(turn) << r.TURN
     if throw is not None:
         row[1] |= r.THROW << r.PHASE
-    end = natural_end(row, T)
-    if T.immediate and is_stuck(row, 1 - turn % 2, T) and wanted == 1 + turn % 2 and throw is None:
-        end = wanted  # the same board, unmarked, is one to play: it was set up by hand
+    # Where both are stuck, who moves has lost, but for a board that says that the other trapped himself
+    ends = [end for end in range(len(ENDS)) if r.is_end(row[None], 0, np.uint64(end), T)]
+    natural = 2 - turn % 2 if 2 - turn % 2 in ends else ends[0]
+    end = wanted if wanted in ends else natural
     need(wanted in (0, end), f"{ENDS[end] or 'no end'} for this position", ENDS[wanted], text)
     if throw:
         place = [whole_number(word, "a row and a column") for word in throw.split(",")]
@@ -129,24 +130,6 @@ def parse_board(text: str, T: Tables) -> NDArray[np.uint64]:
     traps = sum(1 << cell for cell, mark in enumerate(found) if mark == 1)
     second = traps >> 64 | found.index(2) << int(r.PLAYER) | found.index(3) << int(r.PLAYER + r.CELL)
     return np.array([traps & (1 << 64) - 1, second], dtype=np.uint64)
-
-
-def is_stuck(row: NDArray[np.uint64], player: int, T: Tables) -> bool:
-    """Whether a player, 0 or 1, has no free neighbour."""
-    return bool(r.is_stuck(row[None], 0, player, T))
-
-
-def natural_end(row: NDArray[np.uint64], T: Tables) -> int:
-    """Returns the end that a board with phase and turn cannot but have, 0 if there is none."""
-    turn, phase = fields(row)[:2]
-    player = turn % 2
-    if phase == r.THROW:
-        return 1 + player if is_stuck(row, 1 - player, T) else 0
-    if is_stuck(row, player, T):
-        return 2 - player
-    if turn == T.max_turns:
-        return 1 + player if T.immediate and is_stuck(row, 1 - player, T) else int(r.DRAW)
-    return 0
 
 
 def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:

@@ -66,7 +66,7 @@ NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH, ANSWERED, LIMIT = 0, 1, 2, 3, 
 
 
 class Memory(NamedTuple):
-    """What the compiled search works on: the board's geometry (as `rules.Tables`), the table, one stack."""
+    """What the compiled search works on: the board's geometry (as `tables.Tables`), the table, one stack."""
 
     width: int
     k: np.uint64

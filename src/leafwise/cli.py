@@ -86,13 +86,11 @@ def command(
 
 def tell(report: Report, as_json: bool) -> None:
     """Prints what a command tells, as JSON or for people."""
-    if isinstance(report, str):
-        report = {}, [report]
-    result, lines = report
+    result, lines = (None, [report]) if isinstance(report, str) else report
     if not as_json:
         for line in lines:
             say(line)
-    elif result:
+    elif result is not None:
         print_json(result)
 
 
@@ -115,8 +113,6 @@ def parsed(config_class: type[C], words: Sequence[str], prog: str) -> tuple[Any,
     if named and own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
         check_options(own[0], options, config_class)
     config: Any = check_fields(parse(config_class, own, prog), shown=flag_of)
-    hidden = {"game_file": file, "variant": tuple(options)}
-    config = dataclasses.replace(config, **{name: value for name, value in hidden.items() if name in fields})
     keeps = not any(getattr(config, name, False) for name in ("overwrite", "resume", "assist"))
     for name, field in fields.items():
         if field.type == "OutputFile" and getattr(config, name):
@@ -130,6 +126,8 @@ def parsed(config_class: type[C], words: Sequence[str], prog: str) -> tuple[Any,
             raise UserError(f"expected a position with {' and '.join(map(flag_of, given))}, got none")
         position = " ".join([config.position, *(f"{word}={text}" for word, text in given.items())])
         config = dataclasses.replace(config, position=position)
+    hidden = {"game_file": file, "variant": tuple(options)}
+    config = dataclasses.replace(config, **{name: value for name, value in hidden.items() if name in fields})
     game = find_game(config.game, **options_from_text(option_types(config.game), options, flag_of))
     tell_rules(game)
     return config, game

@@ -12,7 +12,6 @@ from games import dice
 from leafwise.envs.core.check.door import PLAIN, RuleFault
 from leafwise.envs.core.check.inspection import check_option_files, inspect_game
 from leafwise.envs.core.fields import from_file
-from leafwise.envs.registry import game, games
 
 RaceOptions: Any = type(dice.GAME.options)
 
@@ -43,8 +42,3 @@ def test_a_game_that_opens_what_an_option_names_is_found() -> None:
     ):
         inspect_game(replace(dice.GAME, options=Opening()), {PLAIN: 0.0})
     check_option_files(replace(dice.GAME, options=Told()))
-
-
-@pytest.mark.parametrize("name", games())
-def test_no_game_of_the_package_opens_one(name: str) -> None:
-    check_option_files(game(name))

@@ -383,6 +383,7 @@ def test_bench_prints_rates(shell: Shell) -> None:
     rates = json.loads(shell("bench", "threes", "envs", "--seconds", "0.01", "--json").out)
     assert rates.keys() == {"envs/single", "envs/batch_1", "envs/batch_64", "envs/batch_1024"}
     assert min(rates.values()) > 0
+    assert shell("bench", "threes", "models", "--hint", "exact", "--json").out == "{}\n"
     assert "envs/single" in shell("bench", "threes", "envs", "--seconds", "0.01").out
 
 

@@ -131,19 +131,12 @@ def test_wrong_input_gets_one_line_and_status_2(arguments, message, capsys):
     assert "Traceback" not in said.err
 
 
-def test_hostile_files_get_one_line_and_status_2(tmp_path, capsys):
-    path = tmp_path / "bad.json"
-    for data in (b"", b"[" * 300_000, b"\xff", b'{"seed": NaN}', b" " * (1 << 21)):
+@pytest.mark.parametrize("words", [["check"], ["gen", "--config"]], ids=["ship", "parameters"])
+def test_hostile_files_get_one_line_and_status_2(words, tmp_path, capsys):
+    path = tmp_path / "bad"
+    for data in (b"a =", b"[" * 300_000, b"\xff", b'{"seed": NaN}', b" " * (1 << 21), b"[crew]\nmin_seats = nan"):
         path.write_bytes(data)
-        assert main(["check", str(path)]) == 2
+        assert main([*words, str(path)]) == 2
         said = capsys.readouterr().err
-        assert said.startswith(f"error: {path}: ")
+        assert said.startswith(f"error: {path}: " if words == ["check"] else "error: ")
         assert said.count("\n") == 1
-
-
-def test_hostile_parameter_files_get_one_line_and_status_2(tmp_path, capsys):
-    path = tmp_path / "bad.toml"
-    for data in (b"a =", b"\xff", b" " * (1 << 19), b"a = " + b"[" * 100_000, b"[crew]\nmin_seats = nan"):
-        path.write_bytes(data)
-        assert main(["gen", "--config", str(path)]) == 2
-        assert capsys.readouterr().err.count("\n") == 1

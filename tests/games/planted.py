@@ -38,7 +38,7 @@ from games.coins import (
     transform,
     write,
 )
-from leafwise.authoring import CHANCE, Evaluator, Game, below, bind, jit, prefetch, u64
+from leafwise.authoring import Evaluator, Game, below, bind, jit, prefetch, u64
 from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED
 from leafwise.envs.core.contract.evaluator import Speed
 from leafwise.envs.core.contract.features import SmallTable
@@ -147,11 +147,6 @@ def stage_beyond(S, i, T):
 @wrong("current_player", r"current_player: expected 0, CHANCE \(-1\) or TERMINAL \(-4\), got 1, at '0 0 0 0'")
 def second_player(S, i, T):
     return 1 if S[i, PHASE] == DECIDING else current_player(S, i, T)
-
-
-@wrong("current_player", r"stage: expected a chance stage")
-def never_over(S, i, T):
-    return CHANCE if S[i, PHASE] == OVER else current_player(S, i, T)
 
 
 @wrong("current_player", r"current_player: expected a whole number, got 0.5")
@@ -678,14 +673,6 @@ def a_little_off(S, k, o, end, M, P, T):
     n = SIBLINGS(S, k, o, end, M, P, T)
     for q in range(o, end):
         M[q] *= 1.0 + 1e-15
-    return n
-
-
-@hurried("siblings", r"score rows: expected the mean of leaves")
-def all_as_the_first(S, k, o, end, M, P, T):
-    n = SIBLINGS(S, k, o, end, M, P, T)
-    for q in range(o, end):
-        M[q] = M[o]
     return n
 
 

@@ -35,7 +35,6 @@ from leafwise.training.games import (
     PLIES,
     ROOM,
     WON_BY_FIRST,
-    Record,
     make_open_game,
     make_play_matches,
     make_settle,
@@ -113,16 +112,6 @@ def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
 
     actions = np.zeros(game.max_actions, dtype=np.int64)
     return Table(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, dtype=np.int64), seat(), seat())
-
-
-def new_records(game: Game, n: int) -> tuple[Record, NDArray[np.float32]]:
-    """Returns room for n positions and their policies [n, max_actions]."""
-    return new_record(game, n), np.zeros((n, game.max_actions), dtype=np.float32)
-
-
-def puct(exploration: float) -> Options:
-    """Returns the options of searches by the leaf's own policy, whose exploration is a share of the span of values."""
-    return Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
 
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
@@ -299,8 +288,11 @@ class Recorder:
         self.game: Game = first.game
         leaf = first.evaluator("newest")
         self.table = new_table(self.game, leaf, how.simulations)
-        self.record, self.policies = new_records(self.game, positions + ROOM)
-        self.kernels, self.options = kernels(self.game, leaf), puct(exploration)
+        self.record = new_record(self.game, positions + ROOM)
+        self.policies = np.zeros((positions + ROOM, self.game.max_actions), dtype=np.float32)
+        # Searches are by the leaf's own policy, and their exploration is a share of the span of values
+        self.options = Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
+        self.kernels = kernels(self.game, leaf)
 
     def __reduce__(self) -> Any:
         return Recorder, (self.first, self.how, self.plies, self.exploration, self.positions)

@@ -34,7 +34,7 @@ from leafwise.training.execution.generations import Call, Generation, Generation
 from leafwise.training.games import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
-from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.loop import exploration_at, run_learner
 
 if TYPE_CHECKING:
     from leafwise.training.dqn.learning import Target
@@ -217,18 +217,12 @@ class QLearner(GatedLearner):
         more, of_every_run = super().state()
         return tensors | more, told | of_every_run
 
-    def exploration(self, done: int) -> float:
-        """Returns the share of random actions when so many decisions have been played."""
-        config = self.config
-        fallen = min(1.0, done / config.total_steps / max(config.exploration_fraction, 1e-9))
-        return float(config.exploration + (config.final_exploration - config.exploration) * fallen)
-
     def playing(self, done: int) -> Playing:
         """Returns how decisions are played when so many have been: each game has a share of random actions of its own."""
         config = self.config
         powers = 1 + config.exploration_spread * np.arange(config.envs) / max(config.envs - 1, 1)
         credit = config.credit * max(0.0, 1 - min(done / config.total_steps, 1.0) / config.credited)
-        return Playing(self.exploration(done) ** powers, credit, bool(config.guide) and done < config.guided)
+        return Playing(exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guided)
 
     def play(self) -> tuple[float, int]:
         """Remembers one decision of every game, played here by the newest network, or a generation's, played elsewhere.
@@ -304,7 +298,7 @@ class QLearner(GatedLearner):
         logged = {
             "time/fps": (self.done - before) / (time.perf_counter() - start),
             "rollout/ep_len_mean": counts[PLIES] / games,
-            "train/exploration_rate": self.exploration(self.done),
+            "train/exploration_rate": exploration_at(config, self.done),
         }
         tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
         logged[tag] = self.rewards / games

@@ -167,8 +167,11 @@ def check(
     cluster: str = "",
     file: Path | None = None,
     resume: bool = False,
-) -> None:
-    """Raises ValueError, saying what was expected, if `evaluate` cannot do this."""
+) -> GameStore[int, list[Figures]]:
+    """Returns batches of games that are known already, by their first seeds.
+
+    Raises ValueError, saying what was expected, if `evaluate` cannot do this, and for a file of other games.
+    """
     check_amounts(games, first_seed)
     check_places(processes, cluster)
     if (opponent is None) != (game.players == 1):
@@ -183,13 +186,6 @@ def check(
             raise UserError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
     if opponent is not None:
         found_openings(game, 1, plies_of(game, plies), first_seed)
-    kept_games(game, text, opponent, plies, keep, file, resume)
-
-
-def kept_games(
-    game: Game, text: str, opponent: str | None, plies: int | None, keep: bool, file: Path | None, resume: bool
-) -> GameStore[int, list[Figures]]:
-    """Returns batches of games that are known already, by their first seeds; raises ValueError for a file of other games."""
     about = {"game": game.name, "options": game.given_options, "player": text, "opponent": opponent, "records": keep}
     begins = {"plies": (plies_of(game, plies) if opponent is not None else 0) or None}
     kept: GameStore[int, list[Figures]] = GameStore(
@@ -247,7 +243,7 @@ def evaluate(
     """
     # Where games start: from seeds alone, or from openings that both seats play
     where: dict[str, Any] = {"cluster": cluster, "file": file, "resume": resume}
-    check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
+    kept = check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
     found = 0
     if opponent is None:
         start = game.start()
@@ -257,7 +253,6 @@ def evaluate(
         starts, found = starts_of(game, games, first_seed, plies_of(game, plies), drawing)
     # Pieces of work, but for those that the file holds
     pieces = [(some[0][0], some) for some in in_pieces(starts, BATCH)]
-    kept = kept_games(game, text, opponent, plies, keep, file, resume)
     missing = [(seed, batch) for seed, batch in pieces if len(kept.get(seed, ())) < game.players * len(batch)]
     done = game.players * (len(starts) - sum(len(batch) for _, batch in missing))
     # Play, and keep what was played even if it breaks off

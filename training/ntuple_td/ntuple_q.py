@@ -21,7 +21,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.runs.folder import Checkpoint
-from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.loop import exploration_at, run_learner
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,6 @@ class NTupleQ(td.NTupleTd):
             raise UserError(f"ntuple-q: expected --actors 1, got {config.actors}")
         super().__init__(config)
 
-    def exploration(self) -> float:
-        """Returns the share of random actions in the interval that is played."""
-        config = self.config
-        fallen = min(1.0, self.moves_begun / config.total_steps / max(config.exploration_fraction, 1e-9))
-        return config.exploration + (config.final_exploration - config.exploration) * fallen
-
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
@@ -67,7 +61,7 @@ class NTupleQ(td.NTupleTd):
 
     def play(self) -> None:
         """Plays and learns up to the end of the interval, or until Ctrl-C."""
-        self.actors[0].exploration[:] = self.exploration()
+        self.actors[0].exploration[:] = exploration_at(self.config, self.moves_begun)
         super().play()
 
     def learn(self) -> dict[str, float]:
@@ -76,7 +70,7 @@ class NTupleQ(td.NTupleTd):
         if not self.begun:
             greedy[:] = 0
             self.begun = [self.actors[0].counts.tolist()]
-        explored = self.exploration()
+        explored = exploration_at(self.config, self.moves_begun)
         logged = super().learn() | {"train/exploration_rate": explored}
         if greedy[0]:
             logged["train/q_mean"] = greedy[1] / greedy[0]

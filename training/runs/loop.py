@@ -147,6 +147,12 @@ def find_variant(name: str, variant: str) -> Game:
     return found
 
 
+def exploration_at(config: Any, done: int) -> float:
+    """Returns the share of random actions when so many steps are done: linear, up to `exploration_fraction` of the run."""
+    fallen = min(1.0, done / config.total_steps / max(config.exploration_fraction, 1e-9))
+    return float(config.exploration + (config.final_exploration - config.exploration) * fallen)
+
+
 class Learner(ABC):
     """A run that goes on step by step."""
 

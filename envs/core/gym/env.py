@@ -16,7 +16,6 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, as_game, explained, names_of
 from leafwise.envs.core.gym.observation import Observation, at, reader
-from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.stepper import (
     SOME_ILLEGAL,
     SOME_TERMINATED,
@@ -27,6 +26,7 @@ from leafwise.envs.core.gym.stepper import (
     reset_options,
 )
 from leafwise.envs.core.pictures import FPS, Display
+from leafwise.envs.core.play.players import Opponent
 
 
 @explained

@@ -21,7 +21,7 @@ from leafwise.envs.core.fields import docs_of, with_files_read
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
 
 if TYPE_CHECKING:
-    from leafwise.envs.core.gym.opponents import Opponent
+    from leafwise.envs.core.play.players import Opponent
 
 
 Kind = Literal["single", "batch", "turns"]

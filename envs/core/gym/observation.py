@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,27 +18,24 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
 
-if TYPE_CHECKING:
-    from leafwise.envs.core.contract.game import Game
-
-
 Observation = NDArray[Any] | dict[str, NDArray[Any]]
 """What an environment returns: one array, or arrays by name."""
 
 
 def new_observations(game: Game, n: int) -> Any:
     """Returns what `rules.observe` writes n observations to: an array [n, ...], or a NamedTuple of such arrays."""
-    space = game.observation_space()
+    space: Any = game.observation_space()
     layout = game.observation.layout
     if layout is None:
-        return _zeros(space, n)
-    return layout(**{name: _zeros(box, n) for name, box in space.items()})  # type: ignore[union-attr]
+        return np.zeros((n, *space.shape), space.dtype)
+    return layout(**{name: np.zeros((n, *box.shape), box.dtype) for name, box in space.items()})
 
 
-def _zeros(box: gym.Space[Any], n: int) -> NDArray[Any]:
-    if not isinstance(box, gym.spaces.Box):
-        raise TypeError(f"expected a Box, got {box!r}")
-    return np.zeros((n, *box.shape), dtype=box.dtype)
+def _like(buffer: Any, n: int) -> Any:
+    """Returns a buffer as another, for n observations."""
+    if isinstance(buffer, np.ndarray):
+        return np.zeros((n, *buffer.shape[1:]), buffer.dtype)
+    return type(buffer)(*(_like(array, n) for array in buffer))
 
 
 def reader(buffer: Any) -> Callable[[], Any]:
@@ -115,7 +111,7 @@ class Observer:
         game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
         """
         n, game = len(rows), self.game
-        buffer = self._buffer(n)
+        buffer = _like(self._blank, n)
         seen = Seen(
             obs=buffer if isinstance(buffer, np.ndarray) else buffer._asdict(),
             mask=np.zeros((n, len(game.actions)), dtype=np.int8),
@@ -128,10 +124,3 @@ class Observer:
             viewers = np.full(n, -1, dtype=np.int8)
         self._look(np.ascontiguousarray(rows), viewers, buffer, *seen[1:], A, bare)
         return seen
-
-    def _buffer(self, n: int) -> Any:
-        """Returns what `rules.observe` writes n observations to."""
-        blank = self._blank
-        if isinstance(blank, np.ndarray):
-            return np.zeros((n, *blank.shape[1:]), blank.dtype)
-        return type(blank)(*(np.zeros((n, *array.shape[1:]), array.dtype) for array in blank))

@@ -36,8 +36,7 @@ from leafwise.envs.core.gym.keywords import (
     EnvOptions,
 )
 from leafwise.envs.core.gym.observation import new_observations
-from leafwise.envs.core.gym.opponents import check_picklable, seated
-from leafwise.envs.core.play.players import rows_needed
+from leafwise.envs.core.play.players import check_picklable, rows_needed, seated
 from leafwise.envs.core.ranges import Range, need_in
 
 OVER, TERMINATED, TRUNCATED, ILLEGAL, SEAT = 0, 1, 2, 3, 4

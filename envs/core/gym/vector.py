@@ -18,7 +18,6 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, as_game, explained, names_of
 from leafwise.envs.core.gym.observation import Observation, at, reader
-from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.stepper import (
     ILLEGAL,
     SOME_ENDED,
@@ -31,6 +30,7 @@ from leafwise.envs.core.gym.stepper import (
     reset_options,
 )
 from leafwise.envs.core.pictures import Display
+from leafwise.envs.core.play.players import Opponent
 from leafwise.envs.core.ranges import Range, need_in
 
 

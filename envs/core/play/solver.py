@@ -126,7 +126,7 @@ def exact_labels(game: Game, table_mb: float) -> Labels:
 
 def labels_of(game: Game) -> Any:
     """Returns the class of a game's labels: `Labels` in its room's `solver`; raises ValueError for a game that has none."""
-    module = importlib.import_module(f"{game.module}.solver") if (game.room / "solver.py").exists() else None
+    module: Any = importlib.import_module(f"{game.module}.solver") if (game.room / "solver.py").exists() else None
     if not hasattr(module, "Labels"):
         raise UserError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
     return module.Labels

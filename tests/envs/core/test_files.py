@@ -103,16 +103,13 @@ def test_standard_output_has_a_name(place: str, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "before\ntold\nafter\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [(["ship", "gen"], '"armour"'), (["arena", "trilobite", "random", "greedy", "--games", "2"], '"played"')],
-)
-def test_commands_write_to_standard_output_once(words: list[str], said: str) -> None:
+def test_a_command_writes_to_standard_output_once() -> None:
+    words = ["arena", "trilobite", "random", "greedy", "--games", "2"]
     command = [sys.executable, "-m", "leafwise", *words, "--json", "/dev/stdout"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done
     assert done.stdout.startswith("{")
-    assert done.stdout.count(said) == 1
+    assert done.stdout.count('"played"') == 1
 
 
 def test_the_lock_of_a_cache_is_no_link(own: Path, tmp_path: Path, monkeypatch) -> None:

@@ -113,14 +113,6 @@ def test_the_environment_checker_of_gymnasium_passes() -> None:
     assert batch.reset(seed=1)[0]["vec"].shape == (2, 62)
 
 
-def test_ids_and_presets() -> None:
-    for short, preset, grid in (("", "scout", 24), ("Classic", "classic", 48), ("Cruiser", "cruiser", 64)):
-        env = gym.make(f"leafwise/StarshipPlace{short}-v0")
-        assert env.unwrapped.game.options == Options(preset)  # type: ignore[attr-defined]
-        assert env.observation_space["grid"].shape == (25, grid, grid)  # type: ignore[index]
-        assert env.observation_space["vec"].shape == (48,)  # type: ignore[index]
-
-
 def test_parameters_in_every_form_are_one_variant(tmp_path: Path) -> None:
     changes = {"preset": "classic", "crew": {"min_seats": 30}}
     file, other = tmp_path / "ship.toml", tmp_path / "short.toml"

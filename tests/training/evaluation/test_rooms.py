@@ -13,7 +13,6 @@ ROOM = Path(__file__).parents[3] / "training" / "evaluation"
 BANNED = (
     "leafwise.training.alphazero",
     "leafwise.training.dqn",
-    "leafwise.training.ntuple_q",
     "leafwise.training.ntuple_td",
     "leafwise.training.ppo",
     "leafwise.training.selfplay",

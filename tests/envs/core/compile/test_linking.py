@@ -49,25 +49,26 @@ for name in ("outer", "between", "inner"):
 """
 
 
+def run(folder: Path, code: str = PLAY) -> list[str]:
+    """Returns the lines that a process prints which has the module of rules, and a cache of the folder."""
+    (folder / "rules.py").write_text(MODULE)
+    environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 def test_callers_are_loaded_with_what_they_jump_to(tmp_path: Path) -> None:
-    (tmp_path / "rules.py").write_text(MODULE)
-
-    def run() -> list[str]:
-        environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
-        done = subprocess.run([sys.executable, "-c", PLAY], env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
-
     answer = "30.0 3.0 2.0 1"
     # between is compiled for its caller, and once more where Python calls it; inner once, without the leaf, for all
-    assert run() == [answer, "outer 0 1", "between 0 2", "inner 0 1"]
+    assert run(tmp_path) == [answer, "outer 0 1", "between 0 2", "inner 0 1"]
     # for its caller between is a part of outer's machine code
-    assert run() == [answer, "outer 1 0", "between 1 0", "inner 1 0"]
+    assert run(tmp_path) == [answer, "outer 1 0", "between 1 0", "inner 1 0"]
     # what a caller jumps to is compiled again where its file is gone
     for file in (tmp_path / "cache").rglob("*inner*"):
         file.unlink()
-    assert run() == [answer, "outer 1 0", "between 1 0", "inner 0 1"]
+    assert run(tmp_path) == [answer, "outer 1 0", "between 1 0", "inner 0 1"]
 
 
 COPY = """
@@ -82,17 +83,8 @@ print(sum(rules.between._cache_hits.values()), sum(rules.between._cache_misses.v
 
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 def test_what_is_only_copied_has_no_machine_code_and_is_kept_for_other_callers(tmp_path: Path) -> None:
-    (tmp_path / "rules.py").write_text(MODULE)
-    environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
-
-    def run(caller: str) -> str:
-        code = COPY.replace("CALLER", repr(caller))
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert run("outer") == "30.0\nCopiedLibrary\n0 1\n"
-    assert run("another") == "-7.0\nCopiedLibrary\n1 0\n"
+    for caller, told in ("outer", ["30.0", "CopiedLibrary", "0 1"]), ("another", ["-7.0", "CopiedLibrary", "1 0"]):
+        assert run(tmp_path, COPY.replace("CALLER", repr(caller))) == told
 
 
 TWICE = """
@@ -106,11 +98,8 @@ print(rules.outer(np.zeros(1), rules.Tables(2.0, (10.0,))), copied(np.zeros(1), 
 
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 def test_a_function_that_another_module_copies_is_still_the_one_that_callers_jump_to(tmp_path: Path) -> None:
-    (tmp_path / "rules.py").write_text(MODULE)
-    environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
     for _ in range(2):  # compiled, then loaded
-        done = subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (0, "30.0 3.0\n"), done.stderr
+        assert run(tmp_path, TWICE) == ["30.0 3.0"]
 
 
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")

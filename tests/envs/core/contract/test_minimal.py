@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 import pickle
 
-import numpy as np
 import pytest
 
 from games.nim import GAME
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.gym.env import GameEnv
 from leafwise.search import Search
 
 
@@ -44,16 +42,6 @@ def test_it_is_searched_to_the_end() -> None:
     found = Search(GAME, GAME.score(), depth=7)(GAME.start())
     assert (found.name, found.value) == ("2", 1.0)  # three of seven: four are lost
     assert Search(GAME, GAME.score(), depth=1)(GAME.start()).value == 0.0
-
-
-def test_it_is_an_environment_against_a_greedy_opponent() -> None:
-    env = GameEnv(GAME)
-    observation, info = env.reset(seed=1)
-    assert np.asarray(observation).tolist() == [7.0]
-    over = False
-    while not over:
-        _, reward, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
-    assert reward in (-1.0, 1.0)
 
 
 def test_a_game_must_say_seven_things() -> None:

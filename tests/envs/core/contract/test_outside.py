@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 import leafwise
-from contract.cases import CASES, positions
 from games import coins, nim
 from leafwise.envs.core.check.inspection import MOST_LINES
 from leafwise.envs.core.compile.jit import jit
@@ -26,12 +24,6 @@ def refusal(game: Game, row: Any) -> str:
         State(game, row)
     assert "\n" not in str(problem.value)
     return str(problem.value).removeprefix(f"{game.name}: expected ")
-
-
-@pytest.mark.parametrize("game", CASES, ids=repr)
-def test_rows_of_games_and_of_texts_are_taken(game: Game) -> None:
-    for state in positions(game)[:: max(1, len(positions(game)) // 12)]:
-        assert State(game, state.row) == pickle.loads(pickle.dumps(state)) == game.parse(str(state)) == state
 
 
 TRAP_ROWS = {

@@ -119,12 +119,6 @@ def test_every_shape_of_a_position_is_that_position(game: Game) -> None:
             assert is_board(text + words) or len(rows) == 1, text
 
 
-def test_positions_are_written_as_before() -> None:
-    for game in GAMES:
-        for state in positions(game):
-            assert str(game.parse(str(state))) == str(state)
-
-
 def test_blanks_are_empty_cells_where_nothing_else_is() -> None:
     game = leafwise.game("trilobite")
     assert game.parse("   \n o \nxxo") == game.parse(".../.o./xxo")

@@ -152,7 +152,7 @@ def test_a_step_after_the_end_is_told_of_as_pettingzoo_does(monkeypatch: pytest.
 
 
 WHOLE = [np.array(1), np.int8(1), np.uint64(1), torch.tensor(1), 1]
-NO_ACTIONS = ["down", "S", None, 1.0, np.float64(1), np.array([1, 2]), np.array(1.0), 1j, 4, -1]
+NO_ACTIONS = ["down", "S", None, 1.0, np.float64(1), np.array([1, 2]), np.array(1.0), 1j, 4, -1, 2**70]
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "single": GameEnv,
     "turns": leafwise.envs.aec,
@@ -182,6 +182,7 @@ def test_an_action_is_a_whole_number_of_any_type_in_every_environment(kind: str)
         ) as told:
             env.step([action] if kind == "batch" else action)
         assert "\n" not in str(told.value)
+        assert position(env) == str(leafwise.game("threes").new(3))
 
 
 @pytest.mark.parametrize("kind", MAKERS)

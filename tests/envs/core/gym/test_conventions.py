@@ -58,12 +58,6 @@ def test_a_seed_is_the_same_game_everywhere(name: str) -> None:
     assert batch.state(1) == game.new(7)
 
 
-@pytest.mark.parametrize("seed", [2**64, -3])
-def test_what_is_no_seed_is_refused(seed: int) -> None:
-    with pytest.raises((ValueError, gym.error.Error), match=r"(?i)seed"):
-        GameEnv("threes").reset(seed=seed)
-
-
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "RecordEpisodeStatistics": wrappers.RecordEpisodeStatistics,
     "DictInfoToList": wrappers.DictInfoToList,

@@ -103,6 +103,45 @@ def test_copies_of_pettingzoos_view_keep_every_keyword(name: str, copied: Any) -
     check_copies(leafwise.aec, turns, name, copied)
 
 
+MAKERS: dict[str, Callable[[], Any]] = {
+    "threes": lambda: GameEnv("threes", hint="exact"),
+    "dice": lambda: GameEnv(DICE, seat="random"),
+    "batch of threes": lambda: GameVectorEnv(4, "threes"),
+    "batch of dice": lambda: GameVectorEnv(4, DICE, seat="random"),
+}
+
+
+@pytest.mark.parametrize("how", [*COPIES, "state"])
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_copies_go_on_alike_from_the_middle_of_a_game(make: Callable[[], Any], how: str) -> None:
+    env, random = make(), np.random.default_rng(0)
+    is_single = isinstance(env, GameEnv)
+
+    def legal() -> Any:
+        masks = np.atleast_2d(env.action_masks())
+        actions = (random.random(masks.shape) * masks).argmax(axis=1)
+        return int(actions[0]) if is_single else actions
+
+    env.reset(seed=5)
+    for _ in range(2):
+        env.step(legal())
+    twin = COPIES[how](env) if how in COPIES else make()
+    if how == "state":
+        twin.set_state(env.get_state())
+    position, story = twin.get_state(), []
+    for _ in range(40):
+        actions = legal()
+        told = env.step(actions)
+        ended = is_single and told[2]
+        story.append((actions, plain(told), plain(env.reset()) if ended else None))
+    assert plain(twin.get_state()) == plain(position)  # the copy has not moved along
+    for actions, told, begun in story:
+        assert plain(twin.step(actions)) == told
+        assert begun is None or plain(twin.reset()) == begun
+    assert plain(twin.reset()) == plain(env.reset())  # the stream went along
+    assert plain(twin.reset(seed=9)) == plain(env.reset(seed=9))
+
+
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_copies_keep_the_games_options(copied: Any) -> None:
     for env in (GameEnv("trap", size=3), GameVectorEnv(2, "trap", size=3), leafwise.aec("trap", size=3)):

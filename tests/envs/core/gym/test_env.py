@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-import pickle
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import leafwise
@@ -50,11 +47,6 @@ def test_every_id_passes_gymnasiums_check(env_id: str) -> None:
     made.reset(seed=1)
     made.step(made.action_space.sample())
     assert isinstance(made.render(), str)
-
-
-def test_a_game_for_two_passes_gymnasiums_check() -> None:
-    spec = EnvSpec("leafwise/TestDice-v0", entry_point="leafwise.envs.core.gym.env:GameEnv", kwargs={"game": dice.GAME})
-    check_env(gym.make(spec, render_mode="rgb_array").unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("game", [leafwise.game("threes"), dice.GAME], ids=lambda game: game.name)
@@ -124,42 +116,6 @@ def test_other_rewards() -> None:
     assert {0.0, 3.0} <= entered <= {0.0, 3.0, 9.0, 27.0}
 
 
-def threes_with_an_illegal_action(illegal: str | None = None) -> GameEnv:
-    """Returns Threes where only "up" is illegal: every tile is at the top."""
-    env = GameEnv("threes", illegal=illegal)
-    env.reset(seed=0)
-    state = env.get_state()
-    state["rows"][0] = env.game.parse("3 1 1 1/0 0 0 0/0 0 0 0/0 0 0 0 next=1 deck=3,4,4").row
-    env.set_state(state)
-    return env
-
-
-def test_noop_changes_nothing() -> None:
-    env = threes_with_an_illegal_action()
-    before, position = env.get_state(), env.state
-    obs, reward, terminated, truncated, info = env.step(0)
-    assert (reward, terminated, truncated) == (0.0, False, False)
-    assert info["illegal"] == "threes: 'up' is not legal here, nothing happens"
-    assert info["action_mask"].tolist() == [0, 1, 0, 0]
-    assert boxed(obs)[:4].tolist() == [3, 1, 1, 1]
-    assert env.state == position
-    after = env.get_state()
-    counted = {name for name in before if (after[name] != before[name]).any()}
-    assert counted == {"steps", "illegal_in_a_row"}
-    assert "illegal" not in env.step(1)[4]
-
-
-def test_lose_ends_with_the_least_return() -> None:
-    env = threes_with_an_illegal_action("lose")
-    _, reward, terminated, _, info = env.step(0)
-    assert terminated
-    assert reward == -3.0  # the least return is 0, and there were 3 points
-    assert info["illegal"] == "threes: 'up' is not legal here, the game is lost"
-    assert info["action_mask"].all()
-    with pytest.raises(ValueError, match=r"threes: expected reset\(\) before step\(\), the episode is over"):
-        env.step(1)
-
-
 @pytest.mark.parametrize("seat", ["first", "second"])
 def test_two_players_lose_by_an_illegal_action(seat: str) -> None:
     env = GameEnv(dice.GAME, seat=seat)
@@ -167,30 +123,6 @@ def test_two_players_lose_by_an_illegal_action(seat: str) -> None:
     _, reward, terminated, _, info = env.step(dice.HOLD)  # there is nothing to hold at the start of a turn
     assert (reward, terminated) == (-1.0, True)
     assert info["illegal"] == "dice: 'hold' is not legal here, the game is lost"
-
-
-def test_raise_says_what_is_legal_and_changes_nothing() -> None:
-    env = threes_with_an_illegal_action("raise")
-    position = env.state
-    with pytest.raises(ValueError, match=r"^threes: expected a legal action \(down\), got 'up'$"):
-        env.step(0)
-    assert env.state == position
-    env.step(1)
-
-
-@pytest.mark.parametrize("action", [4, -1, 2**70, 1.0, "up", None, np.array([1, 2])], ids=repr)
-def test_what_is_no_action_is_refused(action: Any) -> None:
-    env = GameEnv("threes")
-    env.reset(seed=0)
-    position = env.state
-    with pytest.raises(ValueError, match=r"^threes: expected an action"):
-        env.step(action)
-    assert env.state == position
-
-
-def test_step_before_reset_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^threes: expected reset\(\) before step\(\)"):
-        GameEnv("threes").step(0)
 
 
 @pytest.mark.parametrize(
@@ -215,64 +147,6 @@ def test_step_before_reset_is_refused() -> None:
 def test_wrong_keywords_get_one_line(keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         GameEnv(**{"game": "threes", **keywords})
-
-
-@pytest.mark.parametrize("game", [leafwise.game("threes", hint="exact"), dice.GAME], ids=lambda game: game.name)
-@pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"]
-)
-def test_copies_go_on_alike(game: leafwise.Game, copied: Any) -> None:
-    env = GameEnv(game, seat="random" if game.players == 2 else "first")
-    _, info = env.reset(seed=2)
-    for _ in range(2):
-        _, _, _, _, info = env.step(int(np.argmax(info["action_mask"])))
-    twin = copied(env)
-    assert (twin.action_masks() == info["action_mask"]).all()
-    position, actions = env.state, np.random.default_rng(0)
-    story = []
-    for _ in range(40):
-        action = actions.choice(np.flatnonzero(env.action_masks()))
-        told = env.step(action)
-        story.append((action, told))
-        if told[2]:
-            env.reset()
-    assert twin.state == position  # the copy has not moved along
-    for action, (obs, reward, terminated, _, _) in story:
-        twin_obs, *twin_told = twin.step(action)
-        assert (twin_obs == obs).all()
-        assert twin_told[:2] == [reward, terminated]
-        if terminated:
-            twin.reset()
-    env.reset(seed=9)
-    assert (boxed(twin.reset(seed=9)[0]) == boxed(env.reset(seed=9)[0])).all()
-
-
-def test_get_state_and_set_state_go_on_alike() -> None:
-    env, other = GameEnv(dice.GAME), GameEnv(dice.GAME)
-    env.reset(seed=1)
-    env.step(0)
-    other.set_state(env.get_state())
-    for _ in range(6):
-        action = env.state.legal_actions[0]
-        mine, theirs = env.step(action), other.step(action)
-        assert (boxed(mine[0]) == boxed(theirs[0])).all()
-        assert mine[1:3] == theirs[1:3]
-        assert env.state == other.state
-        if mine[2]:
-            break
-    again = GameEnv(dice.GAME)
-    again.set_state(env.get_state())
-    assert (boxed(again.reset()[0]) == boxed(env.reset()[0])).all()  # the stream went along, so reset needs no seed
-
-
-def test_a_state_that_does_not_fit_is_refused() -> None:
-    env = GameEnv("threes")
-    env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"^threes: expected a state from get_state, got int$"):
-        env.set_state(3)  # type: ignore[arg-type]
-    wrong = env.get_state() | {"rows": np.zeros((1, 5), dtype=np.uint64)}
-    with pytest.raises(ValueError, match=r"^threes: expected rows of a state as uint64 \(1, 2\), got uint64 \(1, 5\)$"):
-        env.set_state(wrong)
 
 
 def test_pictures() -> None:

@@ -1,4 +1,4 @@
-"""Every episode ends, whatever the agent does: truncation after illegal actions in a row and after steps."""
+"""What illegal actions do, and that every episode ends: truncation after illegal actions in a row and after steps."""
 
 from __future__ import annotations
 
@@ -31,6 +31,41 @@ def with_one_legal_move(**keywords: Any) -> GameEnv:
     state["rows"][0] = env.game.parse(ALL_UP).row
     env.set_state(state)
     return env
+
+
+def test_noop_changes_nothing() -> None:
+    env = with_one_legal_move()
+    before, position = env.get_state(), env.state
+    obs, reward, terminated, truncated, info = env.step(UP)
+    assert (reward, terminated, truncated) == (0.0, False, False)
+    assert info["illegal"] == "threes: 'up' is not legal here, nothing happens"
+    assert info["action_mask"].tolist() == [0, 1, 0, 0]
+    assert np.asarray(obs)[:4].tolist() == [3, 1, 1, 1]
+    assert env.state == position
+    after = env.get_state()
+    counted = {name for name in before if (after[name] != before[name]).any()}
+    assert counted == {"steps", "illegal_in_a_row"}
+    assert "illegal" not in env.step(DOWN)[4]
+
+
+def test_lose_ends_with_the_least_return() -> None:
+    env = with_one_legal_move(illegal="lose")
+    _, reward, terminated, _, info = env.step(UP)
+    assert terminated
+    assert reward == -3.0  # the least return is 0, and there were 3 points
+    assert info["illegal"] == "threes: 'up' is not legal here, the game is lost"
+    assert info["action_mask"].all()
+    with pytest.raises(ValueError, match=r"threes: expected reset\(\) before step\(\), the episode is over"):
+        env.step(DOWN)
+
+
+def test_raise_says_what_is_legal_and_changes_nothing() -> None:
+    env = with_one_legal_move(illegal="raise")
+    position = env.state
+    with pytest.raises(ValueError, match=r"^threes: expected a legal action \(down\), got 'up'$"):
+        env.step(UP)
+    assert env.state == position
+    env.step(DOWN)
 
 
 def test_illegal_actions_in_a_row_truncate() -> None:
@@ -148,8 +183,16 @@ def test_disabled_waits_for_a_reset() -> None:
     batch.step(batch.action_masks().argmax(axis=1))
 
 
+def with_its_state(env: GameEnv) -> GameEnv:
+    other = GameEnv("threes", max_episode_steps=1000)
+    other.set_state(env.get_state())
+    return other
+
+
 @pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"]
+    "copied",
+    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env)), with_its_state],
+    ids=["deepcopy", "pickle", "state"],
 )
 def test_copies_keep_the_counts(copied: Any) -> None:
     env = with_one_legal_move(max_episode_steps=1000)
@@ -162,16 +205,6 @@ def test_copies_keep_the_counts(copied: Any) -> None:
     assert env.step(UP)[3]
     assert copied(env).get_state()["over"].tolist() == [2]  # truncated: what the game shows goes on to be shown
     assert copied(env).action_masks().tolist() == [False, True, False, False]
-
-
-def test_a_state_goes_on_with_its_counts() -> None:
-    env = with_one_legal_move()
-    for _ in range(PATIENCE - 1):
-        env.step(UP)
-    state = env.get_state()
-    other = GameEnv("threes")
-    other.set_state(state)
-    assert other.step(UP)[3]
 
 
 @pytest.mark.parametrize("steps", [0, -1, 2.5, "9", True, 2**62])

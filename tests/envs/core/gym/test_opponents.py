@@ -15,10 +15,9 @@ from contract.same import assert_same
 from games import nim
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.keywords import EnvOptions
-from leafwise.envs.core.gym.opponents import seated
-from leafwise.envs.core.gym.stepper import Stepper, not_begun
+from leafwise.envs.core.gym.stepper import not_begun
 from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.envs.core.play.players import seated
 from leafwise.envs.core.play.solver import FunctionPlayer, exact_solver
 from leafwise.search.players import RandomPlayer
 
@@ -66,10 +65,24 @@ def test_the_solver_never_gives_away_what_it_has() -> None:
             assert (reward if over else solver.solve(env.state, "none").value) == value
 
 
-@pytest.mark.parametrize("opponent", ["solver:level=easy", "dfs"])
-def test_a_batch_plays_the_games_of_single_environments(opponent: str) -> None:
-    batch = gym.make_vec("leafwise/Cassis-v0", num_envs=3, opponent=opponent, seat="random", autoreset_mode="SameStep")
-    singles = [gym.make("leafwise/Cassis-v0", opponent=opponent, seat="random") for _ in range(3)]
+def first_legal(state: State) -> int:
+    return state.legal_actions[0]
+
+
+@pytest.mark.parametrize(
+    ("short", "opponent"),
+    [
+        ("Cassis", "solver:level=easy"),
+        ("Cassis", "dfs"),
+        ("Trilobite", "search:lines,depth=2"),
+        ("Trilobite", RandomPlayer()),
+        ("Trilobite", first_legal),
+    ],
+)
+def test_a_batch_plays_the_games_of_single_environments(short: str, opponent: Any) -> None:
+    words: dict[str, Any] = {"opponent": opponent, "seat": "random"}
+    batch = gym.make_vec(f"leafwise/{short}-v0", num_envs=3, autoreset_mode="SameStep", **words)
+    singles = [gym.make(f"leafwise/{short}-v0", **words) for _ in range(3)]
     seen, infos = batch.reset(seed=5)
     assert all(np.array_equal(env.reset(seed=5 + e)[0], seen[e]) for e, env in enumerate(singles))
     for _ in range(25):
@@ -119,10 +132,6 @@ def test_unknown_opponents_are_refused(game: str, opponent: str, problem: str) -
         GameEnv(game, opponent=opponent)
 
 
-def first_legal(state: State) -> int:
-    return state.legal_actions[0]
-
-
 @pytest.mark.long
 def test_a_learned_leaf_is_compiled_into_the_step_and_a_search_is_asked() -> None:
     learned = GameEnv("trilobite", board="7x6", k=4, opponent="greedy:learned")
@@ -138,22 +147,6 @@ def test_a_learned_leaf_is_compiled_into_the_step_and_a_search_is_asked() -> Non
             assert [values[a] for a in played] == [max(values.values())]  # several may win at once
     assert seated(learned.game, "greedy:learned").asked is False
     assert seated(learned.game, "search:lines,depth=2").asked is True
-
-
-@pytest.mark.parametrize("opponent", ["search:lines,depth=2", RandomPlayer(), first_legal])
-def test_players_of_any_kind_play_alike_alone_and_in_batches(opponent: Any) -> None:
-    words: dict[str, Any] = {"opponent": opponent, "seat": "random"}
-    batch = gym.make_vec("leafwise/Trilobite-v0", num_envs=2, autoreset_mode="SameStep", **words)
-    singles = [gym.make("leafwise/Trilobite-v0", **words) for _ in range(2)]
-    seen, infos = batch.reset(seed=5)
-    assert all(np.array_equal(env.reset(seed=5 + e)[0], seen[e]) for e, env in enumerate(singles))
-    for _ in range(12):
-        actions = infos["action_mask"].argmax(axis=1)
-        seen, rewards, over, _, infos = batch.step(actions)
-        for e, env in enumerate(singles):
-            obs, reward, done, _, _ = env.step(int(actions[e]))
-            assert (reward, done) == (rewards[e], over[e])
-            assert np.array_equal(env.reset()[0] if done else obs, seen[e])
 
 
 def test_a_game_without_a_score_has_a_greedy_opponent_that_takes_what_wins_at_once() -> None:
@@ -211,15 +204,6 @@ def test_an_illegal_opponent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     env.reset(seed=0)
     with pytest.raises(ValueError, match="expected a legal action from opponent 'cheat', got 7 at "):
         env.step(0)
-
-
-def test_a_rebuilt_stepper_keeps_its_opponent() -> None:
-    game = leafwise.game("trilobite")
-    stepper = Stepper(game, 1, EnvOptions(opponent="solver:level=easy").checked(game, "single"))
-    stepper.start({0: np.uint64(3)})
-    again = copy.deepcopy(stepper)
-    assert again.options.opponent == "solver:level=easy"
-    assert np.array_equal(again.buffers.S[:1], stepper.buffers.S[:1])
 
 
 def test_an_opponent_that_fails_in_a_reset_leaves_the_others_games_alone() -> None:

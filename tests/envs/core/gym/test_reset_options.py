@@ -9,7 +9,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from stable_baselines3.common.vec_env import VecMonitor
 
@@ -98,7 +97,3 @@ def test_a_refused_reset_changes_nothing() -> None:
     with pytest.raises(ValueError, match="got 'reset_mask'"):
         one.reset(seed=2, options={"reset_mask": MASK})
     assert one.np_random.bit_generator.state == state
-
-
-def test_gymnasiums_check_passes() -> None:
-    check_env(GameEnv(dice.GAME), skip_render_check=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -139,46 +137,6 @@ def test_returned_arrays_never_share_memory() -> None:
     )
 
 
-@pytest.mark.parametrize("autoreset_mode", ["SameStep", "NextStep"])
-def test_masks_are_never_all_zero(autoreset_mode: str) -> None:
-    batch = GameVectorEnv(16, "threes", autoreset_mode=autoreset_mode)
-    _, info = batch.reset(seed=0)
-    random, ends = np.random.default_rng(0), 0
-    for _ in range(300):
-        assert info["action_mask"].any(axis=1).all()
-        assert (batch.action_masks() == info["action_mask"]).all()
-        actions = (random.random((16, 4)) * info["action_mask"]).argmax(axis=1)
-        _, _, terminated, _, info = batch.step(actions)
-        ends += int(terminated.sum())
-        if autoreset_mode == "NextStep":
-            assert info["action_mask"][terminated].all()
-    assert ends > 10
-
-
-@pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))], ids=["deepcopy", "pickle"]
-)
-def test_copies_go_on_alike(copied: Any) -> None:
-    batch = GameVectorEnv(4, dice.GAME, seat="random", autoreset_mode="NextStep")
-    batch.reset(seed=5)
-    batch.step(batch.action_masks().argmax(axis=1))
-    twin = copied(batch)
-    for _ in range(60):
-        actions = batch.action_masks().argmax(axis=1)
-        assert_same(batch.step(actions), twin.step(actions))
-    assert_same(batch.reset(), twin.reset())
-
-
-def test_get_state_and_set_state_go_on_alike() -> None:
-    batch, other = GameVectorEnv(4, "threes"), GameVectorEnv(4, "threes")
-    batch.reset(seed=5)
-    batch.step(np.array([0, 1, 2, 3]))
-    other.set_state(batch.get_state())
-    for action in (0, 1, 2, 3) * 5:
-        assert_same(batch.step(np.full(4, action)), other.step(np.full(4, action)))
-    assert_same(batch.reset(), other.reset())
-
-
 def test_raise_changes_nothing() -> None:
     batch = GameVectorEnv(3, dice.GAME, illegal="raise")
     batch.reset(seed=0)
@@ -209,11 +167,6 @@ def test_what_are_no_actions_is_refused(actions: Any, message: str) -> None:
     assert_same(batch.get_state(), before)
 
 
-def test_step_before_reset_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^threes: expected reset\(\) before step\(\) in environment 0"):
-        GameVectorEnv(2, "threes").step([0, 0])
-
-
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
@@ -223,9 +176,7 @@ def test_step_before_reset_is_refused() -> None:
             {"autoreset_mode": "Never"},
             "threes: expected autoreset_mode among NextStep, SameStep, Disabled, got 'Never'",
         ),
-        ({"max_episode_steps": 0}, r"threes: expected max_episode_steps of 1 to 2\*\*62 - 1, got 0"),
         ({"render_mode": "human"}, "threes: expected render_mode among ansi, rgb_array, got 'human'"),
-        ({"reward": "fun"}, "threes: expected reward among score, merges, survival, got 'fun'"),
     ],
 )
 def test_wrong_keywords_get_one_line(keywords: dict[str, Any], message: str) -> None:

@@ -17,7 +17,6 @@ from pettingzoo.test import render_test
 
 import leafwise
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.vector import GameVectorEnv
 
 
 class StandIn(types.ModuleType):
@@ -122,11 +121,6 @@ def test_without_pygame_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
     message = r"^threes: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise\[human\]'"
     with pytest.raises(gym.error.DependencyNotInstalled, match=message):
         make("threes", render_mode="human")
-
-
-def test_a_batch_has_no_window() -> None:
-    with pytest.raises(ValueError, match=r"^threes: expected render_mode among ansi, rgb_array, got 'human'$"):
-        GameVectorEnv(2, "threes", render_mode="human")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pygame") is None, reason="pygame is not installed")

@@ -156,6 +156,13 @@ def need_playable(state: State) -> State:
     return state
 
 
+def ending(state: State) -> str:
+    """Returns how a game ended, in words."""
+    if state.game.players == 1:
+        return f"return {state.returns:,.10g}"
+    return "a draw" if state.returns == 0 else f"player {1 if state.returns > 0 else 2} wins"
+
+
 def position_json(result: Result, analyst: Analyst, line: tuple[str, ...] | None = None) -> dict[str, Any]:
     """Returns a searched position as JSON: values as the leaf has them, and in people's units where they are known.
 

@@ -37,7 +37,7 @@ demo: $(VENV)/.trains
 	$(BIN)/leafwise demo
 
 # Everything that a change can break, in up to half an hour on two slow cores. In three runs, since a worker keeps what it has compiled in memory.
-PARTS := "architecture contract envs" "search models front" "training experiments examples"
+PARTS := "architecture contract envs" "search models front" "training experiments examples docs"
 test: $(VENV)/.installed
 	status=0; for part in $(PARTS); do $(PYTEST) $$(printf 'tests/%s ' $$part) || status=1; done; exit $$status
 

@@ -1,1 +1,1 @@
-"""Speeds over time: a line for each commit and machine, and two versions measured in turns."""
+"""Speeds: rates of this version, and two versions measured in turns."""

@@ -31,7 +31,9 @@ def pile(counts: Counter[int], number: int) -> set[int]:
 def test_each_group_says_what_it_should() -> None:
     for state in positions(GAME):
         said, found = said_of(state.row, GAME.tables()), set(features(state))
-        piles = {number: sum((Counter(said[name]) for name in names), Counter()) for number, names in PILES.items()}
+        piles: dict[int, Counter[int]] = {
+            number: sum((Counter(said[name]) for name in names), Counter()) for number, names in PILES.items()
+        }
         for k in range(4):
             side = said[("left", "right")[k // 2]]
             piles[3 + k] = Counter(kind for kind, used, _ in side if used == k % 2)

@@ -111,24 +111,24 @@ def test_friday() -> None:
         if FIRST_KNOWLEDGE <= kind < FIRST_AGING:
             place = shift - int(layout.HAZARD_SHIFT)
             assert change(layout.HAZARDS, place) == {f"hazard stack {name}"}
-            assert change(layout.HAZARDS, place + int(layout.HAZARD_BITS)) == {f"hazard discard {name}"}
+            assert change(layout.HAZARDS, place + int(layout.AWAY_AT.shift)) == {f"hazard discard {name}"}
         elif kind >= FIRST_AGING:
-            place = shift - int(layout.AGING_SHIFT) + int(layout.AGING_AT)
+            place = shift - int(layout.AGING_SHIFT) + int(layout.AGING_AT.shift)
             assert change(layout.STATUS, place) == {f"aging pile {name}"}
     for k in range(10):
         called = f"bottom {k + 1}" if k < 7 else f"top {k - 6}"
         assert change(layout.KNOWN, 6 * k) == {called}
     for k in range(6):
         assert change(layout.DOUBLED, 10 * k + 4) >= {f"doubled {k + 1}"}
-    for at, name in (
+    for field, name in (
         (layout.FREE_AT, "free draws made"),
         (layout.USES_AT, "abilities used"),
         (layout.POINTS_AT, "removal points"),
     ):
-        assert name in change(layout.FIGHT, int(at))
-    assert change(layout.STATUS, int(layout.LIFE_AT)) == {"life"}
-    assert "phase" in change(layout.STATUS, int(layout.PHASE_AT))
-    assert change(layout.STATUS, int(layout.HAZARD_AT)) >= {"first hazard"}
+        assert name in change(int(field.word), int(field.shift))
+    assert change(layout.STATUS, int(layout.LIFE_AT.shift)) == {"life"}
+    assert "phase" in change(layout.STATUS, int(layout.PHASE_AT.shift))
+    assert change(layout.STATUS, int(layout.HAZARD_AT.shift)) >= {"first hazard"}
 
 
 def test_starship() -> None:

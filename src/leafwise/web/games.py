@@ -273,7 +273,8 @@ def replayed(
 
 def step_json(step: Step) -> dict[str, Any]:
     """Returns a step as JSON."""
-    return {"name": step.name, "player": acting(step.before), "text": str(step.after)}
+    told = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
+    return {**told, "comment": step.comment} if step.comment else told
 
 
 def drawn_json(step: Step) -> dict[str, Any]:

@@ -50,6 +50,12 @@ def cell_value(S, i, T, x, y):
 
 
 @jit(inline=True)
+def parts_placed(S, i):
+    """Returns how many parts are placed, int64."""
+    return np.int64(S[i, at.PARTS_PLACED])
+
+
+@jit(inline=True)
 def part_word(T, k):
     """Returns the index of the first word of part number `k` in a row."""
     return at.HEADER + T.grid * T.grid + 2 * k
@@ -179,7 +185,7 @@ def first_door(T, part, r, x, y):
 @jit
 def put_part(S, i, T, part, r, x, y):
     """Places a part whose placement is legal: its cells, its walls, its initial door, its entry in the list."""
-    number = np.int64(S[i, at.PARTS_PLACED])
+    number = parts_placed(S, i)
     w, h = T.size[part, r, 0], T.size[part, r, 1]
     slot = first_door(T, part, r, x, y)
     for yy in range(y, y + h):

@@ -116,10 +116,7 @@ def show_cells(S, i, T, grid, e):
     """Writes the maps of what stands where, and where the centre of mass is."""
     total = max(1, T.notes[TOTAL])
     centre_x, centre_y = T.notes[MOMENT_X] / (2.0 * total), T.notes[MOMENT_Y] / (2.0 * total)
-    for c in range(C_DISTANCE):
-        for y in range(T.grid):
-            for x in range(T.grid):
-                grid[e, c, y, x] = 0.0
+    grid[e, :C_DISTANCE, :, :] = 0.0
     for y in range(T.grid):
         for x in range(T.grid):
             grid[e, C_DISTANCE, y, x] = min(1.0, T.depth[y * T.grid + x] / FAR_CELLS)
@@ -165,8 +162,7 @@ def show_places(S, i, T, grid, e):
 @jit
 def show_numbers(S, i, T, vec, e):
     """Writes the requests in sight, the stage and the budgets."""
-    for k in range(NUMBERS):
-        vec[e, k] = 0.0
+    vec[e, :NUMBERS] = 0.0
     phase = np.int64(S[i, at.PHASE])
     for k in range(at.PREVIEW):
         entry = np.int64(S[i, at.QUEUE + k]) - 1
@@ -306,8 +302,7 @@ def show_more(S, i, T, numbers):
     for n in range(6):
         numbers[0, TERMS_AT + n] = T.terms[n]
     show_balance(S, i, T, numbers)
-    for n in range(NEXT_FACINGS_AT, CENTRE_AT):
-        numbers[0, n] = 0.0
+    numbers[0, NEXT_FACINGS_AT:CENTRE_AT] = 0.0
     phase = np.int64(S[i, at.PHASE])
     for k in range(1, at.PREVIEW):
         entry = np.int64(S[i, at.QUEUE + k]) - 1
@@ -331,8 +326,7 @@ def show_asked(T, numbers):
 def write_codes(S, i, T, codes, maps):
     """Writes the codes of all cells and the hull's own maps; no cell is within reach of the crew yet."""
     width = T.grid + 2
-    for cell in range(width * width):
-        codes[cell] = 0
+    codes[: width * width] = 0
     for y in range(T.box[1], T.box[3] + 1):
         for x in range(T.box[0], T.box[2] + 1):
             value = cell_value(S, i, T, x, y)
@@ -356,8 +350,7 @@ def see_ship(S, i, codes, maps, numbers, T):
     if S[i, at.PARTS_PLACED] == 0:  # nothing is measured yet
         load_planes(S, i, T)
         hull_extent(T, T.box)
-        for n in range(6):
-            T.terms[n] = 0.0
+        T.terms[:] = 0.0
         T.notes[TOTAL], T.notes[MOMENT_X], T.notes[MOMENT_Y] = 1, T.grid, T.grid
     trace_outline(S, i, T)
     write_codes(S, i, T, codes, maps)

@@ -114,7 +114,7 @@ def entry_usable(S, i, T, stage, entry):
 def facing_points(S, i, T, stage, facing):
     """Returns the points of the parts that a stage can place and that have a facing."""
     points = 0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(board.parts_placed(S, i)):
         part, r, _, _, _, _ = board.part_at(S, i, T, k)
         if r == facing and part in (T.kinds[stage, 0], T.kinds[stage, 1], T.kinds[stage, 2]):
             points += T.facts[part, catalogue.POINTS]
@@ -217,7 +217,7 @@ def note_failure(S, i, T, stage):
 @jit
 def armour_part(S, i, T, stage, part):
     """Stages 5 and 6, and Armour: rings of armour round each part of a kind, ring by ring in raster order."""
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(board.parts_placed(S, i)):
         kind, _, x, y, w, h = board.part_at(S, i, T, k)
         if kind == part:
             for n in range(1, T.stages[stage, at.LAYERS] + 1):

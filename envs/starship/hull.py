@@ -81,8 +81,7 @@ def join_module(T, width, height, left, right):
 def draw_hull(T):
     """Stage 1: draws the hull into plane HULL from the streams `request` and `place`."""
     planes, shape = T.planes, T.stages[at.STAGE_SHAPE]
-    for row in range(at.MARGIN_ROWS):
-        planes[at.HULL, row] = ZERO
+    planes[at.HULL, :] = ZERO
     modules = between(T.request, shape[at.LOW], shape[at.HIGH])
     mirrored, seam = shape[at.LAYERS] != 0, shape[at.LAYERS] == at.MIRROR_PAIRS
     left, right, axis = 1, T.grid - 2, 0
@@ -179,8 +178,7 @@ def drop_islands(T):
 @jit
 def flood(planes, grid, row, x):
     """Sets plane SEEN to the 4-connected piece of plane HULL that holds a cell; returns its area."""
-    for k in range(at.MARGIN_ROWS):
-        planes[at.SEEN, k] = ZERO
+    planes[at.SEEN, :] = ZERO
     planes[at.SEEN, row] = bit(x)
     area, before = 1, 0
     while area > before:
@@ -209,8 +207,7 @@ def carve(T, stage):
 def keep_largest(T):
     """Keeps the largest 4-connected piece of plane HULL, the first in raster order among equals."""
     planes, best = T.planes, 0
-    for row in range(at.MARGIN_ROWS):
-        planes[at.OTHER, row] = ZERO
+    planes[at.OTHER, :] = ZERO
     for start in range(1, T.grid + 1):
         while planes[at.HULL, start] != ZERO:
             area = flood(planes, T.grid, start, lowest(planes[at.HULL, start]))

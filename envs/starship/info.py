@@ -14,9 +14,8 @@ from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import measured, reasons_of
 from leafwise.envs.starship.tables import GameTables
-from leafwise.envs.starship.targets import NAMES, standing
+from leafwise.envs.starship.targets import NAMES, WAYS, standing
 
-WAYS = ("north", "east", "south", "west")
 MOST_STAGES, MOST_ENTRIES = 16, 12
 
 

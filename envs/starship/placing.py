@@ -14,7 +14,18 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ONE, ZERO, contiguous, hull_extent, lowest, part_at, part_kind, step_x, step_y
+from leafwise.envs.starship.board import (
+    ONE,
+    ZERO,
+    contiguous,
+    hull_extent,
+    lowest,
+    part_at,
+    part_kind,
+    parts_placed,
+    step_x,
+    step_y,
+)
 from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, CORRIDOR, ROTATIONS, SPACE
 
 u64 = np.uint64
@@ -168,7 +179,7 @@ def measure_mass(S, i, T):
                 total += mass
                 moment_x += mass * (2 * x + 1)
                 moment_y += mass * (2 * y + 1)
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         part, _, x, y, w, h = part_at(S, i, T, k)
         mass = T.facts[part, catalogue.MASS]
         total += mass
@@ -213,7 +224,7 @@ def consumes(part, supply):
 def is_supplied(S, i, T, near, supply, k):
     """Returns whether a source of what `supply` stores stands within `near` cells of part number `k`."""
     _, _, x, y, w, h = part_at(S, i, T, k)
-    for other in range(np.int64(S[i, at.PARTS_PLACED])):
+    for other in range(parts_placed(S, i)):
         source = part_kind(S, i, T, other)
         stores = source == supply or (supply == catalogue.POWER_STORAGE and source == catalogue.REACTOR)
         if stores and gap(S, i, T, other, x, y, w, h) <= near:
@@ -225,7 +236,7 @@ def is_supplied(S, i, T, near, supply, k):
 def note_uncovered(S, i, T, near, supply):
     """Notes the consumers of `supply` that nothing within `near` cells supplies yet."""
     count = 0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         if consumes(part_kind(S, i, T, k), supply) and not is_supplied(S, i, T, near, supply, k):
             T.notes[FIRST_NOTE + count] = k
             count += 1
@@ -236,7 +247,7 @@ def note_uncovered(S, i, T, near, supply):
 def note_crew_rooms(S, i, T):
     """Notes the crew rooms that stand already."""
     count = 0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         if part_kind(S, i, T, k) in (catalogue.QUARTERS, catalogue.BUNK):
             T.notes[FIRST_NOTE + count] = k
             count += 1

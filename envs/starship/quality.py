@@ -1,4 +1,4 @@
-"""The quality of a ship, from 0 to 1: the weighted sum of six terms, measured on a row that need not be finished."""
+"""The quality of a ship, from 0 to 1, and the figures reported beside it, measured on a row that need not be finished."""
 
 from __future__ import annotations
 
@@ -16,14 +16,24 @@ from leafwise.envs.starship.board import (
     lowest,
     part_at,
     part_kind,
+    parts_placed,
     span,
     spread,
 )
-from leafwise.envs.starship.catalogue import ARMOUR, COCKPIT, CORRIDOR, ROOM
+from leafwise.envs.starship.catalogue import ARMOUR, COCKPIT, CORRIDOR, ROOM, SPACE
 from leafwise.envs.starship.placing import MOMENT_X, MOMENT_Y, TOTAL, measure_mass
 
 TERMS = ("thrust", "cockpit", "supply", "crew", "fire", "skin")
 TERM_WEIGHTS = (0.20, 0.20, 0.20, 0.15, 0.15, 0.10)
+FIGURES = (
+    *("price", "mass", "thrust_score", "weapon_score", "firepower", "seats", "operators"),
+    *("forward_thrust", "hull_area", "corridors", "corridor_length", "doors", "extra_doors", "symmetry"),
+)
+"""Names of what `measure` writes after the six terms; mass in tonnes, lengths in cells."""
+F_PRICE, F_MASS, F_THRUST_SCORE, F_WEAPON_SCORE, F_FIREPOWER, F_SEATS, F_OPERATORS = range(6, 13)
+F_FORWARD, F_AREA, F_CORRIDORS, F_LENGTH, F_DOORS, F_EXTRA_DOORS, F_SYMMETRY = range(13, 20)
+MEASURES = 20
+
 SUPPLY_STEPS, CREW_STEPS, FULL_SHELTER = 12, 24, 6.0
 THRUST_SHARES = (0.125, 0.125, 0.625, 0.125)
 FIRE_SHARES = (0.4, 0.2, 0.2, 0.2)
@@ -45,7 +55,7 @@ def is_weapon(part):
 def thrust_of(S, i, T, facing):
     """Returns the thrust of a facing, and how far its mean lies off the centre of mass, in cells; the mass must be measured."""
     thrust, moment = 0, 0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         part, r, x, y, w, h = part_at(S, i, T, k)
         if is_thruster(part) and r == facing:
             thrust += T.facts[part, catalogue.THRUST]
@@ -85,7 +95,7 @@ def shelter(S, i, T, x, y, dx, dy):
 @jit
 def cockpit_term(S, i, T):
     """Returns how well the cockpit is sheltered, over its eight outer sides."""
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         part, _, x, y, _, _ = part_at(S, i, T, k)
         if part == COCKPIT:
             total = 0.0
@@ -100,9 +110,8 @@ def cockpit_term(S, i, T):
 def start_from(S, i, T, a, b):
     """Sets plane SEEN to the cells of all parts of kinds `a` and `b`; returns whether there are any."""
     found = False
-    for row in range(T.grid + 2):
-        T.planes[at.SEEN, row] = ZERO
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    T.planes[at.SEEN, :] = ZERO
+    for k in range(parts_placed(S, i)):
         part, _, x, y, w, h = part_at(S, i, T, k)
         if part in (a, b):
             found = True
@@ -134,7 +143,7 @@ def supplied_share(S, i, T, weapons):
         if not spread(T.planes, T.box[1], T.box[3]):
             break
     consumers, supplied = 0, 0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         part = part_kind(S, i, T, k)
         if is_weapon(part) if weapons else (is_thruster(part) or part == catalogue.AMMO_SUPPLY):
             consumers += 1
@@ -150,7 +159,7 @@ def crew_term(S, i, T):
         return 0.0
     for step in range(CREW_STEPS):  # a station counts once for each step at which it is not yet reached
         stations, away = 0, 0
-        for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        for k in range(parts_placed(S, i)):
             part = part_kind(S, i, T, k)
             if part == COCKPIT or is_weapon(part):
                 stations += 1
@@ -168,13 +177,13 @@ def crew_term(S, i, T):
 def fire_term(S, i, T, full):
     """Returns the firepower against `full`, less what its facings differ from the wanted shares."""
     total, difference = 0, 0.0
-    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+    for k in range(parts_placed(S, i)):
         total += T.facts[part_kind(S, i, T, k), catalogue.FIREPOWER]
     if total == 0:
         return 0.0
     for facing in range(4):
         fire = 0
-        for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        for k in range(parts_placed(S, i)):
             part, r, _, _, _, _ = part_at(S, i, T, k)
             fire += T.facts[part, catalogue.FIREPOWER] if r == facing else 0
         difference += 0.5 * abs(fire / total - FIRE_SHARES[facing])
@@ -198,6 +207,60 @@ def skin_term(S, i, T):
 
 
 @jit
+def corridor_length(S, i, T):
+    """Returns the mean length of the straight runs of at least two corridor cells, along rows and columns."""
+    runs, cells = 0, 0
+    for along in range(2):
+        for a in range(T.grid):
+            run = 0
+            for b in range(T.grid + 1):  # the cell past the last ends a run
+                if cell_value(S, i, T, b if along == 0 else a, a if along == 0 else b) == CORRIDOR:
+                    run += 1
+                    continue
+                runs += 1 if run > 1 else 0
+                cells += run if run > 1 else 0
+                run = 0
+    return cells / runs if runs > 0 else 0.0
+
+
+@jit
+def count_cells(S, i, T, box, out):
+    """Writes areas, doors and symmetry, and adds the price of corridors, armour and doors."""
+    area, corridors, armour, doors, paired = 0, 0, 0, 0, 0
+    for y in range(T.grid):
+        for x in range(T.grid):
+            word = np.int64(S[i, at.HEADER + y * T.grid + x])
+            value = word & at.VALUE
+            if value != SPACE:
+                area += 1
+                paired += 1 if cell_value(S, i, T, box[0] + box[2] - x, y) != SPACE else 0
+            corridors += 1 if value == CORRIDOR else 0
+            armour += 1 if value == ARMOUR else 0
+            doors += (1 if word & at.DOOR_EAST else 0) + (1 if word & at.DOOR_SOUTH else 0)
+    out[F_AREA], out[F_CORRIDORS], out[F_DOORS] = area, corridors, doors
+    out[F_EXTRA_DOORS] = doors - parts_placed(S, i)
+    out[F_SYMMETRY] = paired / area if area > 0 else 0.0
+    out[F_PRICE] += (
+        corridors * catalogue.CORRIDOR_PRICE + armour * catalogue.ARMOUR_PRICE + doors * catalogue.DOOR_PRICE
+    )
+
+
+@jit
+def count_parts(S, i, T, out):
+    """Writes what the parts add up to."""
+    for k in range(parts_placed(S, i)):
+        part, r, _, _, _, _ = part_at(S, i, T, k)
+        facts = T.facts[part]
+        out[F_PRICE] += facts[catalogue.PRICE]
+        out[F_FIREPOWER] += facts[catalogue.FIREPOWER]
+        out[F_SEATS] += facts[catalogue.SEATS]
+        out[F_OPERATORS] += facts[catalogue.OPERATORS]
+        out[F_THRUST_SCORE] += facts[catalogue.POINTS] if is_thruster(part) else 0
+        out[F_WEAPON_SCORE] += facts[catalogue.POINTS] if is_weapon(part) else 0
+        out[F_FORWARD] += facts[catalogue.THRUST] if r == 2 else 0
+
+
+@jit
 def measure_terms(S, i, T):
     """Writes the six terms of row `i` into `T.terms`, its mass into the notes, the hull's extent into `T.box`.
 
@@ -213,6 +276,18 @@ def measure_terms(S, i, T):
     terms[3] = crew_term(S, i, T)
     terms[4] = fire_term(S, i, T, T.stages[at.STAGE_WEAPONS, at.FULL])
     terms[5] = skin_term(S, i, T)
+
+
+@jit
+def measure(S, i, T, out):
+    """Writes the six terms and the figures of row `i` into `out`, shape [MEASURES]; rebuilds the planes."""
+    measure_terms(S, i, T)
+    for n in range(MEASURES):
+        out[n] = T.terms[n] if n < len(TERM_WEIGHTS) else 0.0
+    count_parts(S, i, T, out)
+    count_cells(S, i, T, T.box, out)
+    out[F_MASS] = T.notes[TOTAL] / 100.0
+    out[F_LENGTH] = corridor_length(S, i, T)
 
 
 @jit

@@ -362,30 +362,26 @@ class Parameters(StageSettings, frozen=True):
             got = reprlib.repr(self.preset)
             raise UserError(f"preset should be a name of at most 40 printable characters, got {got}")
         shape, room = self.shape, self.grid - 2
-        _at_most("shape.circle.max_radius", shape.circle.max_radius, 0, (room - 1) // 2)
-        _at_most("shape.rectangle.max_width", shape.rectangle.max_width, 1, room)
-        _at_most("shape.rectangle.max_height", shape.rectangle.max_height, 1, room)
-        _some_weight("shape", [shape.circle.weight, shape.rectangle.weight])
+        for where, value, low, high in (
+            ("shape.circle.max_radius", shape.circle.max_radius, 0, (room - 1) // 2),
+            ("shape.rectangle.max_width", shape.rectangle.max_width, 1, room),
+            ("shape.rectangle.max_height", shape.rectangle.max_height, 1, room),
+        ):
+            if value > high:
+                raise UserError(f"{where} should be an integer from {low} to {high}, got {value}")
+        groups = [("shape", [shape.circle.weight, shape.rectangle.weight])]
         for name in STAGE_NAMED:
             weights = {key: weight for key, weight in values[name].items() if key.startswith("weight_")}
-            for facings in (False, True):
-                of_kind = [weight for key, weight in weights.items() if (key in FACINGS) == facings]
-                if of_kind:
-                    _some_weight(name, of_kind)
+            groups += [
+                (name, [w for key, w in weights.items() if (key in FACINGS) == facings]) for facings in (False, True)
+            ]
+        for name, found in groups:
+            if found and sum(found) <= 0:
+                raise UserError(f"{name}: at least one weight should be greater than 0, got {found!r}")
         _in_order("", values)
         runs(self)
         if most_parts(self) > MOST_PARTS:
             raise UserError(f"targets should allow at most {MOST_PARTS} parts, got up to {most_parts(self)}")
-
-
-def _at_most(where: str, value: int, low: int, high: int) -> None:
-    if value > high:
-        raise UserError(f"{where} should be an integer from {low} to {high}, got {value}")
-
-
-def _some_weight(where: str, weights: list[int]) -> None:
-    if sum(weights) <= 0:
-        raise UserError(f"{where}: at least one weight should be greater than 0, got {weights!r}")
 
 
 def _in_order(where: str, values: dict[str, Any]) -> None:

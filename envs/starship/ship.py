@@ -28,8 +28,7 @@ from leafwise.envs.core.files import text_of, write_named
 from leafwise.envs.starship import catalogue, settings
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
-from leafwise.envs.starship.placing import TOTAL
-from leafwise.envs.starship.quality import TERM_WEIGHTS, TERMS, measure_terms
+from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
 from leafwise.envs.starship.settings import CLASSIC, OPTIONAL, STAGES, Parameters, Settings
 from leafwise.envs.starship.tables import GameTables, Tables, new_rows, new_tables, parameters_of
 
@@ -199,11 +198,6 @@ def fill_row(row: NDArray[np.uint16], ship: Ship) -> None:
     row[at.REASONS] = sum(1 << at.REASON_NAMES.index(reason) for reason in ship.reasons)
 
 
-FIGURES = (
-    *("price", "mass", "thrust_score", "weapon_score", "firepower", "seats", "operators"),
-    *("forward_thrust", "hull_area", "corridors", "corridor_length", "doors", "extra_doors", "symmetry"),
-)
-"""What is reported of a ship beside the six terms; mass in tonnes, lengths in cells."""
 WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
 """Figures that are whole numbers."""
 RATIOS = (
@@ -219,46 +213,15 @@ def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
 
     Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
     """
-    measure_terms(S, FIRST, T)
-    terms, end = T.terms.tolist(), at.HEADER + T.grid**2
-    cells = S[0, at.HEADER : end].reshape(T.grid, T.grid)
-    words = S[0, end : end + 2 * int(S[0, at.PARTS_PLACED]) : 2].astype(np.int64)
-    facts = catalogue.FACTS[words & 15]
-    values, inside = cells & at.VALUE, cells[:, T.box[0] : T.box[2] + 1] != SPACE
-    doors = np.count_nonzero(cells & at.DOOR_EAST) + np.count_nonzero(cells & at.DOOR_SOUTH)
-    floor, armour, area = values == CORRIDOR, np.count_nonzero(values == ARMOUR), np.count_nonzero(inside)
-    corridors = np.count_nonzero(floor)
-    prices = (corridors * catalogue.CORRIDOR_PRICE, armour * catalogue.ARMOUR_PRICE, doors * catalogue.DOOR_PRICE)
-    stats: dict[str, Any] = {
-        **dict(zip(TERMS, terms, strict=True)),
-        "price": facts[:, catalogue.PRICE].sum() + sum(prices),
-        "mass": T.notes[TOTAL] / 100.0,
-        "thrust_score": facts[facts[:, catalogue.THRUST] > 0, catalogue.POINTS].sum(),
-        "weapon_score": facts[facts[:, catalogue.FIREPOWER] > 0, catalogue.POINTS].sum(),
-        "firepower": facts[:, catalogue.FIREPOWER].sum(),
-        "seats": facts[:, catalogue.SEATS].sum(),
-        "operators": facts[:, catalogue.OPERATORS].sum(),
-        "forward_thrust": facts[words >> 4 & 3 == 2, catalogue.THRUST].sum(),
-        "hull_area": area,
-        "corridors": corridors,
-        "corridor_length": _straight_run(floor),
-        "doors": doors,
-        "extra_doors": doors - len(words),
-        "symmetry": np.count_nonzero(inside & inside[:, ::-1]) / area if area else 0.0,
-    }
-    stats["potential"] = sum(weight * term for weight, term in zip(TERM_WEIGHTS, terms, strict=True))
+    out = np.empty(MEASURES, dtype=np.float64)
+    measure(S, FIRST, T, out)
+    values = out.tolist()
+    stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), values, strict=True))
+    stats["potential"] = sum(weight * term for weight, term in zip(TERM_WEIGHTS, values, strict=False))
     stats["quality"] = 0.0 if S[0, at.REASONS] else stats["potential"]
     for name, part, whole in RATIOS:
         stats[name] = stats[part] / stats[whole] if stats[whole] else 0.0
-    return {name: int(value) if name in WHOLE else round(float(value), 6) for name, value in sorted(stats.items())}
-
-
-def _straight_run(floor: NDArray[np.bool_]) -> float:
-    """Returns the mean length of the straight runs of at least two corridor cells, along rows and columns; 0 without any."""
-    lines = np.concatenate([np.pad(cells, ((0, 0), (1, 1))).ravel() for cells in (floor, floor.T)])
-    ends = np.flatnonzero(np.diff(lines))
-    lengths = ends[1::2] - ends[::2]
-    return float(lengths[lengths > 1].mean()) if (lengths > 1).any() else 0.0
+    return {name: int(value) if name in WHOLE else round(value, 6) for name, value in sorted(stats.items())}
 
 
 def reported(

@@ -20,10 +20,10 @@ from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PARTS, S
 from leafwise.envs.starship.check import check
 from leafwise.envs.starship.draw import hull_box
 from leafwise.envs.starship.generator import Generator
-from leafwise.envs.starship.quality import TERMS
+from leafwise.envs.starship.quality import FIGURES, TERMS
 from leafwise.envs.starship.settings import Parameters
-from leafwise.envs.starship.ship import FIGURES, RATIOS, PlacedPart, Ship
-from leafwise.envs.starship.targets import NAMES, reached_by, target_errors
+from leafwise.envs.starship.ship import RATIOS, PlacedPart, Ship
+from leafwise.envs.starship.targets import asked_errors
 
 DIFFERENT = 0.4
 """Two ships are different if at least this share of their occupied cells differs."""
@@ -136,7 +136,7 @@ def survey(
     if not seeds:
         raise UserError("seeds should be at least one, got none")
     pieces = [seeds[k : k + PIECE] for k in range(0, len(seeds), PIECE)]
-    parts = list(each(partial(_survey, parameters, seeds[0], checked), pieces))
+    parts = list(each(partial(_survey, parameters, targets or {}, seeds[0], checked), pieces))
     tallies = [tally for part in parts for tally in part.tallies]
 
     def column(name: str) -> NDArray[np.float64]:
@@ -160,7 +160,8 @@ def survey(
         figures[name] = {"mean": _mean(column(name)[valid]), "sd": _spread(column(name)[valid])}
     figures["diversity"] = _diversity(parts[0].kept)
     if targets:
-        errors = target_errors(targets, {name: column(f"reached {name}") for name in NAMES})
+        told = [tally["errors"] for tally in tallies]
+        errors = {name: np.array([errors[name] for errors in told]) for name in told[0]}
         figures["controllability"] = {name: _mean(array == 0) for name, array in errors.items()}
         figures["target_error"] = {name: _mean(array) for name, array in errors.items()}
     else:
@@ -170,7 +171,9 @@ def survey(
     return figures
 
 
-def _survey(parameters: Parameters, first: int, checked: bool, seeds: Sequence[int]) -> Part:
+def _survey(
+    parameters: Parameters, targets: Mapping[str, Any], first: int, checked: bool, seeds: Sequence[int]
+) -> Part:
     """Makes the ships of a piece of the seeds; `first` is the first seed of all."""
     generator = Generator(parameters)
     generator.ship(seeds[0])  # loads the machine code
@@ -183,7 +186,7 @@ def _survey(parameters: Parameters, first: int, checked: bool, seeds: Sequence[i
         tallies.append(
             {
                 **ship.stats,
-                **{f"reached {name}": count for name, count in reached_by(ship).items()},
+                "errors": asked_errors(ship, targets),
                 "parts": len(ship.parts),
                 "valid": ship.valid,
                 "attempt": ship.attempt,

@@ -32,6 +32,7 @@ from leafwise.envs.starship.settings import (
     ROWS,
     STAGES,
     Parameters,
+    Run,
     most_parts,
     runs,
 )
@@ -264,14 +265,10 @@ FIELDS = {
 def encode(parameters: Parameters) -> NDArray[np.int64]:
     """Returns the parameters as the matrix that compiled code reads; shape [ROWS, COLUMNS]."""
     matrix = np.zeros((ROWS, COLUMNS), dtype=np.int64)
-    for number, name, _ in STAGES:
-        encode_stage(matrix[number], getattr(parameters, name))
+    for number, name, title in STAGES:
+        encode_run(matrix, Run(number, number, title, getattr(parameters, name)))
     for run in runs(parameters):
-        encode_stage(matrix[run.row], run.settings)
-    matrix[STAGE_COCKPIT_ARMOUR, ROUND], matrix[STAGE_REACTOR_ARMOUR, ROUND] = catalogue.COCKPIT, catalogue.REACTOR
-    for run in runs(parameters):
-        if run.number in (STAGE_COCKPIT_ARMOUR, STAGE_REACTOR_ARMOUR):
-            matrix[run.row, ROUND] = matrix[run.number, ROUND]
+        encode_run(matrix, run)
     shape, circle, rectangle = parameters.shape, parameters.shape.circle, parameters.shape.rectangle
     matrix[STAGE_SHAPE, LAYERS] = SYMMETRIES.index(shape.symmetry)
     matrix[STAGE_SHAPE, WEIGHTS:MOST] = [
@@ -281,9 +278,9 @@ def encode(parameters: Parameters) -> NDArray[np.int64]:
     return matrix
 
 
-def encode_stage(row: NDArray[np.int64], stage: Any) -> None:
+def encode_run(matrix: NDArray[np.int64], run: Run) -> None:
     """Writes the settings of one run."""
-    values = asdict(stage)
+    row, values = matrix[run.row], asdict(run.settings)
     row[[LOW, HIGH, WEIGHTS, FACINGS]] = 1
     row[MOST : MOST + 4] = NO_LIMIT
     for column, fields in FIELDS.items():
@@ -292,6 +289,8 @@ def encode_stage(row: NDArray[np.int64], stage: Any) -> None:
     row[STRATEGY] = STRATEGIES.index(values.get("strategy", "random"))
     row[FIRST_TIE] = values.get("tie") == "first"
     row[ORDER] = ORDERS.index(values.get("order", "raster"))
-    row[ROUND] = catalogue.PART_NUMBERS[values.get("part", "cockpit")]
+    row[ROUND] = catalogue.PART_NUMBERS[
+        values.get("part", "reactor" if run.number == STAGE_REACTOR_ARMOUR else "cockpit")
+    ]
     kinds = [x for field, x in values.items() if field.startswith("weight_") and field not in FACING_FIELDS]
     row[WEIGHTS : WEIGHTS + len(kinds)] = kinds

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.errors import UserError
@@ -131,22 +130,12 @@ def error_of(name: str, got: int, asked: int) -> int:
     return abs(got - asked)
 
 
-def target_errors(targets: Mapping[str, Any], reached: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.int64]]:
-    """Returns how far off ships are of everything that targets ask for; `reached` and what is returned: name -> array [ships]."""
-    asked = dict(zip(NAMES, asked_of(read_targets(targets)), strict=True))
-    if asked[NAMES[FIRE]] >= 0:  # the whole follows from the facings
-        asked["firepower"] = -1
-    return {
-        name: np.array([error_of(name, int(got), count) for got in reached[name]], dtype=np.int64)
-        for name, count in asked.items()
-        if count >= 0
-    }
-
-
 def asked_errors(ship: Ship, targets: Mapping[str, Any]) -> dict[str, int]:
     """Returns how far off a ship is of everything that targets ask for, by name."""
-    reached = {name: np.array([count]) for name, count in reached_by(ship).items()}
-    return {name: int(errors[0]) for name, errors in target_errors(targets, reached).items()}
+    asked, reached = dict(zip(NAMES, asked_of(read_targets(targets)), strict=True)), reached_by(ship)
+    if asked[NAMES[FIRE]] >= 0:  # the whole follows from the facings
+        asked["firepower"] = -1
+    return {name: error_of(name, reached[name], count) for name, count in asked.items() if count >= 0}
 
 
 def reached_by(ship: Ship) -> dict[str, int]:

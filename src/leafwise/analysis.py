@@ -31,13 +31,10 @@ class Analyst:
     def __init__(self, search: Search | Mcts, leaf: str) -> None:
         """`leaf` names the search's leaf as players do, "" the best there is."""
         self.search = search
+        self.leaf = search.evaluator.name
+        """What the leaf is called where results are told."""
         self.units, self.no_units = units_of(search.game, leaf), why_no_units(search.game, leaf)
         self._loaded: set[bool] = set()
-
-    @property
-    def leaf(self) -> str:
-        """The name of the search's leaf."""
-        return self.search.evaluator.name
 
     @property
     def unit(self) -> str:

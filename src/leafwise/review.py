@@ -105,12 +105,14 @@ def game_lines(record: GameRecord, analyst: Analyst) -> Iterator[str]:
     moves: list[MoveReview] = []
     for one in reviewed_moves(record, analyst):
         moves.append(one)
-        best = one.result.name, analyst.written(one.result.value), analyst.text(one.cost)
+        cost = analyst.text(one.cost) if one.cost else ""
+        best = one.result.name, analyst.written(one.result.value), cost
         better = best if one.value < one.result.value else ("", "", "")
         yield row.format(one.number, one.player, one.step.name, analyst.written(one.value), *better).rstrip()
     for player in range(1, game.players + 1):
         if own := [one for one in moves if one.player == player]:
-            mean = analyst.text(sum(one.cost for one in own) / len(own))
+            lost = sum(one.cost for one in own) / len(own)
+            mean = analyst.text(lost) if lost else "0"
             named = ", ".join(f"{one.number}. {one.step.name} ({analyst.text(one.cost)})" for one in worst_of(own))
             whose = f"player {player}: " if game.players == 2 else ""
             yield f"  {whose}mean loss {mean}; most given away by {named or 'no move'}"
@@ -151,6 +153,12 @@ class Review:
     def limits(self) -> tuple[float, float]:
         """The lowest and the highest number of the curve's scale."""
         return (0.0, 1.0) if self.is_chance else span(self.curve)
+
+    def text(self, worth: float) -> str:
+        """Returns a number of the curve's scale as people read it."""
+        if self.is_chance:
+            return self.analyst.text(worth)
+        return f"{worth:,.0f}" if max(map(abs, self.curve)) > 100 else f"{worth:.3f}"
 
     @property
     def ending(self) -> str:
@@ -214,7 +222,7 @@ def plot(found: Review) -> list[str]:
     columns = min(COLUMNS, len(worths))
     shown = [worths[k * (len(worths) - 1) // max(columns - 1, 1)] for k in range(columns)]
     places = [round((worth - low) / (high - low) * LINES) for worth in shown]
-    labels = {line: found.analyst.text(low + (high - low) * line / LINES) for line in range(0, LINES + 1, LINES // 2)}
+    labels = {line: found.text(low + (high - low) * line / LINES) for line in range(0, LINES + 1, LINES // 2)}
     width = max(map(len, labels.values()))
     rows = []
     for line in range(LINES, -1, -1):
@@ -228,7 +236,7 @@ def picture(found: Review) -> Canvas:
     """Returns the review as a drawing: the curve with the dearest decisions marked, and the booklet's score below."""
     canvas, text, limits = Canvas(WIDTH, HEIGHT, PAPER), found.analyst.text, found.limits
     canvas.text(LEFT, 20, f"{found.analyst.unit}, {found.ending}", size=15, colour=INK, anchor="start")
-    places = drawn_curve(canvas, found.curve, TOP, CURVE_HEIGHT, limits, [text(x) for x in limits])
+    places = drawn_curve(canvas, found.curve, TOP, CURVE_HEIGHT, limits, [found.text(x) for x in limits])
     for one in worst_of(found.moves):
         x, y = places[one.number - 1]
         canvas.disc(x, y, 5, fill=MARK)

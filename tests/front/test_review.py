@@ -15,7 +15,7 @@ from leafwise.envs.core.play.companion import Following
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.envs.registry import game
 from leafwise.models.units import CHANCE, Units
-from leafwise.review import as_json, lines, picture, review
+from leafwise.review import as_json, game_lines, lines, picture, review
 from leafwise.search import Result
 
 FRIDAY = game("friday")
@@ -25,10 +25,12 @@ PERCENT = Units(CHANCE, (0.0, 1.0), (0.0, 1.0), 0.0)
 class Stub(Analyst):
     """Stands in for a search: the first action is worth 0.9, each further one 0.2 less."""
 
-    leaf = "stub"
-
     def __init__(self, units: Units | None) -> None:
-        self.units, self.no_units = units, ""
+        self.units, self.no_units, self.leaf = units, "", "stub"
+
+    @property
+    def depth(self) -> int:
+        return 1
 
     def __call__(self, state: State, seconds: float | None = None) -> Result:
         values = {a: 0.9 - 0.2 * k for k, a in enumerate(state.legal_actions)}
@@ -63,7 +65,7 @@ def test_a_game_followed_at_a_table_is_reviewed() -> None:
 
 def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
     trilobite = game("trilobite")
-    recorder = Recorder(trilobite.start())
+    recorder, first = Recorder(trilobite.start()), Recorder(trilobite.start())
     for move in "12131":
         recorder.play(move)
     found = review(recorder.record(), Stub(PERCENT))
@@ -72,6 +74,12 @@ def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
     bare = review(recorder.record(), Stub(None))
     assert bare.curve == pytest.approx([0.9, -0.9, 0.9, -0.9, 0.9, 1.0])
     assert "game over, result 1" in lines(bare)[0]
+    assert "  1.000 |" in "\n".join(lines(bare))
+    for move in "11":
+        first.play(move)
+    shown = list(game_lines(first.record(), Stub(PERCENT)))
+    assert shown[4].split() == ["1", "1", "1", "90.0", "%"], "nothing was given away"
+    assert "player 1: mean loss 0; most given away by no move" in shown[-2]
     with pytest.raises(ValueError, match="expected a game with a decision to review, got none"):
         review(Recorder(trilobite.start()).record(), Stub(None))
 

@@ -79,6 +79,8 @@ def test_chance_is_drawn_or_told(client):
 
 
 def test_a_query_asks_the_same(client):
+    _, _, wrong = client.send("GET", "/api/state?game=cassis&moves=0-1")
+    assert json.loads(wrong)["error"].startswith("expected JSON in 'moves', got none: ")
     _, _, body = client.send("GET", "/api/state?game=cassis&options=%7B%22n%22%3A5%7D&moves=%5B%220-1%22%5D")
     told = client.ask("/api/state", game="cassis", options={"n": 5}, moves=["0-1"], svg=True)
     assert told.pop("svg").startswith("<svg")
@@ -113,6 +115,7 @@ def test_an_analysis_deepens_until_its_time_is_up(client):
 def test_values_are_in_units_where_they_are_known(client):
     last = client.answers("/api/analyse", game="trilobite", text=START, seconds=0.1)[-1]
     assert last["unit"].startswith("chance to win")
+    assert last["leaf"] == "learned", "by the name that a page gives it"
     assert last["worth"] == f"{100 * last['value_in_unit']:.1f} %"
 
 

@@ -21,7 +21,6 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.settings import PRESETS
 from leafwise.models import ntuple_functions
-from leafwise.models.files import shipped_model
 from leafwise.training.runs.loop import Events
 from leafwise.web import games, ships
 from leafwise.web.requests import JOBS, read
@@ -69,12 +68,13 @@ def test_wrong_starships_are_one_line() -> None:
 
 
 def test_the_learned_builder_of_starships_names_legal_places() -> None:
-    assert all(shipped_model(find_game("starship", preset=preset)) for preset in PRESETS)
-    ship, advice = told("ship", seed=SEED), told("ship-advice", seed=SEED)
-    values = [one["value"] for one in advice["best"]]
-    assert values == sorted(values, reverse=True)
-    assert len(values) == ships.SHOWN
-    assert {one["name"] for one in advice["best"]} <= {place["name"] for place in ship["legal"]}
+    for preset in PRESETS:
+        asked = {"preset": preset, "seed": SEED}
+        ship, advice = told("ship", **asked), told("ship-advice", **asked)
+        values = [one["value"] for one in advice["best"]]
+        assert values == sorted(values, reverse=True)
+        assert len(values) == ships.SHOWN
+        assert {one["name"] for one in advice["best"]} <= {place["name"] for place in ship["legal"]}
 
 
 def test_the_stages_of_a_generated_starship() -> None:
@@ -312,6 +312,8 @@ def kept() -> dict[str, int]:
 def test_memory_does_not_grow_with_the_variants_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_games", "_offers"):
         monkeypatch.setattr(games, name, Kept(3))
+    for name in ("has_solver", "programs"):
+        monkeypatch.setattr(games, name, functools.lru_cache(3)(getattr(games, name).__wrapped__))
     for turns in range(1, 6):
         ask({"size": 3, "max_turns": turns})
     before = kept()

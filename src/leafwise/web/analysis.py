@@ -41,8 +41,8 @@ ASIDE_SECONDS = 0.15
 """Seconds for each later position that a companion's advice needs the values of."""
 LINE_SECONDS, MAX_LINE = 0.02, 10
 """Seconds for each further move of the principal line, and most of them."""
-MOVE_SECONDS = 30.0
-"""Seconds after which a player that is asked for a move is stopped."""
+SOLVER_TIMEOUT = 30.0
+"""Seconds after which a solver that is asked for a move is stopped."""
 BLUNDER_CHANCE, BLUNDER_SHARE = 0.1, 0.1
 """A move that gives away so much of the chance to win, or such a share of the expected score, is a blunder."""
 MAX_REVIEW = 900.0
@@ -58,6 +58,7 @@ def analyst_for(game: Game, leaf: str, context: JobContext, state: State | None 
     def made() -> Analyst:
         source = leaf_source(leaf)
         analyst = Analyst(Search(game, named_leaf(game, source), seconds=LINE_SECONDS, table_mb=TABLE_MB), source)
+        analyst.leaf = leaf  # a run's folder is nobody's business
         if not (start := game.new(0)).is_terminal:
             analyst.load(start)
         return analyst
@@ -149,14 +150,17 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
     if hasattr(who, "stream"):
         who.stream = new_stream(request.seed)
     begun, search = time.perf_counter(), search_of(who)
-    stop = search.stop if search else stop_of(who.solver) if isinstance(who, SolverPlayer) else lambda: None
-    try:
-        with stopped_after(MOVE_SECONDS, stop), context.stoppable(stop):
+    if isinstance(who, SolverPlayer):
+        stop = stop_of(who.solver)
+        try:
+            with stopped_after(SOLVER_TIMEOUT, stop), context.stoppable(stop):
+                action = who.choose(state)
+        except IndexError:  # a solver that was stopped knows no line
+            problem = f"expected an answer of the exact solver within {SOLVER_TIMEOUT:.0f} s, got none here"
+            raise UserError(problem) from None
+    else:
+        with context.stoppable(search.stop if search else lambda: None):
             action = who.choose(state)
-    except IndexError:  # a solver that was stopped knows no line
-        if not isinstance(who, SolverPlayer):
-            raise
-        raise UserError(f"expected an answer of the exact solver within {MOVE_SECONDS:.0f} s, got none here") from None
     return {"action": game.actions[action], "seconds": time.perf_counter() - begun}
 
 
@@ -245,10 +249,13 @@ def advise(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, A
     state = position_of(request, context)
     following = Following(state.game, state)
     analyst = analyst_for(state.game, request.leaf, context)
-    begun = time.perf_counter()
+    begun, depth = time.perf_counter(), 0
     with context.stoppable(analyst.search.stop), suppress(Stopped):
         for piece in slices(request.seconds, context):
             result = analyst(state, piece)
+            if result.depth < depth:  # as in `analyse`
+                continue
+            depth = result.depth
 
             def values(at: State, result: Result = result) -> Mapping[int, float]:
                 return result.values if at == state else analyst(at, ASIDE_SECONDS).values

@@ -7,7 +7,9 @@ Leaves and players are chosen from lists that are made here, so that no request 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -44,9 +46,10 @@ MAX_GAMES = 100
 """Games of a file that are told of."""
 TOUCHED = 8
 """Positions, of a game's first ones, that load the code of its rules."""
-_games: Kept[Game] = Kept(16)
-"""The variants asked for last, with their tables."""
-_offers: Kept[Offer] = Kept(16)
+VARIANTS = 16
+"""Variants of games that a process keeps and remembers answers about, with their tables."""
+_games: Kept[Game] = Kept(VARIANTS)
+_offers: Kept[Offer] = Kept(VARIANTS)
 
 
 def need_game(request: GameRequest, context: JobContext) -> Game:
@@ -78,7 +81,9 @@ def tell_game(request: GameRequest, context: JobContext) -> dict[str, Any]:
         "game": game.name,
         "title": game.title,
         "players": game.players,
-        "options": dict(game.given_options),
+        "options": dict(request.options),
+        "given_options": dict(game.given_options),
+        "ids": {short: dict(options) for short, options in game.ids.items()},
         "option_defaults": dict(game.defaults),
         "option_values": {name: getattr(game.options, name) for name in game.defaults},
         "option_types": types_of(game.options),
@@ -177,6 +182,7 @@ def leaf_source(leaf: str) -> str:
     return str(run_models().get(leaf, leaf)) if leaf.startswith(RUN) else leaf
 
 
+@lru_cache(VARIANTS)
 def has_solver(game: Game) -> bool:
     """Whether the game's exact solver, if it has one, takes this variant; asked without the memory that it needs."""
     if not (game.room / "solver.py").exists():
@@ -188,20 +194,21 @@ def has_solver(game: Game) -> bool:
     return True
 
 
-def programs(game: Game) -> Iterable[str]:
-    """Yields the texts of the game's own programs that need nothing said besides.
+@lru_cache(VARIANTS)
+def programs(game: Game) -> tuple[str, ...]:
+    """Returns the texts of the game's own programs that need nothing said besides.
 
     In games without chance some walk through the whole game, which would never end on a larger board, so there they are for
     the default variant alone.
     """
     if game.given_options and not game.max_outcomes:
-        return
+        return ()
+    found: list[str] = []
     for name, texts in own_programs(game).items():
-        try:
+        with suppress(UserError):  # one that does not play without options
             if name != "solver" and (texts != (name,) or named_ai(game, name) is not None):
-                yield from texts
-        except UserError:  # one that does not play without options
-            pass
+                found += texts
+    return tuple(found)
 
 
 def runs_folder() -> Path | None:
@@ -244,7 +251,10 @@ def tell_state(request: StateRequest, context: JobContext) -> dict[str, Any]:
     return {
         **told,
         "first": str(recorder.start),
-        "steps": [*map(step_json, steps[:given]), *map(drawn_json, steps[given:])],
+        "steps": [
+            *({**step_json(step), "name": name} for step, name in zip(steps, request.moves, strict=False)),
+            *map(drawn_json, steps[given:]),
+        ],
     }
 
 
@@ -263,7 +273,8 @@ def replayed(
 
 def step_json(step: Step) -> dict[str, Any]:
     """Returns a step as JSON."""
-    return {"name": step.name, "player": acting(step.before), "text": str(step.after)}
+    told = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
+    return {**told, "comment": step.comment} if step.comment else told
 
 
 def drawn_json(step: Step) -> dict[str, Any]:

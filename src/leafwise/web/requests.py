@@ -187,15 +187,17 @@ class ShipRequest(StagesRequest):
 
 def read(kind: type[R], asked: bytes | Mapping[str, str]) -> R:
     """Returns what a body of JSON asks, or the query of an address, in which lists and dicts are JSON; ValueError in one line."""
+    where = ""
     try:
         if isinstance(asked, bytes):
             return msgspec.json.decode(asked, type=kind)
         plain: dict[str, Any] = dict(asked)
         for name in {"options", "moves", "players"} & set(plain):
+            where = f" in {name!r}"
             plain[name] = msgspec.json.decode(asked[name].encode())
         return msgspec.convert(plain, kind, strict=False)
     except msgspec.ValidationError as problem:
         names = [one.name if one.required else f"[{one.name}]" for one in msgspec.structs.fields(kind)]
         raise UserError(f"expected a request like {', '.join(names)}: {problem}") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
-        raise UserError(f"expected JSON, got none: {problem or type(problem).__name__}") from None
+        raise UserError(f"expected JSON{where}, got none: {problem or type(problem).__name__}") from None

@@ -78,6 +78,8 @@ def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     ship = ship_at(state.row, state.game.tables(), request.seed)
     box = hull_box(ship, MARGIN)
     return {
+        "preset": request.preset,
+        "seed": request.seed,
         "moves": request.moves,
         "svg": picture(ship, Box(0, 0, T.grid, T.grid)),
         "box": [box.left * CELL, box.top * CELL, (box.right - box.left) * CELL, (box.bottom - box.top) * CELL],

@@ -306,8 +306,9 @@ def make_tree(rows: int) -> Tree:
 def larger(tree: Tree) -> Tree:
     """Returns the tree with room for twice as many nodes."""
     bigger = make_tree(2 * len(tree.parent))
-    for old, new in zip(tree, bigger, strict=True):
-        new[: len(old)] = old
+    for name in Tree._fields:
+        old = getattr(tree, name)
+        getattr(bigger, name)[: len(old)] = old
     return bigger
 
 

@@ -269,8 +269,8 @@ class Side(Word):
     def read(self, name: str, typed: str) -> list[tuple[int, int, str]]:
         found = []
         for part in parts_of(typed):
-            *card, n = card_of(part, f"on the {name}", "S1*2, W8! or C1^E7")
-            found += [tuple(card)] * n
+            kind, used, mark, n = card_of(part, f"on the {name}", "S1*2, W8! or C1^E7")
+            found += [(kind, used, mark)] * n
         return found
 
     def write(self, said: list[tuple[int, int, str]]) -> str:

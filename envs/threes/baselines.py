@@ -130,7 +130,7 @@ def make_slid(game: Game) -> Compiled:
 def make_board_functions(game: Game, score: str) -> BoardFunctions:
     """Freezes in the tables of the slides and of a hand-made score without `twice`."""
     slid, weights = make_slid(game), game.score(score).weights
-    values: Any = weights.value  # type: ignore[union-attr]
+    values: Any = weights.value
 
     @bind(game.room, inline=True)
     def moved(b, a):

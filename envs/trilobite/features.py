@@ -128,7 +128,7 @@ def sparse_count(options: Options) -> int:
 SPARSE = SparseFeatures(
     active=sparse_active,
     size=sparse_count,
-    most=lambda options: len(lines(*options.size, options.k)) + options.size[0] + 2,
+    most=lambda options: len(lines(options.size[0], options.size[1], options.k)) + options.size[0] + 2,
     view="first",  # who moves first owns the odd threats: the seats differ
     invariant=True,
     version=2,
@@ -265,7 +265,7 @@ def parity_count(options: Options) -> int:
 PARITY = SparseFeatures(
     active=parity_active,
     size=parity_count,
-    most=lambda options: len(windows(*options.size, options.k)[0]) + options.size[0] + 2,
+    most=lambda options: len(windows(options.size[0], options.size[1], options.k)[0]) + options.size[0] + 2,
     view="first",  # who moves first owns the odd threats: the seats differ
     invariant=True,
 )

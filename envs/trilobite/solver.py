@@ -467,7 +467,7 @@ class Openings(NamedTuple):
     """Scores of positions of the first plies, the later plies first."""
 
     keys: NDArray[np.uint64]
-    """`alphabeta.key_of` of each position [n]."""
+    """`key_of` of each position [n]."""
     left: NDArray[np.uint8]
     """Empty cells [n]."""
     scores: NDArray[np.int8]

@@ -22,8 +22,16 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game
-from leafwise.envs.trilobite import solver as ab
-from leafwise.envs.trilobite.solver import BOARD, Openings, Solver, read_openings, remember_all
+from leafwise.envs.trilobite.solver import (
+    BOARD,
+    MIRRORED_CHIPS,
+    NODES,
+    Openings,
+    Solver,
+    key_of,
+    read_openings,
+    remember_all,
+)
 from leafwise.experiments.study import CHECKOUT, Study, command
 from leafwise.models.files import save_tensors
 
@@ -66,7 +74,7 @@ class Book:
     def key(self, state: State) -> int:
         """Returns the number that a position is stored under."""
         own, filled = state.row[state.current_player], state.row[0] | state.row[1]
-        return int(ab.key_of(own, filled, left_in(state), self.solver.memory))
+        return int(key_of(own, filled, left_in(state), self.solver.memory))
 
     def add(self, state: State, score: int) -> None:
         """Keeps a score."""
@@ -95,7 +103,7 @@ class Book:
 
     def count(self, started: float) -> None:
         """Adds up the work since `started`, tells it, and now and then saves."""
-        self.nodes += int(self.solver.memory.out[ab.NODES])
+        self.nodes += int(self.solver.memory.out[NODES])
         self.seconds += time.perf_counter() - started
         if time.perf_counter() - self.saved > SAVE_SECONDS:
             self.save()
@@ -141,8 +149,8 @@ def mirrored_once(book: Book, states: Iterator[State]) -> list[State]:
 
 def study(config: Config) -> None:
     """Scores what is not known; raises ValueError for plies that do not fit."""
-    if not 0 <= config.plies <= config.lines < ab.MIRRORED_CHIPS:
-        limits = f"0 <= --plies <= --lines < {ab.MIRRORED_CHIPS}"
+    if not 0 <= config.plies <= config.lines < MIRRORED_CHIPS:
+        limits = f"0 <= --plies <= --lines < {MIRRORED_CHIPS}"
         raise UserError(f"expected {limits}, got {config.plies} and {config.lines}")
     book = Book(config)
     start = book.solver.game.start()

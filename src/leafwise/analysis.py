@@ -11,7 +11,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, move_names
-from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
+from leafwise.envs.core.play.solver import WORDS, Solution, Solver, exact_solver
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
@@ -21,8 +21,6 @@ from leafwise.search.mcts import Mcts, MctsResult
 from leafwise.search.players import BEST, MctsPlayer, load_code, search_options, split
 from leafwise.search.search_options import MOST_SECONDS
 
-WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
-"""What exact values are called."""
 SOLVER_SECONDS = 10.0
 """Seconds that the exact solver gets for a hint; after them the search answers."""
 
@@ -156,6 +154,13 @@ def need_playable(state: State) -> State:
     if state.is_terminal:
         raise UserError(f"{state.game.name}: expected a position to play, got a finished game: {str(state)!r}")
     return state
+
+
+def ending(state: State) -> str:
+    """Returns how a game ended, in words."""
+    if state.game.players == 1:
+        return f"return {state.returns:,.10g}"
+    return "a draw" if state.returns == 0 else f"player {1 if state.returns > 0 else 2} wins"
 
 
 def position_json(result: Result, analyst: Analyst, line: tuple[str, ...] | None = None) -> dict[str, Any]:

@@ -10,22 +10,12 @@ from leafwise.cli import say
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.files import read_text, text_of, write_named
+from leafwise.envs.core.files import read_text, write_named
 from leafwise.envs.core.play.companion import Advice, Following, Question
 
 KEYS = "  u takes the last line back, h shows this, ? lists all that may be typed, q quits"
 SHOWN = 8
 """Choices that a prompt shows; ? lists them all."""
-
-
-def ask(prompt: str) -> str | None:
-    """Returns a line that the person types, without blanks around; None at the end of input or for q."""
-    try:
-        line = text_of(input(prompt)).strip()
-    except EOFError:
-        say()
-        return None
-    return None if line == "q" else line
 
 
 def begun(game: Game, position: str, known: bool, file: str) -> Following:
@@ -44,10 +34,12 @@ def begun(game: Game, position: str, known: bool, file: str) -> Following:
     return Following(game, start)
 
 
-def assist(following: Following, analyst_of: Callable[[Game], Analyst], file: str) -> int:
+def assist(
+    following: Following, analyst_of: Callable[[Game], Analyst], ask: Callable[[str], str | None], file: str
+) -> int:
     """Runs the dialogue until the game ends or the person quits; every line that is taken is saved to `file`, if any.
 
-    `analyst_of` returns the search of a variant, the same one each time."""
+    `analyst_of` returns the search of a variant, the same one each time; `ask` a line that the person types, None at the end."""
     say(f"Follows a game of {following.game.title.partition(',')[0]}.\n{following.companion.help}\n{KEYS}")
     shown: State | None = None
     advice: Advice | None = None
@@ -55,7 +47,7 @@ def assist(following: Following, analyst_of: Callable[[Game], Analyst], file: st
         if state is not None and not state.is_chance and state != shown:
             advice, shown = advised(following, analyst_of(state.game)), state
         text = ask(prompt_of(following.question))
-        if text is None:
+        if text is None or text == "q":
             say(f"left at {state}" + (f", saved to {file}" if file and state is not None else ""))
             return 0
         if answered(following, text, advice.best if advice and state == shown else ""):

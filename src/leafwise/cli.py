@@ -49,6 +49,8 @@ Report = str | tuple[dict[str, Any], Iterable[str]]
 """What a command tells: a line for people, or a result as `--json` prints it and its lines for people."""
 OutputFile = Annotated[str, "is written"]
 """Type of an option that names a file to write: one that is there stays, but for --overwrite."""
+HIDDEN = ("game_file", "variant")
+"""Fields of a command that are no options: a game may have options of these names."""
 
 
 class Interrupted(Exception):
@@ -126,8 +128,8 @@ def parsed(config_class: type[C], words: Sequence[str], prog: str) -> tuple[Any,
             raise UserError(f"expected a position with {' and '.join(map(flag_of, given))}, got none")
         position = " ".join([config.position, *(f"{word}={text}" for word, text in given.items())])
         config = dataclasses.replace(config, position=position)
-    hidden = {"game_file": file, "variant": tuple(options)}
-    config = dataclasses.replace(config, **{name: value for name, value in hidden.items() if name in fields})
+    hidden = zip(HIDDEN, (file, tuple(options)), strict=True)
+    config = dataclasses.replace(config, **{name: value for name, value in hidden if name in fields})
     game = find_game(config.game, **options_from_text(option_types(config.game), options, flag_of))
     tell_rules(game)
     return config, game
@@ -189,7 +191,7 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
 
     Every option that is no field of the class is the game's and takes one value, `--name value` or `--name=value`.
     """
-    fields = {field.name for field in dataclasses.fields(config_class)} | {"help"}
+    fields = {field.name for field in dataclasses.fields(config_class)} - {*HIDDEN} | {"help"}
     own: list[str] = []
     options: dict[str, str] = {}
     words = iter(arguments)

@@ -235,13 +235,17 @@ def picture(found: Review) -> Canvas:
         label = min(max(x, LEFT + 40), WIDTH - 60), y - 12 if y > TOP + 20 else y + 14
         canvas.text(*label, f"{one.number}: -{text(one.cost)}", size=11, colour=MARK)
     points = [one.step.before.points for one in found.moves] + [found.last.points] * found.last.is_terminal
-    title = "points by the booklet, if it ended there"
-    canvas.text(LEFT, POINTS_TOP - 18, title, size=12, colour=FAINT, anchor="start")
     scale = span(points)
     drawn_curve(canvas, points, POINTS_TOP, POINTS_HEIGHT, scale, [f"{x:,.10g}" for x in scale])
-    canvas.text(LEFT, HEIGHT - 18, "decision 1", size=11, colour=FAINT, anchor="start")
-    canvas.text(WIDTH - RIGHT, HEIGHT - 18, str(len(found.moves)), size=11, colour=FAINT, anchor="end")
+    small(canvas, LEFT, POINTS_TOP - 18, "points by the booklet, if it ended there", "start")
+    small(canvas, LEFT, HEIGHT - 18, "decision 1", "start")
+    small(canvas, WIDTH - RIGHT, HEIGHT - 18, str(len(found.moves)), "end")
     return canvas
+
+
+def small(canvas: Canvas, x: float, y: float, text: str, anchor: str) -> None:
+    """Writes beside a curve."""
+    canvas.text(x, y, text, size=11, colour=FAINT, anchor=anchor)
 
 
 def drawn_curve(
@@ -250,8 +254,8 @@ def drawn_curve(
     """Draws values from left to right on a scale, whose ends are labelled; returns where each lies."""
     low, high = scale
     canvas.box(LEFT, top, WIDTH - LEFT - RIGHT, height, fill="#ffffff", edge="#d5d8dc")
-    canvas.text(LEFT - 6, top + height, labels[0], size=11, colour=FAINT, anchor="end")
-    canvas.text(LEFT - 6, top, labels[1], size=11, colour=FAINT, anchor="end")
+    small(canvas, LEFT - 6, top + height, labels[0], "end")
+    small(canvas, LEFT - 6, top, labels[1], "end")
     step = (WIDTH - LEFT - RIGHT) / max(len(values) - 1, 1)
     places = [(LEFT + k * step, top + height * (high - value) / (high - low)) for k, value in enumerate(values)]
     for (x, y), (x2, y2) in pairwise(places):

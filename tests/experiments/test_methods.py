@@ -20,17 +20,8 @@ from leafwise.training.runs.recipes import method_of, with_recipe
 from leafwise.training.runs.run_options import parse_options
 
 SMALL = [
-    "--total-steps",
-    "2000",
-    "--envs",
-    "50",
-    "--learning-starts",
-    "500",
-    "--batch-size",
-    "64",
-    "--interval",
-    "1000",
-]
+    "--total-steps", "2000", "--envs", "50", "--learning-starts", "500", "--batch-size", "64", "--interval", "1000",
+]  # fmt: skip
 RUN = {"command": "python -m x", "commit": "0", "seconds": 60.0, "steps": 7, "memory_mb": 100.0}
 
 

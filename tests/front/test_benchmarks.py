@@ -14,7 +14,17 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.benchmarks import comparing, probe, processes, rates
-from leafwise.benchmarks.comparing import Compared, Probe, Version, compare, id_of, in_turns, judged, names_of
+from leafwise.benchmarks.comparing import (
+    Compared,
+    Probe,
+    Version,
+    compare,
+    id_of,
+    in_turns,
+    judged,
+    names_of,
+    search_depths,
+)
 from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, yardsticks
 from leafwise.search import Search
 
@@ -193,9 +203,9 @@ def test_only_games_with_an_id_are_compared() -> None:
 def test_all_that_is_named_can_be_measured(name: str) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
     for part in ("envs", "search", "models", "training"):
-        for what, found in compare(game, sys.executable, 0.0, rounds=1, part=part):
-            assert isinstance(found, Compared), (what, found)
-            assert found.ratio > 0
+        compared = dict(compare(game, sys.executable, 0.0, rounds=1, part=part))
+        assert all(isinstance(found, Compared) and found.ratio > 0 for found in compared.values()), compared
+        assert [*compared] == names_of(game, part, search_depths(game) if part == "search" else {})
 
 
 def test_parts_name_what_is_measured() -> None:

@@ -16,6 +16,8 @@ from PIL import Image
 import leafwise
 from games import dice
 from leafwise.__main__ import command_names, summary
+from leafwise.cli import split_options
+from leafwise.commands import analyze, play
 from leafwise.commands.eval import figures, lines
 from leafwise.commands.train import with_variant
 from leafwise.search.mcts import Mcts
@@ -435,3 +437,8 @@ def test_the_program_ends_with_the_status(tmp_path: Path) -> None:
     answer = subprocess.run(asked, capture_output=True, text=True, cwd=tmp_path)
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr.startswith("error: expected a player")
+
+
+def test_fields_of_a_command_that_are_no_options_are_names_for_those_of_games() -> None:
+    for fields, name in ((play.Config, "variant"), (analyze.Config, "game_file")):
+        assert split_options(fields, ["mine", f"--{name.replace('_', '-')}", "2"]) == (["mine"], {name: "2"})

@@ -157,7 +157,7 @@ def rescaled(network: SparseNetwork, slope: float, offset: float) -> SparseNetwo
 
 
 Floats = NDArray[np.float64]
-BINS = 100
+GROUPS = 100
 """Groups of equal numbers of positions that a fit starts from."""
 TENTHS = 10
 
@@ -177,7 +177,7 @@ def means(group: NDArray[np.int64], numbers: Floats) -> Floats:
     return np.bincount(group, numbers) / np.bincount(group)
 
 
-def monotone(values: Floats, outcomes: Floats, bins: int = BINS) -> tuple[Floats, Floats]:
+def monotone(values: Floats, outcomes: Floats, bins: int = GROUPS) -> tuple[Floats, Floats]:
     """Returns the knots (rising values, outcomes that never fall) of the function that fits best in the mean square.
 
     Isotonic regression by pooling adjacent violators (Barlow, Bartholomew, Bremner and Brunk, "Statistical inference under order

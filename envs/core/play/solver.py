@@ -54,6 +54,8 @@ class Solution:
         return made
 
 
+WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
+"""What exact values are called."""
 QUESTIONS = ("all", "best", "none", "move")
 """What a solver may be asked of each action; "move" asks for one best action, without the line that follows it."""
 

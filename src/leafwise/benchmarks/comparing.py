@@ -138,9 +138,15 @@ def files_of(commit: str) -> bytes | None:
     """Returns a commit of this checkout as a tar archive, None where there is none."""
     if not (PACKAGE / ".git").exists():
         return None
-    command = ["git", "-C", str(PACKAGE), "archive", "--format=tar"]
+    # What follows is no option of git, whatever it begins with.
+    known = git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+    return known and git("archive", "--format=tar", known.decode().strip())
+
+
+def git(*words: str) -> bytes | None:
+    """Returns what a command of git prints of this checkout, None if it fails."""
     try:
-        done = subprocess.run([*command, f"{commit}^{{commit}}"], capture_output=True, check=False)
+        done = subprocess.run(["git", "-C", str(PACKAGE), *words], capture_output=True, check=False)
     except FileNotFoundError:
         raise UserError("expected git, to read a commit, got none") from None
     return done.stdout if done.returncode == 0 else None
@@ -150,7 +156,7 @@ def lay_out(files: bytes, folder: Path) -> str:
     """Writes the files of a checkout as they are installed; returns the folder that then has the package."""
     with tarfile.open(fileobj=io.BytesIO(files)) as archive:
         archive.extractall(folder, filter="data")
-    for room in ROOMS:
+    for room in filter(lambda room: (folder / room).exists(), ROOMS):
         (folder / room).rename(folder / "src" / "leafwise" / room)
     return str(folder / "src")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import Report, command, flag_of
+from leafwise.cli import Report, command, flag_of, say
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.plugins import PluginWarning
 from leafwise.envs.reference import Reference, reference
@@ -74,7 +74,7 @@ def main(config: Config) -> Iterator[Report]:
         raise UserError(f"expected a game among {', '.join(games())}, or an id of one, got {config.game!r}")
     names = importable(names)
     if config.listing:
-        yield json.dumps({name: listing(find_game(name)) for name in names}, indent=2)
+        say(json.dumps({name: listing(find_game(name)) for name in names}, indent=2))
         return
     if config.pages:
         write_pages(names, Path(config.pages))
@@ -86,7 +86,7 @@ def main(config: Config) -> Iterator[Report]:
             continue
         about = described(game)
         yield about, lines(about)
-        for one in ids_of(name) if config.game else ():
+        for one in ids_of(name) if config.game and not config.json else ():
             yield "\n" + environment_page(game, one)
 
 

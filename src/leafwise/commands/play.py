@@ -214,17 +214,9 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
             return True
 
 
-def ending(game: Game, state: State) -> str:
-    """Returns the last line of a game."""
-    if game.players == 1:
-        return f"game over, return {state.returns:,.0f}"
-    if state.returns == 0:
-        return "game over, a draw"
-    return f"game over, player {1 if state.returns > 0 else 2} wins"
-
-
 def play(config: Config, session: Session, hints: Hints) -> None:
     """Runs the game to its end, or until the person quits."""
+    from leafwise.analysis import ending
     from leafwise.envs.core.errors import Forfeit
 
     game = session.state.game
@@ -250,7 +242,7 @@ def play(config: Config, session: Session, hints: Hints) -> None:
             say(f"odds: {session.odds}")
         say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
     say("\n" + session.state.board())
-    say(ending(game, session.state))
+    say(f"game over, {ending(session.state)}")
 
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
@@ -328,7 +320,7 @@ def follow(config: Config, game: Game) -> None:
     following = begun(game, config.position, bool(config.variant), config.save)
     made = cache(lambda variant: analyst_of(variant, config.leaf, config.depth, config.seconds))
     made(following.game)  # so that wrong options are refused at once
-    assist(following, made, config.save)
+    assist(following, made, ask, config.save)
 
 
 @command(Config)

@@ -102,7 +102,7 @@ def known(solver: Solver, started: float) -> str:
 
 def worded(value: float) -> str:
     """Returns what a value is called; in games of chance it is a number."""
-    from leafwise.analysis import WORDS
+    from leafwise.envs.core.play.solver import WORDS
 
     return WORDS.get(value) or f"{value:+.6f}"
 

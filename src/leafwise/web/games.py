@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from leafwise.analysis import ending
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -305,13 +306,6 @@ def outcomes_of(state: State) -> dict[str, tuple[float, State]]:
     """Returns the outcomes of a chance stage by name: probability, position after it."""
     outcomes = state.outcomes()
     return dict(zip(outcome_names(state, [after for _, after in outcomes]), outcomes, strict=True))
-
-
-def ending(state: State) -> str:
-    """Returns how a game ended, in words."""
-    if state.game.players == 1:
-        return f"game over, return {state.returns:,.10g}"
-    return "a draw" if state.returns == 0 else f"player {1 if state.returns > 0 else 2} wins"
 
 
 def write_record(request: RecordRequest, context: JobContext) -> dict[str, Any]:

@@ -6,8 +6,8 @@ seed, so that the three fit into an address and say all of it.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -93,30 +93,21 @@ def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
 
 
 def asked(state: State, T: Tables) -> dict[str, Any]:
-    """Returns what is to be placed next, where it may go, and what comes after it."""
+    """Returns what is to be placed next, where it may go, and what comes after it as far as the stage's target lets it come."""
     row = state.row
     stage = int(row[at.PHASE])
     requests = [int(word) - 1 for word in row[at.QUEUE : at.QUEUE + at.PREVIEW] if word]
-    target = int(row[at.TARGET + stage])
+    points, target = int(row[at.POINTS + stage]), int(row[at.TARGET + stage])
+    worth = [int(T.facts[T.kinds[stage, entry // 4], catalogue.POINTS]) for entry in requests]
+    before = list(accumulate(worth, initial=points))
     return {
         "stage": next(title for number, _, title in STAGES if number == stage),
-        "points": int(row[at.POINTS + stage]),
+        "points": points,
         "target": target,
         "request": requested(stage, requests[0]),
-        "next": [requested(stage, entry) for entry in coming(T, stage, requests, int(row[at.POINTS + stage]), target)],
+        "next": [requested(stage, entry) for k, entry in enumerate(requests) if k and before[k] < target],
         "legal": [place(state.game, action, T, stage, requests[0]) for action in state.legal_actions],
     }
-
-
-def coming(T: Tables, stage: int, requests: Sequence[int], points: int, target: int) -> list[int]:
-    """Returns the requests in sight after the current one, as far as the stage's target lets them come."""
-    found = []
-    for before, entry in itertools.pairwise(requests):
-        points += int(T.facts[T.kinds[stage, before // 4], catalogue.POINTS])
-        if points >= target:
-            break
-        found.append(entry)
-    return found
 
 
 def requested(stage: int, entry: int) -> dict[str, Any]:

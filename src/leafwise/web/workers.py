@@ -273,21 +273,6 @@ class Kept(OrderedDict[Hashable, V]):
         return self[key]
 
 
-def listen(
-    send: Callable[[dict[str, Any]], None], waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]]
-) -> None:
-    """Reads lines until there are no more, and then ends the process: nobody is left to work for."""
-    context = JobContext(send)
-    for line in sys.stdin.buffer:
-        message = msgspec.json.decode(line)
-        if "stop" in message:
-            context.stop()
-        else:
-            context = JobContext(send)
-            waiting.put((message, context))
-    os._exit(0)
-
-
 def do(job: Job, request: Any, context: JobContext) -> None:
     """Does a job and sends its answers; its module is imported when it is first asked for."""
     context.send({"stage": "working"})
@@ -326,7 +311,19 @@ def main() -> None:
         sink.flush()
 
     waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]] = queue.SimpleQueue()
-    threading.Thread(target=listen, args=(send, waiting), daemon=True).start()
+
+    def listen() -> None:
+        context = JobContext(send)
+        for line in sys.stdin.buffer:
+            message = msgspec.json.decode(line)
+            if "stop" in message:
+                context.stop()
+            else:
+                context = JobContext(send)
+                waiting.put((message, context))
+        os._exit(0)  # nobody is left to work for
+
+    threading.Thread(target=listen, daemon=True).start()
     importlib.import_module("leafwise.web.analysis")  # with all that most jobs need
     while True:
         message, context = waiting.get()

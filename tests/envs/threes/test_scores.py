@@ -174,28 +174,6 @@ def test_line_scores_agree_with_the_formula(score: str, weights: dict) -> None:
         )
 
 
-@pytest.mark.parametrize("score", ["openness", "rows", "rows_cli", "total_score", "empty_spaces"])
-def test_scores_do_not_see_symmetries(score: str) -> None:
-    evaluator = THREES.score(score)
-    for text in BOARDS[::10]:
-        state = THREES.parse(text)
-        values = [state.transformed(k).value(evaluator) for k in range(8)]
-        assert values == pytest.approx([values[0]] * 8, rel=2e-7, abs=SINGLE)
-
-
-def test_wegners_score_sees_a_symmetry_only_through_its_first_neighbour_rule() -> None:
-    evaluator = THREES.score("openness_wegner")
-    differ = 0
-    for text in BOARDS:
-        state = THREES.parse(text)
-        values = [state.transformed(k).value(evaluator) for k in range(8)]
-        highest = max(map(max, grid(text)))
-        thirds = sum(line.count(highest - 2) for line in grid(text))
-        assert max(values) - min(values) <= thirds
-        differ += max(values) > min(values)
-    assert 0 < differ < len(BOARDS) // 4
-
-
 def test_what_a_finished_game_is_worth() -> None:
     over: State = THREES.parse("1 3 1 3/3 1 3 1/1 3 1 3/3 1 3 1")
     assert over.is_terminal

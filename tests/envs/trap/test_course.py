@@ -145,6 +145,13 @@ def test_players_are_found_by_name_and_win_against_chance() -> None:
             leafwise.player(words, GAME)
 
 
+def test_they_play_on_boards_of_more_cells_than_a_word_has_bits() -> None:
+    state = GAME.variant(size=9).start()
+    player = leafwise.player("course:is,depth=3", state.game)
+    move = player.choose(state)
+    assert player.choose(state.play(move)) in state.play(move).legal_actions
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_ours_plays_as_a_program_of_the_course(number: int) -> None:
     ai = PlayerAI("course:easy")

@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.envs.core.play.solver import UNKNOWN, Solution, exact_labels
-from leafwise.envs.trilobite import solver as alphabeta
+from leafwise.envs.trilobite import solver as module
 from leafwise.envs.trilobite.solver import Solver
 from twins.trilobite import Twin
 
@@ -132,16 +132,16 @@ def test_a_growing_table_forgets_nothing() -> None:
     memory = Solver(CONNECT_FOUR, 16).memory
     stream, left = new_stream(5), 20
     hashes = [np.uint64(next_u64(stream)) for _ in range(2000)]
-    bits = np.uint64(alphabeta.FIRST_BITS)
+    bits = np.uint64(module.FIRST_BITS)
     for n, h in enumerate(hashes):
-        alphabeta.remember(h, bits, -(n % 20), n % 20, left, memory)
-    known = {h: alphabeta.lookup(h, bits, memory) for h in hashes}
+        module.remember(h, bits, -(n % 20), n % 20, left, memory)
+    known = {h: module.lookup(h, bits, memory) for h in hashes}
     assert all(known.values())
     for _ in range(2):
-        alphabeta.grow(memory)
+        module.grow(memory)
         bits += np.uint64(1)
-        assert {h: alphabeta.lookup(h, bits, memory) for h in hashes} == known
-    assert memory.size.tolist() == [alphabeta.FIRST_BITS + 2, 0]
+        assert {h: module.lookup(h, bits, memory) for h in hashes} == known
+    assert memory.size.tolist() == [module.FIRST_BITS + 2, 0]
 
 
 def test_a_stop_ends_the_search_and_tells_what_is_known() -> None:

@@ -158,8 +158,8 @@ def test_swapping_the_players_of_a_match_negates_it() -> None:
     play = games.kernels(GAME, random_network(1).evaluator("x")).play_matches
     keys = np.arange(40, dtype=np.uint64)
     first, second = np.zeros((40, 2)), np.zeros((40, 2))
-    play(new_table(GAME, 1, 0), keys, first, 1, 4, one, other)
-    play(new_table(GAME, 1, 0), keys, second, 1, 4, other, one)
+    play(new_table(GAME, 1, 0), keys, first, 1, 4, None, one, other)
+    play(new_table(GAME, 1, 0), keys, second, 1, 4, None, other, one)
     assert np.array_equal(first, -second[:, ::-1])
     assert np.abs(first).sum() > 10
 

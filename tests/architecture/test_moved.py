@@ -25,7 +25,7 @@ OPTIONS: dict[str, Callable[[], list[type]]] = {
     "`ppo` in Starship": lambda: options("starship", "ppo"),
     "`ship-values`": lambda: options("starship", "ship-values"),
     "`leafwise.training.publish`": lambda: [publish.Config],
-    "`leafwise ship gen`": lambda: [importlib.import_module("leafwise.commands.ship").Gen],
+    "`leafwise ship gen`": lambda: [importlib.import_module("leafwise.ships").Gen],
 }
 """The classes of options that the page tells of."""
 

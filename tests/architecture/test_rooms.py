@@ -10,8 +10,8 @@ import pytest
 import leafwise
 
 ROOT = Path(__file__).parents[2]
-OWN_COMMANDS = {"ship.py", "ships.py"}
-"""The command of one game, and its page."""
+OWN_COMMANDS = {"ships.py"}
+"""Commands of one game."""
 ENGINE = [
     path
     for folder in ("envs/core", "search", "src/leafwise")

@@ -1,0 +1,295 @@
+"""The commands of `leafwise ship`: they make ships, check ship files, measure many, draw a contact sheet.
+
+Every parameter of every stage is an option, for instance `--thrusters.min-score 30`; `--config FILE` reads them from
+TOML, `gen --save-config FILE` writes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from leafwise.cli import flag_of
+from leafwise.envs.core.commandline import one_line
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_small_text
+from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.starship import (
+    CLASSIC,
+    Generator,
+    Parameters,
+    Ship,
+    check,
+    dump,
+    from_toml,
+    preset,
+    read,
+    ship_hash,
+    switched,
+    to_toml,
+)
+from leafwise.envs.starship.hull import lines_of
+from leafwise.envs.starship.ship import write_bytes
+from leafwise.envs.starship.targets import read_targets, with_targets
+
+PROGRAM = "leafwise ship"
+MOST_PICTURED = 400
+AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
+
+
+@dataclass
+class Common:
+    """Where the parameters come from."""
+
+    config: Path | None = None
+    """TOML file of parameters; its `preset` names the preset that it changes."""
+    disable: tuple[str, ...] = ()
+    """Stages to switch off, by name, for instance "Exterior Armour"."""
+    enable: tuple[str, ...] = ()
+    """Stages to switch on, for instance Carve."""
+    targets: str = ""
+    """What each ship is to have, as JSON: {"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}."""
+    parameters: AllParameters = field(default_factory=lambda: CLASSIC)
+
+    def chosen(self) -> Parameters:
+        """Returns the parameters with the named stages switched, and what the targets ask for."""
+        parameters = switched(switched(self.parameters, self.enable, True), self.disable, False)
+        return with_targets(parameters, read_targets(self.targets))
+
+
+@dataclass
+class Gen(Common):
+    """Makes the ship of a seed; prints it as text unless a file is asked for."""
+
+    seed: int = 0
+    """Seed, from 0 to 2**64 - 1."""
+    json: Path | None = None
+    """File for the ship as JSON."""
+    png: Path | None = None
+    """File for the picture as PNG."""
+    svg: Path | None = None
+    """File for the picture as SVG."""
+    story: Path | None = None
+    """File for the picture of the ship after each stage, as PNG."""
+    scale: Annotated[float, Range(0.05, 8)] = 1.0
+    """Size of the pictures; 1 means 12 pixels a cell."""
+    lanes: bool = False
+    """Show the lanes that thrusters and weapons need clear."""
+    hull: Path | None = None
+    """Text file of the hull ("." and space, a row a line), used instead of stage 1."""
+    strict: bool = False
+    """Fail if no attempt gives a valid ship."""
+    builder: str = "hand"
+    """Who places the parts: hand (the generator), best:N, learned, or a player such as build:hopeful,depth=1; one attempt."""
+    save_config: Path | None = None
+    """File for all parameters as TOML."""
+
+
+@dataclass
+class Check:
+    """Checks ship files against the rules; names each broken rule and where."""
+
+    files: tyro.conf.Positional[tuple[Path, ...]]
+    """Ship files (JSON)."""
+
+
+@dataclass
+class Stats(Common):
+    """Makes the ships of many seeds and prints validity, quality and its terms, diversity and speed."""
+
+    seeds: str = "0:1000"
+    """Seeds FIRST:END, END not included."""
+    check: bool = False
+    """Check every ship against the rules too (about 15 ms a classic ship)."""
+    json: bool = False
+    """Print the figures as JSON."""
+    processes: int = 1
+    """Processes that make ships at the same time."""
+    cluster: str = ""
+    """Ray cluster that makes them instead: auto (the one this machine belongs to), local (--processes cores of this machine,
+    1: all) or HOST:PORT."""
+
+
+@dataclass
+class Gallery(Common):
+    """Draws the ships of several seeds on one contact sheet."""
+
+    seeds: str = "0:12"
+    """Seeds FIRST:END, END not included."""
+    png: Path = Path("gallery.png")
+    """File for the picture."""
+    columns: Annotated[int, Range(1, MOST_PICTURED)] = 4
+    """Ships in a row."""
+    scale: Annotated[float, Range(0.05, 4)] = 0.4
+    """Size; 1 means 12 pixels a cell."""
+
+
+def run(command: str, arguments: list[str]) -> int:
+    """Runs a command; returns 0, 1 if a ship is not valid. Raises ValueError for wrong input."""
+    kind, work = COMMANDS[command]
+    return work(check_fields(parse(kind, command, arguments), shown=flag_of))
+
+
+def gen(options: Gen) -> int:
+    """Makes one ship."""
+    parameters = options.chosen()
+    generator = Generator(
+        parameters, hull=lines_of(read_small_text(options.hull), parameters.grid) if options.hull else None
+    )
+    if options.builder == "hand":
+        ship = generator.ship(options.seed, strict=options.strict)
+    else:
+        ship = built(options, parameters)
+    if options.save_config:
+        write_bytes(to_toml(parameters).encode(), options.save_config)
+    if not save_files(options, generator, ship):
+        print("\n".join(line.rstrip() for line in ship.text.splitlines() if line.strip()))
+    state = "valid" if ship.valid else "not valid: " + ", ".join(ship.reasons)
+    said = f"{state}, quality {ship.stats['quality']:.3f}, {ship_hash(ship)[:16]}"
+    print(f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {said}")
+    return 0 if ship.valid else 1
+
+
+def built(options: Gen, parameters: Parameters) -> Ship:
+    """Returns the ship that a builder makes of the hull and requests of the seed's first attempt."""
+    from leafwise.envs.registry import game
+    from leafwise.envs.starship.ship import reported
+    from leafwise.training.starship.builders import builder
+
+    if options.story or options.strict:
+        raise UserError("expected --builder without --story and --strict")
+    place = game("starship", parameters=parameters, targets=options.targets, hull=options.hull or "")
+    row = builder(options.builder, place)(options.seed).row
+    return reported(row, place.tables().ship, parameters, options.seed)
+
+
+def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
+    """Writes the ship and its pictures to the files that the options name; returns whether there are any."""
+    from leafwise.envs.starship import draw
+
+    def told() -> list[tuple[str, Ship]]:
+        return generator.stages(ship.seed, ship.attempt)
+
+    files: list[tuple[Path | None, Callable[[], bytes]]] = [
+        (options.json, lambda: (dump(ship) + "\n").encode("ascii")),
+        (options.png, lambda: draw.png(ship, lanes=options.lanes, scale=options.scale)),
+        (options.svg, lambda: draw.svg(ship, lanes=options.lanes, scale=options.scale).encode("utf-8")),
+        (options.story, lambda: draw.png_bytes(draw.story(told(), scale=options.scale / 2))),
+    ]
+    for path, content in files:
+        if path:
+            write_bytes(content(), path)
+    return any(path for path, _ in files)
+
+
+def checked(options: Check) -> int:
+    """Checks ship files."""
+    if not options.files:
+        raise UserError("expected one ship file or more, got none")
+    status = 0
+    for path in options.files:
+        try:
+            ship = read(path)
+        except UserError as problem:
+            raise UserError(f"{path}: {problem}") from None
+        broken = [str(fault) for fault in check(ship)]
+        if ship.valid and not broken:
+            print(f"{path}: ok")
+        else:
+            status = 1
+            for fault in broken or [f"not valid: {', '.join(ship.reasons)}"]:
+                print(f"{path}: {fault}")
+    return status
+
+
+def stats(options: Stats) -> int:
+    """Measures the ships of many seeds."""
+    from leafwise.envs.starship.statistics import survey
+    from leafwise.training.execution import executor_for
+
+    def each(work: Callable[[Sequence[int]], Any], pieces: Sequence[Sequence[int]]) -> Iterator[Any]:
+        with executor_for(work, options.processes, options.cluster, len(pieces)) as executor:
+            yield from executor.in_order(enumerate(pieces))
+
+    targets = read_targets(options.targets)
+    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check, targets=targets, each=each)
+    if options.json:
+        print(json.dumps(figures))
+    else:
+        for name, value in figures.items():
+            print(f"{name:24} {_shown(value)}")
+    return 0 if figures["valid"] == 1.0 and not figures.get("broken") else 1
+
+
+def sheet(options: Gallery) -> int:
+    """Draws a contact sheet."""
+    from leafwise.envs.starship import draw
+
+    seeds = seed_range(options.seeds)
+    if len(seeds) > MOST_PICTURED:
+        raise UserError(f"expected at most {MOST_PICTURED} seeds for a gallery, got {len(seeds)}")
+    generator = Generator(options.chosen())
+    ships = [generator.ship(seed) for seed in seeds]
+    write_bytes(draw.png_bytes(draw.gallery(ships, options.columns, options.scale)), options.png)
+    print(f"{options.png}: {len(ships)} ships, {sum(ship.valid for ship in ships)} valid")
+    return 0 if all(ship.valid for ship in ships) else 1
+
+
+COMMANDS: dict[str, tuple[Any, Callable[[Any], int]]] = {
+    "gen": (Gen, gen),
+    "check": (Check, checked),
+    "stats": (Stats, stats),
+    "gallery": (Gallery, sheet),
+}
+
+
+def parse(kind: Any, command: str, arguments: list[str]) -> Any:
+    """Returns the options of a command; ValueError in one line for wrong ones."""
+    extra = {"default": kind(parameters=base(arguments))} if issubclass(kind, Common) else {}
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return tyro.cli(kind, args=arguments, prog=f"{PROGRAM} {command}", description=kind.__doc__, **extra)
+    except SystemExit as end:
+        if not end.code:
+            raise
+        raise UserError(f"{one_line(said.getvalue())} (see {PROGRAM} {command} --help)") from None
+
+
+def base(arguments: Sequence[str]) -> Parameters:
+    """Returns the parameters that the other options change: those of --config, or else of --preset."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    first.add_argument("--preset")
+    first.add_argument("--config", type=Path)
+    try:
+        known, _ = first.parse_known_args(list(arguments))
+    except argparse.ArgumentError as problem:
+        raise UserError(str(problem)) from None
+    if known.config is None:
+        return preset(known.preset or "classic")
+    if known.preset is not None:
+        raise UserError("expected --preset or --config, got both: the file names its preset")
+    return from_toml(read_small_text(known.config))
+
+
+def seed_range(text: str) -> range:
+    """Returns the seeds of "FIRST:END"."""
+    first, _, end = text.partition(":")
+    if re.fullmatch("[0-9]{1,19}:[0-9]{1,19}", text) and int(first) < int(end) < 1 << 63:
+        return range(int(first), int(end))
+    raise UserError(f"expected --seeds FIRST:END with FIRST below END, for instance 0:1000, got {text[:60]!r}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "  ".join(f"{name} {entry}" for name, entry in value.items()) or "none"
+    return ":".join(map(str, value)) if isinstance(value, list) else str(value)

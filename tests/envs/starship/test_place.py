@@ -103,8 +103,9 @@ def test_a_batch_tells_what_single_environments_tell(mode: str) -> None:
     """The request at every step; quality, terms and reasons where an episode ends."""
     batch = GameVectorEnv(3, SCOUT, autoreset_mode=mode)
     singles = SyncVectorEnv([partial(GameEnv, SCOUT)] * 3, autoreset_mode=AutoresetMode(mode))
-    told, rng, ends = batch.reset(seed=2), np.random.default_rng(0), 0
+    told: tuple[Any, ...] = batch.reset(seed=2)
     assert_same(told, singles.reset(seed=2))
+    rng, ends = np.random.default_rng(0), 0
     while ends < 4:
         mask = told[-1]["action_mask"]
         actions = (rng.random(mask.shape) * mask).argmax(axis=1)

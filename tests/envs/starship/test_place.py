@@ -104,10 +104,6 @@ def test_a_batch_tells_what_single_environments_tell(mode: str) -> None:
     batch = GameVectorEnv(3, SCOUT, autoreset_mode=mode)
     singles = SyncVectorEnv([partial(GameEnv, SCOUT)] * 3, autoreset_mode=AutoresetMode(mode))
     told: tuple[Any, ...] = batch.reset(seed=2)
-<<<<<<< HEAD
-    rng, ends = np.random.default_rng(0), 0
-=======
->>>>>>> w55c
     assert_same(told, singles.reset(seed=2))
     rng, ends = np.random.default_rng(0), 0
     while ends < 4:

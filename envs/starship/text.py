@@ -142,7 +142,7 @@ def _read_targets(T: Tables, text: str) -> dict[int, int]:
     stages, words = drawn_targets(T), [] if text == "-" else text.split("/")
     need(len(words) <= len(stages), "no target of a stage that has not begun", text)
     for stage, word in zip(stages, words, strict=False):
-        low, high = T.stages[stage, [at.LOW, at.HIGH]]
+        low, high = int(T.stages[stage, at.LOW]), int(T.stages[stage, at.HIGH])
         need(low <= int(word) <= high, f"a target of {FIELD_OF_STAGE[stage]} in {low}..{high}", word)
     return dict(zip(stages, map(int, words), strict=False))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -473,6 +473,8 @@ class Batch(NamedTuple):
     players: NDArray[np.int64]
     returns: NDArray[np.float64]
     ends: NDArray[np.int64]
+    seconds: float
+    """Processor time."""
 
 
 def play_batches(
@@ -502,10 +504,12 @@ def play_batches(
     for first in seeds[::batch]:
         keys = np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
         returns, ends = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
+        begun = time.process_time()
         stoppable(partial(run, table, keys, depth, plies, values, players, returns, ends, T), T.stop)
+        spent = time.process_time() - begun
         if (n := int(ends[-1])) > len(values):
             raise UserError(f"{game.name}: expected games of at most {LONGEST:,} decisions, got {n:,} in {len(keys)}")
-        yield Batch(values[:n].copy(), players[:n].copy(), returns, ends)
+        yield Batch(values[:n].copy(), players[:n].copy(), returns, ends, spent)
 
 
 @dataclass(frozen=True)
@@ -548,10 +552,9 @@ def play_solo(
     seconds: float = 0.0,
 ) -> Played:
     """Plays games of one player with seeds from `first_seed` on, for about so many `seconds` at most (0: all of them)."""
-    start, parts = time.process_time(), []
+    parts: list[Played] = []
     for one in play_batches(game, evaluator, range(first_seed, first_seed + games), BATCH, depth=depth, nodes=nodes):
-        spent = time.process_time() - start
-        parts.append(Played(one.returns, one.values, one.ends, 0.0))
-        if seconds and spent >= seconds:
+        parts.append(Played(one.returns, one.values, one.ends, one.seconds))
+        if seconds and sum(part.seconds for part in parts) >= seconds:
             break
-    return replace(Played.joined(parts), seconds=spent)
+    return Played.joined(parts)

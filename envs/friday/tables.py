@@ -99,7 +99,7 @@ class Tables(NamedTuple):
     face_down: np.int64
     needs_source: np.int64
     candidates: int
-    """Which actions a search considers, an index into `candidates.CANDIDATES`."""
+    """Which actions a search considers, an index into `rules.CANDIDATES`."""
     stop: NDArray[np.uint8]
     leaf: Any
 

@@ -87,7 +87,7 @@ Said = dict[str, Any]
 
 def parts_of(typed: str) -> list[str]:
     """Returns what a word lists."""
-    return [part for part in typed.split(",") if part and part != NONE]
+    return [] if typed == NONE else [part for part in typed.split(",") if part]
 
 
 def kind_of(card: str, name: str) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import label
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import below
@@ -238,6 +237,8 @@ def hull_mask(hull: Hull, grid: int) -> NDArray[np.bool_]:
         raise UserError(f"hull should be {grid} by {grid} cells, got shape {mask.shape!r}")
     if mask[[0, -1], :].any() or mask[:, [0, -1]].any():
         raise UserError("hull should leave the outermost ring of the grid free")
+    from scipy.ndimage import label  # which takes a while
+
     if label(mask)[1] != 1:
         raise UserError(f"hull should be one 4-connected piece, got {mask.sum()} cells that are not")
     return mask

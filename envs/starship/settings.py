@@ -449,6 +449,10 @@ def _read_entry(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
     elif "part" not in changes:
         got = reprlib.repr(entry)
         raise UserError(f"expected the part that armour goes round, like 'Armour part=reactor', got {got}")
+    known = [name for name in to_builtins(base) if name != "enabled"]  # what is listed runs
+    for key in changes:
+        if key not in known:
+            raise UserError(f"{title} has no {reprlib.repr(key)}; known: {', '.join(known)}")
     settings = read(to_builtins(base) | changes, type(base), title)
     _in_order("", to_builtins(settings))
     return number, title, settings
@@ -567,7 +571,7 @@ def switched(parameters: Parameters, names: Iterable[str], enabled: bool) -> Par
 
 def _merged(base: Any, changes: Any) -> Any:
     """Returns nested dictionaries with some entries changed."""
-    if not (isinstance(base, dict) and isinstance(changes, dict)):
+    if not (isinstance(base, dict) and isinstance(changes, Mapping)):
         return changes
     return base | {name: _merged(base.get(name), change) for name, change in changes.items()}
 

@@ -388,6 +388,17 @@ def ship_form(grid: int) -> Any:
     )
 
 
+def _need_all(given: dict[str, Any], known: dict[str, Any], where: str) -> None:
+    """Raises ValueError unless all settings of a stage are given, and no others, those inside them too."""
+    for name in sorted(given.keys() - known.keys() - {*OPTIONAL}):
+        raise UserError(f"{where} has no {name!r}; known: {', '.join(known)}")
+    for name, value in known.items():
+        if name not in given:
+            raise UserError(f"{where} should have {', '.join(known)}; {name!r} is missing")
+        if isinstance(value, dict):
+            _need_all(given[name], value, f"{where}.{name}")
+
+
 def _ship(fields: Any) -> Ship:
     """Returns the ship of parsed JSON."""
     if not isinstance(fields, dict):
@@ -413,8 +424,7 @@ def _ship(fields: Any) -> Ship:
     stages = {}
     for k, (stage, (_, field, _)) in enumerate(zip(told.stages, STAGES, strict=True)):
         stages[field] = replace(stage.params, enabled=stage.enabled)
-        for name in _settings(stages[field]).keys() - fields["stages"][k]["params"].keys():
-            raise UserError(f"stages[{k}].params should have all settings of the stage; {name!r} is missing")
+        _need_all(fields["stages"][k]["params"], _settings(stages[field]), f"stages[{k}].params")
     return Ship(
         seed=told.seed,
         attempt=told.attempt,

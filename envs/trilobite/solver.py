@@ -337,6 +337,8 @@ def outcome(own, filled, M):
     """Returns 1, 0 or -1 for the mover (or, after a stop, anything)."""
     if search(own, filled, 1, M) >= 1:
         return 1
+    if M.out[STOPPED]:
+        return 0
     return 0 if search(own, filled, 0, M) >= 0 else -1
 
 

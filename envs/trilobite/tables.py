@@ -64,7 +64,7 @@ class Tables(NamedTuple):
     top: np.uint64
     """The highest cell of every column."""
     windows: NDArray[np.uint64]
-    """How each window of `parity.windows` is read, [windows, 6]."""
+    """How each window of `windows` is read, [windows, 6]."""
     base3: NDArray[np.int64]
     """Bits read as a number in base 3, [2 ** (k + 2)]."""
     threat_starts: NDArray[np.int64]
@@ -74,7 +74,7 @@ class Tables(NamedTuple):
     parity_features: NDArray[np.int64]
     """The features of all windows, and those of each column, [2]."""
     candidates: int
-    """Which of `candidates.CANDIDATES` a search considers."""
+    """Which of `rules.CANDIDATES` a search considers."""
     stop: NDArray[np.uint8]
     leaf: Any
 

@@ -16,13 +16,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.programs import Process
-from leafwise.experiments.study import finished, logged
 from leafwise.models.files import write_atomically
 from leafwise.training.runs.files import config_file
 
@@ -218,7 +215,10 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
     Raises KeyboardInterrupt for a run that was stopped, ValueError for one that failed.
     """
     if not (path / "results.json").exists():
-        again = ["--resume"] if config_file(path) is not None else []
+        from leafwise.experiments.study import finished
+
+        # A run of Stable-Baselines3 keeps its options in config.json.
+        again = ["--resume"] if config_file(path) is not None or (path / "config.json").exists() else []
         with Process([sys.executable, "-m", *words, *again], shows=True) as process:
             most = watched(process)
         if process.status:
@@ -239,6 +239,8 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
 
 def watched(process: Process) -> float:
     """Waits for a run to end; returns the most memory that it had, in MB. Where the study is stopped the run is too, and saves."""
+    import psutil  # of the extra `experiments`; `newcomers` does without
+
     most = 0.0
     try:
         while not process.wait(PERIOD):
@@ -253,6 +255,8 @@ def watched(process: Process) -> float:
 
 def curve(path: Path) -> dict[str, Any]:
     """Returns the learning curve of a run: what is scored, and by its share of the run's time; {} where nothing was logged."""
+    from leafwise.experiments.study import logged
+
     for tag in SCORES:
         try:
             found: Mapping[int, float] = logged(path, [tag])[tag]

@@ -271,6 +271,13 @@ def test_the_test_sees_blocks_that_are_not_told() -> None:
     assert untold_blocks(plain.replace("    c =", "    def g():\n        return 1\n\n    c ="), 6, 3) == []
 
 
+def test_every_room_is_installed() -> None:
+    statements = tree_of(text_of(ROOT / "setup.py")).body
+    (rooms,) = [ast.literal_eval(one.value) for one in statements if ast.unparse(one).startswith("ROOMS = ")]  # type: ignore[attr-defined]
+    packages = {name.split("/")[0] for name in tracked() if name.count("/") == 1 and name.endswith("/__init__.py")}
+    assert packages == {*rooms} == {*FLOORS[:-1]}
+
+
 def test_every_folder_is_a_package() -> None:
     """Setuptools does not install a folder that is none."""
     folders = {Path(name).parent for name in SOURCES}

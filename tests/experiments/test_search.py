@@ -15,12 +15,19 @@ def test_a_page_tells_all_that_is_known_whatever_is_asked_for(tmp_path: Path) ->
     where = ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
     for ms in ("1", "2"):
         assert main(["--games", "Sim on 8 points", "--milliseconds", ms, *FEW, *where]) == 0
+        if ms == "1":  # what is known of a game that is not asked for
+            known = json.loads((tmp_path / "search.json").read_text())
+            (found,) = known.values()
+            known["Trap, hand-made, 1 ms, mcts"] = found
+            (tmp_path / "search.json").write_text(json.dumps(known))
     results = json.loads((tmp_path / "search.json").read_text())
+    assert results.pop("Trap, hand-made, 1 ms, mcts") == found
     assert set(results) == {f"Sim on 8 points, hand-made, {ms} ms, mcts" for ms in (1, 2)}
     assert all(found["games"] == 2 and 0 <= found["mean"] <= 1 for found in results.values())
     page = (tmp_path / "search.md").read_text()
     for seconds in ("0.001,clock=cpu", "0.002,clock=cpu"):
         assert f"| Sim on 8 points | `mcts:seconds={seconds}` against `search:seconds={seconds}` | 2 |" in page
+    assert "| Trap | `mcts:seconds=0.001,clock=cpu` against" in page
     assert "    python -m leafwise.experiments.search\n" in page
     assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
 

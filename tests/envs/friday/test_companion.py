@@ -136,6 +136,8 @@ def test_a_typed_position_is_completed_in_the_first_turn_and_else_refused() -> N
 
 
 def test_what_is_wrong_is_quoted_as_typed() -> None:
+    with pytest.raises(ValueError, match=r"expected cards like S1 or W8\*2 in stack, got 'none'"):
+        GAME.parse(FIGHT.replace("S4,S5", "S4,none"))
     with pytest.raises(ValueError, match=r"expected two different pirates .*, got 'P4,P4'"):
         GAME.parse(FIGHT.replace("P3,P7", "P4,P4"))
     with pytest.raises(ValueError, match="among the pirates P3,P7, got 'P5, None'"):

@@ -193,8 +193,12 @@ def test_infinite_stats_are_refused(ship):
 
 def test_wrong_stage_parameters_are_named(ship):
     fields = json.loads(dump(ship))
+    params = fields["stages"][0]["params"]
+    less = {**params, "circle": {"min_radius": 3, "max_radius": 5}}
     cases: list[tuple[dict[str, Any], str]] = [
         ({"params": {}}, "is missing"),
+        ({"params": less}, r"stages\[0\].params.circle should have weight, .*; 'weight' is missing"),
+        ({"params": {**params, "enabled": True}}, r"stages\[0\].params has no 'enabled'; known: "),
         ({"enabled": 1}, r"stages\[0\].enabled should be true or false, got 1"),
         ({"name": "Boat"}, r"stages\[0\].name should be one of Shape, got 'Boat'"),
     ]

@@ -22,6 +22,7 @@ from leafwise.envs.starship import (
     ship_hash,
     switched,
 )
+from leafwise.envs.starship.check import Broken, Plan
 from leafwise.envs.starship.draw import png
 from twins.starship_story import check_stages
 
@@ -76,6 +77,22 @@ def test_v11_and_v12_stages_undo_nothing_and_leave_no_needless_corridor(preset):
     generator = Generator(preset)
     for seed in range(12):
         assert check_stages(generator.stages(seed)) == []
+
+
+def test_a_doctored_story_is_found_out():
+    told = Generator("scout").stages(3)
+    names = [name for name, _ in told]
+    k = names.index("Fill With Armour")
+    before, after = told[k - 1][1], told[k][1]
+    reopened = dataclasses.replace(after, armour=after.armour[1:])
+    assert {fault.rule for fault in check_stages([*told[:k], (names[k], reopened)])} == {"V11", "V12"}
+    closed = min(Plan(after).corridors)
+    armour = tuple(sorted({*after.armour, closed}, key=lambda cell: (cell[1], cell[0])))
+    (fault,) = check_stages([*told[:k], (names[k], dataclasses.replace(after, armour=armour))])
+    assert str(fault) == f"V12: armour {closed} closes a way"
+    turned = (before.parts[0]._replace(x=before.parts[0].x + 1), *before.parts[1:])
+    faults = check_stages([*told[: k - 1], (names[k - 1], dataclasses.replace(before, parts=turned))])
+    assert Broken("V11", "Crew undoes parts") in faults
 
 
 def test_v14_golden_bytes():

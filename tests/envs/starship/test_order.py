@@ -79,6 +79,7 @@ def test_a_finished_ship_has_to_keep_the_last_run() -> None:
         (["Shape", "Weapons max_score=2"], "stages[1]: min_score should be at most max_score = 2, got 3"),
         (["Shape", "Weapons min_score=x"], "stages[1]: min_score should be an integer from 0 to 1000, got 'x'"),
         (["Shape", "Crew range=3"], "stages[1]: Crew has no 'range'; known: "),
+        (["Shape", "Crew enabled=false"], "stages[1]: Crew has no 'enabled'; known: "),
         (
             ["Cockpit", "Shape"],
             "stages should begin with those of the hull (Shape, Fill Gaps, Carve), got Shape after others",

@@ -1,10 +1,12 @@
 """Parameters: TOML and back, switches, and the errors of wrong values."""
 
+from types import MappingProxyType
+
 import pytest
 from msgspec.structs import replace
 
 from leafwise.envs.starship import CLASSIC, CRUISER, SCOUT, STAGES, Parameters, from_toml, preset, switched, to_toml
-from leafwise.envs.starship.settings import Shape, Thrusters, most_parts
+from leafwise.envs.starship.settings import Shape, Thrusters, changed, most_parts
 
 
 @pytest.mark.parametrize("parameters", [CLASSIC, SCOUT, CRUISER])
@@ -98,3 +100,8 @@ def test_the_sources_spelling_of_stages_is_understood():
     )
     with pytest.raises(ValueError, match=r"stage should be one of Shape, .*, got 'Armory'"):
         switched(CLASSIC, ["Armory"], True)
+
+
+def test_any_mapping_changes_a_preset() -> None:
+    changes = MappingProxyType({"crew": MappingProxyType({"min_seats": 4})})
+    assert changed("scout", changes) == replace(SCOUT, crew=replace(SCOUT.crew, min_seats=4))

@@ -169,7 +169,7 @@ def test_two_players_get_the_elo_of_their_share() -> None:
     [
         ("crash", "crash", "RuntimeError: no more ideas", False),
         ("leave", "crash", "its process ended with status 3", True),
-        ("stop", "crash", "SystemExit: enough", False),
+        ("stop", "crash", "SystemExit: enough", True),
         ("hang", "hang", "took more than 2 s", True),
         ("give_up", "forfeit", "out of time", False),
         ("illegal", "illegal", "expected the id of a legal action at ", False),

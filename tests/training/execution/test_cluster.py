@@ -34,11 +34,12 @@ WHERE: dict[str, Any] = {"cluster": "local", "processes": 2}
 @pytest.fixture(autouse=True, scope="module")
 def ends() -> Iterator[None]:
     """A cluster of two workers, which is gone after these tests."""
+    import ray
+
+    ray.shutdown()  # an earlier test's, whose workers do not know the tests
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(TESTS), before]))
     yield
-    import ray
-
     ray.shutdown()
     if before is None:
         del os.environ["PYTHONPATH"]

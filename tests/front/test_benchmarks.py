@@ -205,7 +205,11 @@ def test_all_that_is_named_can_be_measured(name: str) -> None:
     for part in ("envs", "search", "models", "training"):
         compared = dict(compare(game, sys.executable, 0.0, rounds=1, part=part))
         assert all(isinstance(found, Compared) and found.ratio > 0 for found in compared.values()), compared
-        assert [*compared] == names_of(game, part, search_depths(game) if part == "search" else {})
+        # How deep a leaf is measured is a matter of time.
+        expected = names_of(game, part, search_depths(game) if part == "search" else {})
+        assert [name.partition(" depth=")[0] for name in compared] == [
+            name.partition(" depth=")[0] for name in expected
+        ]
 
 
 def test_parts_name_what_is_measured() -> None:

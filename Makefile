@@ -45,7 +45,7 @@ test: $(VENV)/.installed
 test-quick: $(VENV)/.installed
 	$(PYTEST) $(QUICK)
 
-# What takes too long for `make test`, and a share of every campaign: about 20 minutes.
+# What takes too long for `make test`, and a share of every campaign: about 40 minutes on two slow cores.
 test-long: $(VENV)/.installed
 	$(PYTEST) -m "long or campaign" --campaign-seconds 60
 	$(MAKE) test-numba NUMBA_TESTS="tests/envs/core/compile/test_mode.py tests/envs/core/compile/test_linking.py"

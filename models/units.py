@@ -77,8 +77,11 @@ class Units:
         return self.name.startswith(CHANCE)
 
     def written(self, value: float) -> str:
-        """Returns what a value means, as people read it: `63.2 %`, `118,431`, `0.714`."""
-        meaning = self(value)
+        """Returns what a value means, as people read it."""
+        return self.text(self(value))
+
+    def text(self, meaning: float) -> str:
+        """Returns a number of the unit as people read it: `63.2 %`, `118,431`, `0.714`."""
         if self.is_chance:
             return f"{100 * meaning:.1f} %"
         return f"{meaning:,.0f}" if self.meanings[-1] > 100 else f"{meaning:.3f}"

@@ -70,12 +70,8 @@ class Analyst:
         return value if self.units is None else self.units(value)
 
     def text(self, meaning: float) -> str:
-        """Returns a number of the unit as people read it: `63.2 %`, `118,431`, `0.714`."""
-        if self.units is None:
-            return f"{meaning:,.4f}"
-        if self.units.is_chance:
-            return f"{100 * meaning:.1f} %"
-        return f"{meaning:,.0f}" if self.units.meanings[-1] > 100 else f"{meaning:.3f}"
+        """Returns a number of the unit as people read it."""
+        return f"{meaning:,.4f}" if self.units is None else self.units.text(meaning)
 
     def written(self, value: float) -> str:
         """Returns a value of the search as people read it."""

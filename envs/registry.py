@@ -85,7 +85,7 @@ def check_name(name: str) -> None:
         raise UserError(f"expected a game among {', '.join(games())}, got {name!r}{near}")
 
 
-def _told(name: str) -> Any:
+def _told(name: str):
     """Returns what is known of a game, as `listing` has it; imports nothing for games that are listed."""
     check_name(name)
     return listing(_added[name]) if name in _added else listed()[name].told

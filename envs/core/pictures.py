@@ -104,29 +104,29 @@ _SVG = {
 
 
 @cache
-def _font(size: float) -> Any:
+def _font(size: float):
     from PIL import ImageFont
 
     return ImageFont.load_default(size)
 
 
-def _box(pen: Any, s: dict[str, Any]) -> None:
+def _box(pen, s: dict[str, Any]) -> None:
     x, y = s["x"] * SCALE, s["y"] * SCALE
     corner = (x, y, x + s["w"] * SCALE - 1, y + s["h"] * SCALE - 1)
     pen.rounded_rectangle(corner, s["radius"] * SCALE, fill=s["fill"], outline=s["edge"] or None, width=2 * SCALE)
 
 
-def _disc(pen: Any, s: dict[str, Any]) -> None:
+def _disc(pen, s: dict[str, Any]) -> None:
     x, y, r = s["x"] * SCALE, s["y"] * SCALE, s["r"] * SCALE
     pen.ellipse((x - r, y - r, x + r, y + r), fill=s["fill"], outline=s["edge"] or None, width=2 * SCALE)
 
 
-def _line(pen: Any, s: dict[str, Any]) -> None:
+def _line(pen, s: dict[str, Any]) -> None:
     ends = tuple(s[k] * SCALE for k in ("x", "y", "x2", "y2"))
     pen.line(ends, fill=s["colour"], width=max(1, round(s["width"] * SCALE)))
 
 
-def _text(pen: Any, s: dict[str, Any]) -> None:
+def _text(pen, s: dict[str, Any]) -> None:
     anchor = {"start": "lm", "middle": "mm", "end": "rm"}[s["anchor"]]
     place = (s["x"] * SCALE, s["y"] * SCALE)
     pen.text(place, s["words"], fill=s["colour"], font=_font(s["size"] * SCALE), anchor=anchor)
@@ -206,7 +206,7 @@ class Display:
         if self.window is not None:
             self.window.close()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return Display, self._made_of  # a copy has a window of its own
 
 

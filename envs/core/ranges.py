@@ -117,7 +117,7 @@ def need_switch(value: Any, name: str, who: str = "") -> bool:
     return bool(value)
 
 
-def _number(value: Any, kind: type) -> Any:
+def _number(value, kind: type):
     """Returns a value as a number of a type, None for what is none."""
     try:
         if isinstance(value, bool):
@@ -138,7 +138,7 @@ class _Checked(typing.NamedTuple):
     optional: bool
 
 
-def _checked(annotation: Any, scope: dict[str, Any], switches: bool) -> _Checked | None:
+def _checked(annotation, scope: dict[str, Any], switches: bool) -> _Checked | None:
     """Returns what an annotation says to check, None if it says nothing."""
     if isinstance(annotation, str):
         try:
@@ -155,7 +155,7 @@ def _checked(annotation: Any, scope: dict[str, Any], switches: bool) -> _Checked
     return _Checked(bool, None, optional) if switches and kind is bool else None
 
 
-def _fitted(value: Any, told: _Checked, name: str, who: str) -> Any:
+def _fitted(value, told: _Checked, name: str, who: str):
     """Returns a value as `told` says; raises UserError for another."""
     if value is None and told.optional:
         return None
@@ -213,7 +213,7 @@ def ranged(who: str = "") -> Callable[[F], F]:
             return {name: one for name, one in known.items() if one is not None and name != "return"}
 
         @functools.wraps(function)
-        def call(*args: Any, **given: Any) -> Any:
+        def call(*args, **given):
             bound = signature.bind(*args, **given)
             for name, one in told().items():
                 if name in bound.arguments:

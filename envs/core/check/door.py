@@ -93,7 +93,7 @@ class Guard:
         return Guard(f"{self.label}{_shown(key)}", writable=writable, exact=self.exact)
 
 
-def _shown(key: Any) -> str:
+def _shown(key) -> str:
     keys = key if isinstance(key, tuple) else (key,)
     return f"[{', '.join(str(int(k)) if type(k) in WHOLE_NUMBERS else ':' for k in keys)}]"
 
@@ -103,10 +103,10 @@ class Guarded(np.ndarray[Any, Any]):
 
     guard: Guard | None
 
-    def __array_finalize__(self, source: Any) -> None:
+    def __array_finalize__(self, source) -> None:
         self.guard = None
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key):
         guard = self.guard
         if guard is None:
             return super().__getitem__(key)
@@ -116,7 +116,7 @@ class Guarded(np.ndarray[Any, Any]):
             found.guard = guard.part(key)
         return found
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key, value) -> None:
         guard = self.guard
         if guard is not None:
             guard.check(self.shape, key, True)
@@ -156,7 +156,7 @@ class Block:
     There are two kinds of junk, words that no game would write: what depends on the kind was not written, or was read before.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, label: str, *, is_guarded: bool) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype, label: str, *, is_guarded: bool) -> None:
         size, dtype = int(np.prod(shape)), np.dtype(dtype)
         bits, kind = (1 << (8 * dtype.itemsize)) - 1, dtype.kind
         words = (
@@ -424,7 +424,7 @@ class Door:
         P, own = self.block("P", OUT + most, (), np.float64), frozenset(range(OUT, OUT + most))
         P.guard.permit(frozenset(), own)
 
-        def read(n: Any, S: Block) -> tuple[list[float], NDArray[Any]]:
+        def read(n, S: Block) -> tuple[list[float], NDArray[Any]]:
             kept = S.is_junk(TO) and P.is_junk(slice(OUT))
             expect(kept, rule, "only the rows from o on to be written", "a change of one before")
             expect(0 < n <= most, rule, f"1 to {most} outcomes (max_outcomes)", n)
@@ -459,7 +459,7 @@ class Door:
         arrays, layout = {name: block.array for name, block in blocks.items()}, self.game.observation.layout
         O = arrays[""] if layout is None else layout(**arrays)
 
-        def read(answer: Any, S: Block) -> dict[str, NDArray[Any]]:
+        def read(answer, S: Block) -> dict[str, NDArray[Any]]:
             for block in blocks.values():
                 alone = block.is_junk([0, 2])
                 expect(alone, rule, "only observation e to be written", f"a change of another in {block.label}")

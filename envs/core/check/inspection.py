@@ -209,7 +209,7 @@ def _budget(codes: set[Any]) -> Iterator[None]:
     """Counts the lines that run of some functions, and raises Misuse in them after too many."""
     left = MOST_LINES
 
-    def line(frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+    def line(frame: FrameType, event: str, argument) -> Callable[..., Any]:
         nonlocal left
         left -= 1
         if left < 0:

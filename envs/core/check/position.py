@@ -252,7 +252,7 @@ def written_afterstates(door: Door, row: Row) -> NDArray[Any]:
     rule, most = "afterstates", door.game.max_actions
     own = frozenset(range(FIRST, FIRST + most))
 
-    def read(n: Any, S: Block) -> NDArray[Any]:
+    def read(n, S: Block) -> NDArray[Any]:
         expect(0 <= int(n) <= most, rule, f"a number of actions in 0..{most} (max_actions)", int(n))
         return S.plain[FIRST : FIRST + int(n)].copy()
 
@@ -311,7 +311,7 @@ def check_siblings(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any
 
 
 def _raised(
-    door: Door, rule: str, evaluator: Evaluator, afterstate: Row, outcomes: Sequence[Row], known: float, T: Any
+    door: Door, rule: str, evaluator: Evaluator, afterstate: Row, outcomes: Sequence[Row], known: float, T
 ) -> tuple[int, list[float]]:
     """Returns how many leaves siblings count, and what they raise `known` to for each outcome."""
     end = OUT + len(outcomes)
@@ -335,7 +335,7 @@ def worth(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any) -> floa
     return float(door.once(rule, {AT: row}, U_AT, T=T, function=door.form(evaluator.value))[0])
 
 
-def _worth(door: Door, rule: str, evaluator: Evaluator, leaf: Row, T: Any) -> float:
+def _worth(door: Door, rule: str, evaluator: Evaluator, leaf: Row, T) -> float:
     """Returns what a search of a game for one takes a leaf for."""
     stage, acts = door.game.stages[door.whole_number("stage", leaf)], door.player(leaf)
     expect(stage in (evaluator.stage, "decision"), rule, f"siblings of leaves at {evaluator.stage!r}", repr(stage))

@@ -83,7 +83,7 @@ def bind(
     bound several times.
     """
 
-    def decorate(fn: Callable[P, R]) -> Any:
+    def decorate(fn: Callable[P, R]):
         if DISABLED or plain:
             return _wrapping_integers(fn)
         own = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
@@ -110,7 +110,7 @@ class Direct:
         self._function = function
         self._entry: Callable[..., Any] | None = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments):
         if self._entry is None:
             entry = getattr(self._function, "entry", None)  # none in plain Python, nor where nothing is linked
             self._entry = self._function if entry is None else entry(*arguments)
@@ -149,7 +149,7 @@ def _compiled(
     inline_source: bool = False,
     bound: str = "",
     flags: dict[str, Any] = FLAGS,
-) -> Any:
+):
     """Returns `fn` compiled, its machine code kept in the cache folder that `room`, a source, belongs to; None: for this process
     alone."""
     if PLAIN:

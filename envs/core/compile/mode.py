@@ -78,7 +78,7 @@ def refuse_negative_indices() -> None:
 
     before, cast = arrayobj.fix_integer_index, arrayobj.fix_integer_index.__globals__["types"].intp
 
-    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    def as_it_is(context, builder, kind, index, size):
         if context.enable_boundscheck:
             return context.cast(builder, index, kind, cast)
         return before(context, builder, kind, index, size)

@@ -271,5 +271,5 @@ def completed_symmetries(symmetries: Symmetries, own: Callable[[Compiled], Compi
     return replace(symmetries, **_own_defaults(symmetries, ("transform", "transform_action"), own))
 
 
-def _own_defaults(part: Any, names: tuple[str, ...], own: Callable[[Compiled], Compiled]) -> dict[str, Any]:
+def _own_defaults(part, names: tuple[str, ...], own: Callable[[Compiled], Compiled]) -> dict[str, Any]:
     return {name: own(getattr(part, name)) for name in names if getattr(part, name) in DEFAULTS}

@@ -62,7 +62,7 @@ class GameEnv(gym.Env[Observation, int]):
         seat: str = "first",
         max_episode_steps: int | None = None,
         plies: int = 0,
-        **options: Any,
+        **options,
     ) -> None:
         given = locals()
         self.game = as_game(game, options, names_of("single"))

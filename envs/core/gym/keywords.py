@@ -184,12 +184,12 @@ def default_of(one: Field[Any], game: Game, kind: Kind) -> Any:
     return one.metadata["meaning"](game, kind) if one.default is None else one.default
 
 
-def _autoreset_mode(given: Any) -> Any:
+def _autoreset_mode(given):
     """Returns the mode with a name or value, anything else as it is."""
     return next((mode for mode in AUTORESET if given in (mode.value, mode.name)), given)
 
 
-def _checked(one: Field[Any], given: Any, game: Game, kind: Kind) -> Any:
+def _checked(one: Field[Any], given, game: Game, kind: Kind):
     """Returns the value of an option; raises ValueError for one that does not fit this game or kind of environment."""
     default, choices = default_of(one, game, kind), one.metadata["choices"]
     if given is None and one.default is None:

@@ -31,7 +31,7 @@ def new_observations(game: Game, n: int) -> Any:
     return layout(**{name: np.zeros((n, *box.shape), box.dtype) for name, box in space.items()})
 
 
-def _like(buffer: Any, n: int) -> Any:
+def _like(buffer, n: int):
     """Returns a buffer as another, for n observations."""
     if isinstance(buffer, np.ndarray):
         return np.zeros((n, *buffer.shape[1:]), buffer.dtype)
@@ -104,7 +104,7 @@ class Observer:
         self._tables = game.tables()
         self._blank = new_observations(game, 0)
 
-    def __call__(self, rows: NDArray[Any], T: Any = None, viewers: NDArray[np.int8] | None = None) -> Seen:
+    def __call__(self, rows: NDArray[Any], T=None, viewers: NDArray[np.int8] | None = None) -> Seen:
         """Returns what there is to be seen of rows [n, width].
 
         `viewers`, int8 [n], are the players who look; without them it is who acts, and player 0 where the game is over. `T` is the

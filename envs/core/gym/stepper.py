@@ -559,7 +559,7 @@ class Stepper:
             part[:] = state[name]
         self._run(SHOW)
 
-    def _checked(self, state: Any) -> dict[str, NDArray[Any]]:
+    def _checked(self, state) -> dict[str, NDArray[Any]]:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
         now, name = self.get_state(), self.game.name
         if not isinstance(state, Mapping):
@@ -604,7 +604,7 @@ class Stepper:
             expected = "no chance stage" if over == ENDED else f"a decision of player {seat}"
             raise UserError(f"{self.game.name}: expected {expected} in the row of a state, got {short(position)}")
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         check_picklable(self.game, self.options.opponent)
         return _rebuild, (self.game, self.n, self.options, self.get_state())
 

@@ -55,7 +55,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         plies: int = 0,
-        **options: Any,
+        **options,
     ) -> None:
         given = locals()
         self.game = as_game(game, options, ("num_envs", *names_of("batch")))

@@ -51,7 +51,7 @@ class ByName:
     by_name: tuple[str, Game] | None = None
     """The text and the game, where `leafwise.player` made it of them; None where somebody else did."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         if self.by_name is None:
             return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]
         stream = getattr(self, "stream", None)
@@ -342,11 +342,11 @@ class _Function:
         self.choose = choose
 
 
-def _asking(game: Game, player: Any, name: str) -> Callable[..., int]:
+def _asking(game: Game, player, name: str) -> Callable[..., int]:
     """Returns a player in the form of a compiled opponent; one with a `stream` draws from the environment's."""
     draws = hasattr(player, "stream")
 
-    def opponent(S: Any, i: Any, o: Any, A: Any, P: Any, R: Any, T: Any) -> int:
+    def opponent(S, i, o, A, P, R, T) -> int:
         if draws:
             player.stream = R
         state = State.unchecked(game, S[i])

@@ -381,8 +381,7 @@ class Door:
         writes = frozenset({to})
         first, second = self.twice(lambda _, S: S.plain[to].copy(), rule, given, *more, rows=rows, writes=writes)
         _expect_alike(first, second, rule, *WRITTEN)
-        row: Row = first
-        return row
+        return first
 
     def valid(self, row: Row) -> bool:
         """Returns what the game's `is_valid` says of a row."""
@@ -445,8 +444,7 @@ class Door:
         rule, R = "sample_outcome", self.block("R", 2, (), np.uint64)
         _, S = self.once(rule, {AT: row}, U_AT, R.array, writes=frozenset({AT}), blocks={R: (key, 0)}, kind=kind)
         expect(R.plain[0] == key, rule, "only the counter of the stream to move", "another key")
-        drawn: Row = S.plain[AT].copy()
-        return drawn
+        return S.plain[AT].copy()
 
     def observation(self, row: Row, player: int | None = None) -> dict[str, NDArray[Any]]:
         """Returns the observation by name, as a player sees it (None: who acts); of a single array the name is ""."""
@@ -472,8 +470,7 @@ class Door:
             if unlike.any():
                 place = f"{blocks[name].label}{[int(k) for k in np.argwhere(unlike)[0]]}"
                 raise RuleFault(rule, f"expected every number to be written, got none in {place}")
-        seen: dict[str, NDArray[Any]] = first
-        return seen
+        return first
 
     def image(self, row: Row, k: int) -> Row:
         return self.written("transform", {AT: row}, TO, U_AT, k, U_TO, rows=3)
@@ -512,8 +509,7 @@ def same(first: Any, second: Any) -> bool:
 
 def words(row: Any) -> list[int]:
     """Returns the words of a row as Python's numbers."""
-    found: list[int] = np.asarray(row).tolist()
-    return found
+    return np.asarray(row).tolist()
 
 
 def python_function(rule: Callable[..., Any]) -> Callable[..., Any]:

@@ -258,16 +258,14 @@ def written_afterstates(door: Door, row: Row) -> NDArray[Any]:
 
     first, second = door.twice(read, rule, {AT: row}, U_AT, np.uint64(FIRST), rows=FIRST + most, writes=own)
     expect(len(first) == len(second), rule, "as many rows twice", f"{len(first)}, then {len(second)}")
-    rows: NDArray[Any] = first
-    return rows
+    return first
 
 
 def apply_outcome(door: Door, afterstate: Row, outcome: Row) -> Row:
     """Returns what `apply_outcome` makes of a row of `afterstates` and an outcome."""
     given, where = {AT: afterstate, TO: outcome}, (U_AT, U_TO, np.uint64(FIRST))
     _, S = door.once("apply_outcome", given, *where, rows=FIRST + 1, writes=frozenset({FIRST}))
-    row: Row = S.plain[FIRST].copy()
-    return row
+    return S.plain[FIRST].copy()
 
 
 def check_afterstates(door: Door, row: Row, law: Sequence[tuple[float, Row]]) -> None:

@@ -62,8 +62,7 @@ class Forms:
 
     def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns the form of a function as Python calls it."""
-        form: Callable[..., Any] = self.of(function)
-        return form
+        return self.of(function)
 
     def _is_own(self, thing) -> bool:
         """Whether something is a function of the game's in plain Python, which keeps no state in its module.

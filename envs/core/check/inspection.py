@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafwise.envs.core.check import position
 from leafwise.envs.core.check.door import (
     CHECKED,
     PLAIN,
@@ -37,8 +36,7 @@ from leafwise.envs.core.check.door import (
     same,
     words,
 )
-from leafwise.envs.core.check.position import MOST_ACTIONS, Checker
-from leafwise.envs.core.check.walk import Walk
+from leafwise.envs.core.check.walk import MOST_ACTIONS, Checker, Walk, check_siblings, check_value
 from leafwise.envs.core.compile.forms import PlainForms
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.errors import short
@@ -134,22 +132,13 @@ def _check_score(door: Door, name: str, rows: list[Row]) -> None:
         return
     T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
 
-    def check_value(row: Row) -> None:
-        value = position.worth(door, rule, evaluator, row, T)
-        low = -math.inf if evaluator.low is None else evaluator.low
-        high = math.inf if evaluator.high is None else evaluator.high
-        expect(math.isfinite(value) and low <= value <= high, rule, f"a finite number in {low:g}..{high:g}", value)
-
-    def check_siblings(row: Row) -> None:
-        position.check_siblings(door, rule, evaluator, row, T)
-
     asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
-    chance = rows if evaluator.speed.sibling_values is not None else []
-    chance = [row for row in chance if door.player(row) == CHANCE]
+    siblings = rows if evaluator.speed.sibling_values is not None and "afterstates" in door.rules else []
+    chance = [row for row in siblings if door.player(row) == CHANCE]
     for check, some, most in (check_value, asked, SCORED), (check_siblings, chance, MOST_STAGES):
-        for row in Random(1).sample(some, min(most, len(some))):
+        for row in Random(SEED).sample(some, min(most, len(some))):
             with at_row(door, row):
-                check(row)
+                check(door, rule, evaluator, row, T)
 
 
 @cache
@@ -232,25 +221,19 @@ PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
 """How a twin calls who acts."""
 
 
-def moves(door: Door, row: Row) -> Answer:
-    """Returns what the rules say of who acts at a position and of where that leads; rows are lists of words."""
+def answer(door: Door, row: Row) -> Answer:
+    """Returns all that the rules say of a position; rows are lists of words."""
     acts = door.player(row)
     found: Answer = {"row": words(row), "current_player": acts, "returns": float(door.ask("returns", row))}
     if acts == CHANCE:
         found["chance_outcomes"] = [[p, words(successor)] for p, successor in door.outcomes(row)]
+        found["sample_outcome"] = [words(door.draw(row, key)) for key in range(1, 4)]
     elif acts != TERMINAL:
         legal = found["legal_actions"] = door.numbers("legal_actions", row)
         tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
         found["apply_action"] = [[a, words(door.after(row, a))] for a in tried]
-    return found
-
-
-def answer(door: Door, row: Row) -> Answer:
-    """Returns all that the rules say of a position."""
-    found = moves(door, row)
     found |= {"stage": door.whole_number("stage", row), "key": int(door.ask("key", row))}
-    if "chance_outcomes" in found:
-        found["sample_outcome"] = [words(door.draw(row, key)) for key in range(1, 4)]
+    if acts == CHANCE:
         return found
     for rule, viewers in (("observe", (None,)), ("observe_as", range(door.game.players))):
         seen = [array for viewer in viewers for array in door.observation(row, viewer).values()]

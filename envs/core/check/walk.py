@@ -3,8 +3,8 @@
 Positions are those near the start, those of random games, and rows and texts from outside: a game's `is_valid` has to refuse every
 row that its rules cannot go on from, and `parse` every text that is no position.
 
-At a position every rule is held to its promise. Its images are looked at too: symmetries are a group, and leave returns, actions
-and chance alike. So is what games and leaves may do for many positions at once, against what they do for each: it may only be faster.
+At a position every rule is held to its promise. Its images are looked at too: symmetries are a group, and leave returns,
+actions and chance alike. So is what games and leaves may do for many positions at once, against what they do for each.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Numbers that people's functions answer are taken where they fit, as float64, els
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -65,7 +66,7 @@ class Evaluator:
     """Bounds of the value, if it has any (Star pruning needs them)."""
     scratch: tuple[str, ...] = field(default=(), repr=False)
     """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them; "tables.bag" is one's field."""
-    batch: Compiled | None = field(default=None, repr=False)
+    batch: Callable[..., Any] | None = field(default=None, repr=False)
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     python_only: bool = False
     """True where one value takes far more than a microsecond: only searches that Python runs ask for it, not compiled environments.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, as_game, explained, names_of
+from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, Kind, as_game, explained, names_of
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.stepper import (
     SOME_ILLEGAL,
@@ -27,10 +28,55 @@ from leafwise.envs.core.gym.stepper import (
 )
 from leafwise.envs.core.pictures import FPS, Display
 from leafwise.envs.core.play.players import Opponent
+from leafwise.envs.core.ranges import Range, need_in
+
+
+class Stepped:
+    """What environments alone and in batches have in common: a stepper, a display, and how they are copied."""
+
+    game: Game
+    _bound: tuple[str, ...]
+    """Names of what `_bind` sets, which copies set anew."""
+
+    def _set_up(self, num_envs: int, kind: Kind, given: Mapping[str, Any]) -> None:
+        """Makes all that depends on the arguments of a signature, `given` by name."""
+        more = () if kind == "single" else ("num_envs",)
+        self.game = as_game(given["game"], given["options"], (*more, *names_of(kind)))
+        n = need_in(num_envs, Range(1, sys.maxsize), "num_envs", self.game.name, int)
+        chosen = EnvOptions.among(given, self.game, kind)
+        if kind == "single":
+            chosen = replace(chosen, autoreset_mode=AutoresetMode.DISABLED)
+        self._stepper, self._keyed = Stepper(self.game, n, chosen), np.zeros(n, dtype=np.bool_)
+        self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
+        self._display = Display(self.game, chosen.render_mode)
+        self._tells = self.game.observation.info is not None
+        self._bind()
+
+    def _bind(self) -> None:
+        """Keeps what every step needs at hand."""
+        raise NotImplementedError
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """Returns rows, streams, seats, which episodes are over, their steps, their illegal actions since a legal one, and a number
+        of the game's variant, each with a leading axis of environments, 1 for one alone."""
+        return self._stepper.get_state()
+
+    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it is not of this game
+        and variant or holds a row that the rules cannot go on from."""
+        self._stepper.set_state(state)
+        self._keyed[:] = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in self._bound}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
 
 
 @explained
-class GameEnv(gym.Env[Observation, int]):
+class GameEnv(Stepped, gym.Env[Observation, int]):
     """One game as an environment; in a game for two, against a built-in opponent.
 
     Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
@@ -49,6 +95,7 @@ class GameEnv(gym.Env[Observation, int]):
     reward and a compiled opponent inside. Every `reset`, `step` and `set_state` runs it; a step compiles nothing.
     """
 
+    _bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_quiet")
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES["single"]), "render_fps": FPS}  # noqa: RUF012
 
     def __init__(
@@ -64,16 +111,9 @@ class GameEnv(gym.Env[Observation, int]):
         plies: int = 0,
         **options,
     ) -> None:
-        given = locals()
-        self.game = as_game(game, options, names_of("single"))
-        chosen = EnvOptions.among(given, self.game, "single")
-        self._stepper = Stepper(self.game, 1, replace(chosen, autoreset_mode=AutoresetMode.DISABLED))
-        self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
-        self._keyed, self._tells = False, self.game.observation.info is not None
-        self._display = Display(self.game, chosen.render_mode)
+        self._set_up(1, "single", locals())
         self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
-        self._bind()
 
     def _bind(self) -> None:
         """Keeps what every step needs at hand."""
@@ -98,7 +138,7 @@ class GameEnv(gym.Env[Observation, int]):
             self._stepper.start({0: key})
         else:
             self._stepper.start({} if self._keyed else {0: new_key(self.np_random)})
-        self._keyed = True
+        self._keyed[:] = True
         if self._display.window is not None:
             self._display.show(self.state)
         return self._see(), {"action_mask": self._mask.copy(), **self._told(ended=False)}
@@ -142,17 +182,6 @@ class GameEnv(gym.Env[Observation, int]):
         """The position, by the checked door."""
         return self._stepper.state(0)
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
-        """Returns row, stream, seat, whether the episode is over, its steps, its illegal actions since a legal one, and a number of
-        the game's variant, each with a leading axis of 1."""
-        return self._stepper.get_state()
-
-    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it is not of this game
-        and variant or holds a row that the rules cannot go on from."""
-        self._stepper.set_state(state)
-        self._keyed = True
-
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
         return self._display.frame(self.state, self.render_mode)
@@ -160,11 +189,3 @@ class GameEnv(gym.Env[Observation, int]):
     def close(self) -> None:
         """Closes the window, if there is one."""
         self._display.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_quiet")
-        return {name: value for name, value in self.__dict__.items() if name not in bound}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._bind()

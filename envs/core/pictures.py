@@ -158,65 +158,52 @@ FPS = 4
 
 
 class Display:
-    """Shows positions of a game as a render mode says."""
+    """Shows positions of a game as a render mode says, under "human" in a window, which opens at the first.
 
-    def __init__(self, game: Game, render_mode: str | None) -> None:
-        self._made_of = game, render_mode
-        self.window = Window(game) if render_mode == "human" else None
-
-    def show(self, state: State) -> None:
-        """Shows a position in the window, if there is one."""
-        if self.window is not None:
-            self.window.show(state.rgb())
-
-    def frame(self, state: State, render_mode: str | None) -> Any:
-        """Returns a position as text for "ansi", as uint8 [height, width, 3] for "rgb_array"; a window shows it again."""
-        self.show(state)
-        if render_mode is None or self.window is not None:
-            return None
-        return state.board() if render_mode == "ansi" else state.rgb()
-
-    def close(self) -> None:
-        """Closes the window, if there is one."""
-        if self.window is not None:
-            self.window.close()
-
-    def __reduce__(self):
-        return Display, self._made_of  # a copy has a window of its own
-
-
-class Window:
-    """Shows pictures of one game one after another; opens at the first.
-
-    Raises gymnasium's DependencyNotInstalled where pygame is not installed.
+    Raises gymnasium's DependencyNotInstalled where there is to be a window and pygame is not installed.
     """
 
-    def __init__(self, game: Game) -> None:
-        try:
-            import pygame
-        except ModuleNotFoundError:
-            raise DependencyNotInstalled(
-                f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
-            ) from None
-        self._pygame, self._title = pygame, game.title
+    def __init__(self, game: Game, render_mode: str | None) -> None:
+        self._game, self._render_mode = game, render_mode
         self._screen: Any = None
+        self.has_window = render_mode == "human"
+        if self.has_window:
+            try:
+                import pygame
+            except ModuleNotFoundError:
+                raise DependencyNotInstalled(
+                    f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
+                ) from None
+            self._pygame, self._clock = pygame, pygame.time.Clock()
 
-    def show(self, picture: NDArray[np.uint8]) -> None:
-        """Shows a picture, uint8 [height, width, 3], and waits as long as the frames a second ask for."""
-        pygame, size = self._pygame, (picture.shape[1], picture.shape[0])
+    def show(self, state: State) -> None:
+        """Shows a position in the window, if there is one, and waits as long as the frames a second ask for."""
+        if not self.has_window:
+            return
+        pygame, picture = self._pygame, state.rgb().transpose(1, 0, 2)
+        size = picture.shape[:2]
         if self._screen is None:
             pygame.display.init()
-            self._clock = pygame.time.Clock()
         if self._screen is None or self._screen.get_size() != size:
             self._screen = pygame.display.set_mode(size)
-            pygame.display.set_caption(self._title)
-        pygame.surfarray.blit_array(self._screen, picture.transpose(1, 0, 2))
+            pygame.display.set_caption(self._game.title)
+        pygame.surfarray.blit_array(self._screen, picture)
         pygame.event.pump()  # else the desktop takes the window for one that hangs
         pygame.display.flip()
         self._clock.tick(FPS)
+
+    def frame(self, state: State) -> Any:
+        """Returns a position as text for "ansi", as uint8 [height, width, 3] for "rgb_array"; a window shows it again."""
+        self.show(state)
+        if self._render_mode is None or self.has_window:
+            return None
+        return state.board() if self._render_mode == "ansi" else state.rgb()
 
     def close(self) -> None:
         """Closes the window, if one is open."""
         if self._screen is not None:
             self._pygame.display.quit()
             self._screen = None
+
+    def __reduce__(self) -> Any:
+        return Display, (self._game, self._render_mode)  # a copy has a window of its own

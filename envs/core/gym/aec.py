@@ -148,7 +148,7 @@ class GameAECEnv(AECEnv):
 
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
-        return self._display.frame(self.position, self.render_mode)
+        return self._display.frame(self.position)
 
     def close(self) -> None:
         """Closes the window, if there is one."""

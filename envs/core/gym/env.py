@@ -122,7 +122,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         self._action, self._reward = buffers.action.data, buffers.reward.data
         self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
         self._copy_mask = self._mask.copy
-        self._quiet = self._display.window is None and not self._tells
+        self._quiet = not self._display.has_window and not self._tells
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -139,7 +139,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         else:
             self._stepper.start({} if self._keyed else {0: new_key(self.np_random)})
         self._keyed[:] = True
-        if self._display.window is not None:
+        if self._display.has_window:
             self._display.show(self.state)
         return self._see(), {"action_mask": self._mask.copy(), **self._told(ended=False)}
 
@@ -166,7 +166,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
             self._stepper.fail(summary)
         if summary & SOME_ILLEGAL:
             info["illegal"] = self._stepper.sentence(0)
-        if self._display.window is not None:
+        if self._display.has_window:
             self._display.show(self.state)
         terminated, truncated = summary & SOME_TERMINATED != 0, summary & SOME_TRUNCATED != 0
         if self._tells:
@@ -184,7 +184,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
 
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
-        return self._display.frame(self.state, self.render_mode)
+        return self._display.frame(self.state)
 
     def close(self) -> None:
         """Closes the window, if there is one."""

@@ -193,4 +193,4 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
         """Returns one text or picture for each environment, as `render_mode` says."""
         if self.render_mode is None:
             return None
-        return tuple(self._display.frame(self.state(e), self.render_mode) for e in range(self.num_envs))
+        return tuple(self._display.frame(self.state(e)) for e in range(self.num_envs))

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from leafwise.envs.core.compile.mode import DISABLED
+from leafwise.envs.core.compile.jit import DISABLED
 
 TESTS = Path(__file__).parents[3]
 SUM = """
 import numpy as np
 from leafwise.envs.core.compile.intrinsics import add_runs, add_runs_loops, dense, sum_rows, sum_rows_plain, dense_plain
-from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.compile.mode import PLAIN
+from leafwise.envs.core.compile.jit import PLAIN, bind, jit
 from pathlib import Path
 
 @jit

@@ -3,9 +3,9 @@
 `jit` compiles a function of a module. `bind` compiles a function inside a factory, with the names that it closes over: a game's
 rules, a leaf, constants. Both keep machine code on disk (`cache`), and callers jump to it (`linking`).
 
-Linking builds on numba's inner parts, which may change with any version. They are checked once for each version of numba;
-where they are not as expected, or `LEAFWISE_PLAIN_NUMBA` is set, everything is compiled by numba's own means: it answers the
-same, but more slowly, and compiles at every start.
+Linking builds on numba's inner parts, which may change with any version. Under another version than those that it is tested with,
+or where `LEAFWISE_PLAIN_NUMBA` is set, everything is compiled by numba's own means: it answers the same, but more slowly, and
+compiles at every start.
 
 Environment variables: `NUMBA_DISABLE_JIT=1` runs everything as plain Python; `NUMBA_BOUNDSCHECK=1` checks every index;
 `LEAFWISE_PLAIN_NUMBA=1` compiles without numba's inner parts.
@@ -14,23 +14,20 @@ Environment variables: `NUMBA_DISABLE_JIT=1` runs everything as plain Python; `N
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
-import sys
-import tempfile
 import types as python_types
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
 
-import llvmlite
 import numba
 import numpy as np
 
-from leafwise.envs.core.compile.cache import cache_folder, cache_root, fingerprint
-from leafwise.envs.core.files import open_itself
+from leafwise.envs.core.compile.cache import cache_folder, fingerprint
 
+LINKED = (0, 65), (0, 68)
+"""The lowest and the highest numba that linking is tested with (`make test-numba`), as `pyproject.toml` has them."""
 config: Any = numba.config
 DISABLED = bool(config.DISABLE_JIT)
 BOUNDSCHECK = bool(config.BOUNDSCHECK)
@@ -44,22 +41,13 @@ INDEX_CHECKED: dict[str, Any] = {**AS_PLAYED, "_nrt": True, "boundscheck": True}
 FLAGS = INDEX_CHECKED if BOUNDSCHECK else AS_PLAYED
 
 
-def _is_as_expected() -> bool:
-    """Whether numba's inner parts do what linking asks of them; checked by use, and remembered in the cache."""
-    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {sys.version}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+def _can_link() -> bool:
+    """Whether numba has the inner parts that linking builds on; says so where it has not."""
     try:
-        known = cache_root() / f"numba-{numba.__version__}-{digest.hexdigest()[:16]}"
-        if known.exists():
-            return True
-    except OSError:  # no cache, or none that may be read: checked at every start
-        known = None
-    try:
-        from leafwise.envs.core.compile.linking import check_numba
+        from leafwise.envs.core.compile import linking  # noqa: F401
 
-        with tempfile.TemporaryDirectory() as folder:
-            check_numba(Path(folder), FLAGS)
+        if not LINKED[0] <= numba.version_info.short <= LINKED[1]:
+            raise ImportError("linking was tested with {}.{} to {}.{}".format(*LINKED[0], *LINKED[1]))
     except Exception as problem:
         warnings.warn(
             f"numba {numba.__version__}: expected the inner parts that fast compilation builds on, got {problem!r}; everything "
@@ -67,16 +55,10 @@ def _is_as_expected() -> bool:
             stacklevel=2,
         )
         return False
-    try:
-        if known is not None:
-            known.parent.mkdir(parents=True, exist_ok=True)
-            os.close(open_itself(known))
-    except OSError:  # checked again next time
-        pass
     return True
 
 
-PLAIN = not DISABLED and (bool(os.environ.get("LEAFWISE_PLAIN_NUMBA")) or not _is_as_expected())
+PLAIN = not DISABLED and (bool(os.environ.get("LEAFWISE_PLAIN_NUMBA")) or not _can_link())
 """Whether numba's own means alone are used."""
 
 

@@ -12,8 +12,6 @@ leaves.
 
 Numba optimises every function in full and turns it into machine code before its callers copy it and optimise it again. Where all
 callers copy it both are wasted, and most functions of a search are such: `CopiedLibrary` is the code of one.
-
-`check_numba` uses once what is used of numba's inner parts: linking, the cache, and what is emitted for LLVM.
 """
 
 from __future__ import annotations
@@ -21,17 +19,14 @@ from __future__ import annotations
 import gc
 import hashlib
 import pickle
-import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
-import numba
-import numpy as np
 from numba import config
 from numba.core import cgutils, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
@@ -44,11 +39,9 @@ from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.extending import lower_cast
 
-from leafwise.envs.core.compile import emitted
 from leafwise.envs.core.compile.cache import tell_not_kept
-from leafwise.envs.core.compile.emitted import Held, hold
+from leafwise.envs.core.compile.emitted import Held
 from leafwise.envs.core.compile.errors import explained
-from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import whole
 
 
@@ -294,11 +287,6 @@ class Function(CPUDispatcher):
             _FUNCTIONS[ident] = self
         return self
 
-    def forget(self) -> None:
-        """Lets another function have its name."""
-        if self.ident is not None and _FUNCTIONS.get(self.ident) is self:
-            del _FUNCTIONS[self.ident]
-
     def get_call_template(self, args, kws):
         """Answers a compiled caller which version to call."""
         if self.ignores_leaf:
@@ -397,94 +385,3 @@ def compiled(
         return function.keep(folder.name, apart=not inline and not inline_source, bound=bound)
     finally:
         settings.CACHE_DIR = before
-
-
-class _Tables(NamedTuple):
-    factor: float
-    leaf: Any
-
-
-def _rule(S, T):
-    return S[0] * T.factor
-
-
-def check_numba(folder: Path, flags: dict[str, Any]) -> None:
-    """Compiles, links, keeps and loads functions in `folder`; raises whatever goes wrong."""
-    S, T = np.array([3.0]), _Tables(2.0, (np.array([1.0]),))
-    for loaded in range(2):
-        rule: Any = compiled(_rule, folder, flags)
-        rule.ignores_leaf = rule.door = True
-        copied: Any = compiled(_copied(rule), folder, flags, inline=True, bound="selfcheck")
-        play: Any = compiled(_play(copied), folder, flags, bound="selfcheck")
-        _expect(play(S, T), 7.0)
-        _expect(rule(S, T._replace(leaf=())), 6.0)
-        held: Any = compiled(_held(rule), folder, flags, bound="selfcheck")
-        call = hold(held, S, T)
-        _expect(call(), 12.0)
-        S[0], before = 5.0, S[0]
-        _expect(call(), 20.0)
-        S[0] = before
-        other: Any = compiled(_other(copied), folder, flags, bound=f"selfcheck {loaded}")  # copies what was kept
-        _expect(other(S, T), 8.0)
-        for function in (rule, play, held):
-            _expect(sum(function._cache_hits.values()), loaded)
-        for function in (rule, copied, play, held, other):
-            function.forget()
-    _check_emitted()
-
-
-def _copied(rule: Function):
-    def copied(S, T):
-        return rule(S, T) + T.leaf[0][0]
-
-    return copied
-
-
-def _play(copied: Function):
-    def play(S, T):
-        return copied(S, T)
-
-    return play
-
-
-def _other(copied: Function):
-    def other(S, T):
-        return copied(S, T) + 1.0
-
-    return other
-
-
-def _held(rule: Function):
-    def play_held(held):
-        S, T = held[0], held[1]
-        return rule(S, T) * T.factor * T.leaf[0][0]
-
-    return play_held
-
-
-def _check_emitted() -> None:
-    """Compiles what is emitted for LLVM, and compares it with NumPy."""
-    own: Any = emitted  # what is emitted takes other arguments than the functions that emit it
-    prefetch, sum_rows, dense, read_clock = own.prefetch, own.sum_rows, own.dense, own.read_clock
-
-    @numba.njit
-    def run(out, rows, which, weights, number):
-        prefetch(rows, 0)
-        sum_rows(out[0], rows[0], rows, which, which.shape[0])
-        dense(out[1], out[0], weights, 0, 4, 4)
-        return read_clock(number)
-
-    rows, weights = np.arange(20, dtype=np.float32).reshape(5, 4) - 30, np.arange(20, dtype=np.float32)
-    out, which = np.zeros((2, 4), dtype=np.float32), np.array([1, 4])
-    rows[4] = 90.0
-    now = run(out, rows, which, weights, time.CLOCK_MONOTONIC if emitted.HAS_CLOCKS else 0)
-    first = rows[0] + rows[which].sum(axis=0)
-    _expect(out[0].tolist(), first.tolist())
-    _expect(out[1].tolist(), (np.maximum(first, 0) @ weights[:16].reshape(4, 4) + weights[16:]).tolist())
-    if emitted.HAS_CLOCKS:
-        _expect(abs(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - now) < 60 * emitted.NANOSECONDS, True)
-
-
-def _expect(got, expected) -> None:
-    if got != expected:
-        raise UserError(f"expected {expected!r}, got {got!r}")

@@ -10,6 +10,7 @@ actions and chance alike. So is what games and leaves may do for many positions 
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -243,19 +244,19 @@ class Walk:
 
 def altered_row(row: Row, others: Sequence[bytes], rng: Random) -> Row:
     """Returns a row with bits flipped, a word drawn anew or taken from another position, or all words drawn anew."""
-    bits = 8 * row.dtype.itemsize
-    new: list[int] = [word & ((1 << bits) - 1) for word in words(row)]
-    place, how = rng.randrange(len(new)), rng.randrange(8)
+    data, size, how = bytearray(row.tobytes()), row.dtype.itemsize, rng.randrange(8)
+    start = size * rng.randrange(len(row))
+    word = slice(start, start + size)
     if how < 4:
         for _ in range(rng.choice((1, 1, 2, 3))):
-            new[rng.randrange(len(new))] ^= 1 << rng.randrange(bits)
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
     elif how == 4:
-        new[place] = rng.getrandbits(rng.randrange(1, bits + 1))
+        data[word] = rng.getrandbits(rng.randrange(1, 8 * size + 1)).to_bytes(size, sys.byteorder)
     elif how < 7:
-        new[place] = words(np.frombuffer(rng.choice(others), dtype=row.dtype))[place] & ((1 << bits) - 1)
+        data[word] = rng.choice(others)[word]
     else:
-        new = [rng.getrandbits(bits) for _ in new]
-    return np.array(new, dtype=f"u{row.dtype.itemsize}").view(row.dtype)
+        data = bytearray(rng.randbytes(len(data)))
+    return np.frombuffer(data, row.dtype)
 
 
 def altered_text(text: str, rng: Random) -> str:

@@ -79,6 +79,13 @@ def _store(builder, value, pointer, index, width: int) -> None:
     builder.store(value, builder.bitcast(address, ir.VectorType(FLOAT, width).as_pointer()), align=4)
 
 
+def _spread(builder, number, width: int):
+    """Emits a vector of one float, `width` times."""
+    place, vector = ir.IntType(32), ir.VectorType(FLOAT, width)
+    alone = builder.insert_element(vector(ir.Undefined), number, place(0))
+    return builder.shuffle_vector(alone, vector(ir.Undefined), ir.VectorType(place, width)([0] * width))
+
+
 def _by_columns(builder, columns, widths: tuple[int, ...], body: Callable[[Any, int], None]) -> None:
     """Emits `body` for all columns, as many at once as there are."""
     done = columns.type(0)
@@ -129,17 +136,11 @@ def add_runs(typing, total, share, table, i, first, j, second, more):
                 found = builder.insert_element(found, number, place(k))
             return found
 
-        def spread(number):
-            alone = builder.insert_element(ir.VectorType(FLOAT, four)(ir.Undefined), number, place(0))
-            return builder.shuffle_vector(
-                alone, alone.type(ir.Undefined), ir.Constant(ir.VectorType(place, four), [0] * four)
-            )
-
         def chain(terms, at):
             before, *after = cgutils.unpack_tuple(builder, terms)
-            sums = builder.fadd(spread(before), _load(builder, values, at, four))
+            sums = builder.fadd(_spread(builder, before, four), _load(builder, values, at, four))
             for term in after:
-                sums = builder.fadd(sums, spread(term))
+                sums = builder.fadd(sums, _spread(builder, term, four))
             return builder.fpext(sums, ir.VectorType(DOUBLE, four))
 
         worth = builder.fadd(chain(arguments[4], arguments[3]), chain(arguments[6], arguments[5]))
@@ -179,9 +180,7 @@ def dense(typing, out, x, weights, start, n, columns):
                     row = builder.add(r, rows.type(k))
                     value = builder.load(builder.gep(inputs, [row]))
                     value = builder.select(builder.fcmp_ordered(">", value, FLOAT(0)), value, FLOAT(0))
-                    spread = builder.insert_element(vector(ir.Undefined), value, ir.IntType(32)(0))
-                    mask = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
-                    spread = builder.shuffle_vector(spread, vector(ir.Undefined), mask)
+                    spread = _spread(builder, value, width)
                     place = builder.add(builder.add(begin, builder.mul(row, wide)), column)
                     product = builder.fmul(spread, _load(builder, table, place, width), flags=CONTRACT)
                     builder.store(builder.fadd(builder.load(total), product, flags=CONTRACT), total)

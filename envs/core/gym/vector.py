@@ -171,11 +171,8 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
         if summary & SOME_ILLEGAL:
             illegal = self._stepper.buffers.flags[ILLEGAL].astype(np.bool_)
             for here, which in ((info, illegal & ~apart), (info.get("final_info", {}), illegal & apart)):
-                if which.any():
-                    sentences = np.empty(self.num_envs, dtype=object)
-                    for e in which.nonzero()[0].tolist():
-                        sentences[e] = self._stepper.sentence(e)
-                    here["illegal"], here["_illegal"] = sentences, which
+                for e in which.nonzero()[0].tolist():
+                    self._add_info(here, {"illegal": self._stepper.sentence(e)}, e)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Returns which actions are legal now, bool [num_envs, A]; all True where an episode is over."""

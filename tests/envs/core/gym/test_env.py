@@ -8,6 +8,7 @@ import pickle
 import warnings
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,28 +143,85 @@ def test_two_players_lose_by_an_illegal_action(seat: str) -> None:
     assert info["illegal"] == "dice: 'hold' is not legal here, the game is lost"
 
 
+ENV, BATCH, TURNS, OPPONENT = (
+    GameEnv,
+    partial(GameVectorEnv, 2),
+    leafwise.aec,
+    "expected opponent among random, greedy, ",
+)
+PLAYERS = ".*search:LEAF,depth=3, .*, a Player or a function of the state"
+
+
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("make", "game", "keywords", "message"),
     [
-        ({"game": "chess"}, r"expected a game among .*threes.*, got 'chess'"),
-        ({"hint": "none"}, r"threes: expected hint among plus, .*, got 'none'"),
-        ({"reward": "fun"}, r"threes: expected reward among score, merges, survival, got 'fun'"),
-        ({"illegal": "ignore"}, r"threes: expected illegal among lose, noop, raise, got 'ignore'"),
-        ({"render_mode": "film"}, r"threes: expected render_mode among human, ansi, rgb_array, got 'film'"),
-        ({"seat": "second"}, r"threes: expected no seat in a game for one player, got 'second'"),
-        ({"opponent": "random"}, r"threes: expected no opponent in a game for one player, got 'random'"),
-        ({"game": dice.GAME, "seat": 1}, r"dice: expected seat among first, second, random, got 1"),
+        (ENV, "chess", {}, r"expected a game among .*threes.*, got 'chess'"),
+        (ENV, "threes", {"hint": "none"}, r"threes: expected hint among plus, .*, got 'none'"),
+        (ENV, "threes", {"reward": "fun"}, r"threes: expected reward among score, merges, survival, got 'fun'"),
+        (ENV, "threes", {"illegal": "ignore"}, r"threes: expected illegal among lose, noop, raise, got 'ignore'"),
+        (TURNS, "threes", {"illegal": "ignore"}, r"threes: expected illegal among lose, noop, raise, got 'ignore'"),
         (
-            {"game": dice.GAME, "opponent": "lead"},
-            r"dice: expected opponent among random, greedy, greedy:lead, .*'lead'",
+            ENV,
+            "threes",
+            {"render_mode": "film"},
+            r"threes: expected render_mode among human, ansi, rgb_array, got 'film'",
         ),
-        ({"game": dice.GAME, "opponent": "greedy:"}, r"dice: expected opponent among .*, got 'greedy:'"),
-        ({"game": dice.GAME, "opponent": 3}, r"dice: expected opponent among .*, got 3"),
+        (
+            TURNS,
+            "threes",
+            {"render_mode": "film"},
+            r"threes: expected render_mode among human, ansi, rgb_array, got 'film'",
+        ),
+        (BATCH, "threes", {"render_mode": "human"}, r"threes: expected render_mode among ansi, rgb_array, got 'human'"),
+        (
+            BATCH,
+            "threes",
+            {"autoreset_mode": "Never"},
+            r"threes: expected autoreset_mode among NextStep, .*, got 'Never'",
+        ),
+        (BATCH, dice.GAME, {"autoreset_mode": None}, r"dice: expected autoreset_mode among NextStep, .*, got None"),
+        (partial(GameVectorEnv, 0), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got 0"),
+        (partial(GameVectorEnv, "8"), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got '8'"),
+        (ENV, "threes", {"seat": "second"}, r"threes: expected no seat in a game for one player, got 'second'"),
+        (ENV, dice.GAME, {"seat": 1}, r"dice: expected seat among first, second, random, got 1"),
+        (ENV, dice.GAME, {"seat": None}, r"dice: expected seat among first, second, random, got None"),
+        (ENV, "threes", {"opponent": "random"}, r"threes: expected no opponent in a game for one player, got 'random'"),
+        (ENV, dice.GAME, {"opponent": "lead"}, rf"dice: {OPPONENT}greedy:lead, .*'lead'"),
+        (ENV, dice.GAME, {"opponent": "greedy:"}, rf"dice: {OPPONENT}.*, got 'greedy:'"),
+        (ENV, dice.GAME, {"opponent": 3}, rf"dice: {OPPONENT}.*, got 3"),
+        (
+            ENV,
+            "trilobite",
+            {"opponent": "dfs"},
+            rf"trilobite: {OPPONENT}greedy:lines, solver, minimax, {PLAYERS}, got 'dfs'",
+        ),
+        (
+            ENV,
+            "trilobite",
+            {"opponent": "search:lines,depth=0"},
+            "trilobite: opponent 'search:lines,depth=0': .*expected depth of 1 to 64.*",
+        ),
+        (ENV, "trilobite", {"opponent": "greedy:nonsense"}, ".*expected a leaf among best, lines, .*, got 'nonsense'"),
+        (ENV, "cassis", {"opponent": "solver:level=x"}, ".*expected level among easy, medium, hard, best, got 'x'"),
+        (ENV, "cassis", {"opponent": "dfs:x"}, ".*expected key among board, degree, colours, canonical, got 'x'"),
+        *(
+            (
+                ENV,
+                "threes",
+                {"max_episode_steps": steps},
+                r"threes: expected max_episode_steps of 1 to 2\*\*62 - 1, got .*",
+            )
+            for steps in (0, -1, 2.5, "9", True, 2**62)
+        ),
+        *(
+            (ENV, "threes", {"plies": plies}, rf"threes: expected plies of 0 to 1,000, got {plies!r}")
+            for plies in (-1, 1001, 2.0, True, "3", None)
+        ),
     ],
 )
-def test_wrong_keywords_get_one_line(keywords: dict[str, Any], message: str) -> None:
+def test_wrong_keywords_get_one_line(make: Any, game: Any, keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        GameEnv(**{"game": "threes", **keywords})
+        make(game, **keywords)
 
 
 def test_pictures() -> None:
@@ -322,12 +380,6 @@ def test_a_default_says_what_it_is_in_a_game() -> None:
     assert (plies, type(plies)) == (3, int)
 
 
-@pytest.mark.parametrize("name", ["seat", "plies", "autoreset_mode"])
-def test_none_is_no_value_of_an_option_with_another_default(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^dice: expected {name} .*, got None$"):
-        EnvOptions(**{name: None}).checked(dice.GAME, "batch")  # type: ignore[arg-type]
-
-
 def test_compiled_code_sees_numbers() -> None:
     given = EnvOptions(illegal="raise", seat="random", autoreset_mode="Disabled", max_episode_steps=9, plies=4)
     numbers = {"illegal": 2, "seat": 2, "autoreset_mode": 0, "max_episode_steps": 9, "plies": 4}
@@ -355,20 +407,10 @@ def test_an_environment_that_an_older_version_pickled_is_refused_in_one_line() -
     ids=["env", "batch", "make", "make_vec", "aec"],
 )
 def test_unknown_keywords_are_type_errors(make: Callable[..., Any], known: str) -> None:
+    """As wrappers wait for that try a keyword out: TorchRL's GymEnv goes on without `frameskip` then."""
     message = f"^threes: got an unexpected keyword argument 'frameskip', expected some of {known}"
     with pytest.raises(TypeError, match=message):
         make(frameskip=1)
-
-
-def test_a_wrapper_that_tries_a_keyword_out_gets_its_environment() -> None:
-    """As TorchRL's GymEnv does: it goes on without `frameskip` if a TypeError says that this is the unknown one."""
-    keywords: dict[str, Any] = {"frameskip": 4, "hint": "exact"}
-    with pytest.raises(TypeError) as refusal:
-        gym.make("leafwise/Threes-v0", **keywords)
-    tried = [name for name in keywords if f"unexpected keyword argument {name!r}" in str(refusal.value)]
-    assert tried == ["frameskip"]
-    env = gym.make("leafwise/Threes-v0", hint="exact")
-    assert env.unwrapped.game == leafwise.game("threes", hint="exact")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", [*leafwise.games(), "dice"])

@@ -156,12 +156,6 @@ def test_their_number_is_drawn() -> None:
     assert [drawn[n] / 5000 for n in (0, 2, 4)] == pytest.approx([0.2, 0.4, 0.4], abs=0.03)
 
 
-@pytest.mark.parametrize("plies", [-1, 1001, 2.0, True, "3", None])
-def test_what_is_no_number_of_actions_is_refused(plies: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^threes: expected plies of 0 to 1,000, got {plies!r}$"):
-        GameEnv("threes", plies=plies)
-
-
 # An agent that never gets to decide is told so in one line, by reset and by step, alone, in a batch and in turns.
 
 
@@ -356,32 +350,6 @@ def test_with_masks_no_episode_is_truncated(name: str) -> None:
     assert ends > 3
 
 
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=lambda mode: mode.value)
-@pytest.mark.parametrize(
-    ("game", "keywords"),
-    [
-        (leafwise.game("threes"), {}),
-        (leafwise.game("threes"), {"max_episode_steps": 37}),
-        (dice.GAME, {"illegal": "noop", "opponent": "random"}),
-        (dice.GAME, {"illegal": "lose", "max_episode_steps": 2}),
-    ],
-    ids=["threes", "threes-steps", "dice", "dice-lose-steps"],
-)
-def test_batches_are_truncated_as_single_environments_are(
-    mode: AutoresetMode, game: leafwise.Game, keywords: dict[str, Any]
-) -> None:
-    n, actions = 4, np.array([UP, DOWN, 2, 3])
-    batch = GameVectorEnv(n, game, autoreset_mode=mode, **keywords)
-    singles = SyncVectorEnv([partial(GameEnv, game, **keywords)] * n, autoreset_mode=mode)
-    assert_same(batch.reset(seed=3), singles.reset(seed=3))
-    cut = 0
-    for _ in range(260):  # each always does the same
-        told = batch.step(actions)
-        assert_same(told, singles.step(actions))
-        cut += int(told[3].sum())
-    assert cut > 3
-
-
 def test_steps_are_counted_as_gymnasiums_own_wrapper_counts_them() -> None:
     batch = gym.make_vec("leafwise/Threes-v0", num_envs=3, max_episode_steps=20)
     assert isinstance(batch, GameVectorEnv)
@@ -442,9 +410,3 @@ def test_copies_keep_the_counts(copied: Any) -> None:
     assert env.step(UP)[3]
     assert copied(env).get_state()["over"].tolist() == [2]  # truncated: what the game shows goes on to be shown
     assert copied(env).action_masks().tolist() == [False, True, False, False]
-
-
-@pytest.mark.parametrize("steps", [0, -1, 2.5, "9", True, 2**62])
-def test_what_is_no_number_of_steps_is_refused(steps: Any) -> None:
-    with pytest.raises(ValueError, match=r"^threes: expected max_episode_steps of 1 to 2\*\*62 - 1, got "):
-        GameEnv("threes", max_episode_steps=steps)

@@ -106,32 +106,6 @@ def test_a_copy_goes_on_alike_and_draws_alike() -> None:
         assert reward == other_reward
 
 
-@pytest.mark.parametrize(
-    ("game", "opponent", "problem"),
-    [
-        (
-            "trilobite",
-            "dfs",
-            "expected opponent among random, greedy, greedy:lines, solver, minimax, .*search:LEAF,depth=3, .*, "
-            "a Player or a function of the state, got 'dfs'$",
-        ),
-        ("trilobite", 3, "expected opponent among .*, got 3$"),
-        (
-            "trilobite",
-            "search:lines,depth=0",
-            "^trilobite: opponent 'search:lines,depth=0': .*expected depth of 1 to 64",
-        ),
-        ("trilobite", "greedy:nonsense", "expected a leaf among best, lines, .*, got 'nonsense'$"),
-        ("cassis", "solver:level=hardest", "expected level among easy, medium, hard, best, got 'hardest'"),
-        ("cassis", "dfs:nonsense", "expected key among board, degree, colours, canonical, got 'nonsense'"),
-        ("threes", "nneonneo", "expected no opponent in a game for one player, got 'nneonneo'"),
-    ],
-)
-def test_unknown_opponents_are_refused(game: str, opponent: str, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        GameEnv(game, opponent=opponent)
-
-
 @pytest.mark.long
 def test_a_learned_leaf_is_compiled_into_the_step_and_a_search_is_asked() -> None:
     learned = GameEnv("trilobite", board="7x6", k=4, opponent="greedy:learned")

@@ -180,14 +180,17 @@ def limits_of(options: type) -> dict[str, Limit]:
     return {name: told.limit for name, told in _of_class(options).items() if told.limit is not None}
 
 
+def _fitted_fields(options: Any, who: str, shown: Callable[[str], str] = str) -> dict[str, Any]:
+    known = _of_class(type(options)).items()
+    return {name: _fitted(getattr(options, name), told, shown(name), who) for name, told in known}
+
+
 def check_fields(options: D, who: str = "", shown: Callable[[str], str] = str) -> D:
     """Returns a dataclass of options whose numbers are in one type each; raises UserError for one that is not within its limit.
 
     The message begins with `who`, and calls a field `shown(name)`.
     """
-    kind: Any = type(options)
-    found = {name: _fitted(getattr(options, name), told, shown(name), who) for name, told in _of_class(kind).items()}
-    return dataclasses.replace(options, **found)  # type: ignore[type-var]
+    return dataclasses.replace(options, **_fitted_fields(options, who, shown))  # type: ignore[type-var]
 
 
 def settle_fields(options: Any, who: str) -> None:
@@ -195,9 +198,8 @@ def settle_fields(options: Any, who: str) -> None:
 
     Raises UserError, `WHO: expected NAME of 3 to 9, got 10`, for one that is not within the limit beside its type.
     """
-    kind: Any = type(options)
-    for name, told in _of_class(kind).items():
-        object.__setattr__(options, name, _fitted(getattr(options, name), told, name, who))
+    for name, value in _fitted_fields(options, who).items():
+        object.__setattr__(options, name, value)
 
 
 def ranged(who: str = "") -> Callable[[F], F]:

@@ -31,13 +31,6 @@ def new_observations(game: Game, n: int) -> Any:
     return layout(**{name: np.zeros((n, *box.shape), box.dtype) for name, box in space.items()})
 
 
-def _like(buffer, n: int):
-    """Returns a buffer as another, for n observations."""
-    if isinstance(buffer, np.ndarray):
-        return np.zeros((n, *buffer.shape[1:]), buffer.dtype)
-    return type(buffer)(*(_like(array, n) for array in buffer))
-
-
 def reader(buffer: Any) -> Callable[[], Any]:
     """Returns a function that copies all observations of a buffer: an array, or a dict of arrays."""
     if isinstance(buffer, np.ndarray):
@@ -46,9 +39,14 @@ def reader(buffer: Any) -> Callable[[], Any]:
     return lambda: {name: array.copy() for name, array in arrays.items()}
 
 
+def each(change: Callable[[NDArray[Any]], Any], buffer: Any) -> Any:
+    """Returns a buffer whose arrays are changed."""
+    return change(buffer) if isinstance(buffer, np.ndarray) else type(buffer)(*map(change, buffer))
+
+
 def at(buffer: Any, e: int) -> Any:
     """Returns the view of environment e in a buffer, itself a buffer."""
-    return buffer[e] if isinstance(buffer, np.ndarray) else type(buffer)(*(array[e] for array in buffer))
+    return each(lambda array: array[e], buffer)
 
 
 class Seen(NamedTuple):
@@ -111,7 +109,7 @@ class Observer:
         game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
         """
         n, game = len(rows), self.game
-        buffer = _like(self._blank, n)
+        buffer = each(lambda array: np.zeros((n, *array.shape[1:]), array.dtype), self._blank)
         seen = Seen(
             obs=buffer if isinstance(buffer, np.ndarray) else buffer._asdict(),
             mask=np.zeros((n, len(game.actions)), dtype=np.int8),

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -289,7 +290,8 @@ def seated(game: Game, opponent: Opponent | None) -> Seated:
     if callable(getattr(opponent, "choose", None)):
         return Seated(_asking(game, opponent, getattr(opponent, "name", type(opponent).__name__)), asked=True)
     if callable(opponent):
-        return Seated(_asking(game, _Function(opponent), getattr(opponent, "__name__", "function")), asked=True)
+        player = SimpleNamespace(choose=opponent)
+        return Seated(_asking(game, player, getattr(opponent, "__name__", "function")), asked=True)
     raise UserError(_expected(game, opponent))
 
 
@@ -333,13 +335,6 @@ def _expected(game: Game, got: object) -> str:
     own = [name for names in own_programs(game).values() for name in names]
     known = ", ".join(["random", "greedy", *scores, *own, *registry.MORE_PLAYERS, "level:easy"])
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
-
-
-class _Function:
-    """A function of the state as a player."""
-
-    def __init__(self, choose: Callable[[State], int]) -> None:
-        self.choose = choose
 
 
 def _asking(game: Game, player, name: str) -> Callable[..., int]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 WHOLE_NUMBERS = {int, *(np.dtype(code).type for code in np.typecodes["AllInteger"])}
 
 
+Row = NDArray[Any]
+
+
 class Misuse(Exception):
     """An index or a value that an array refuses; its message is "expected ..., got ..."."""
 
@@ -69,7 +72,7 @@ class Guard:
             some = ", ".join(map(str, sorted(allowed)[:3])) + (", ..." if len(allowed) > 3 else "")
             raise Misuse(f"expected only rows ({some}) of {self.label} to be {verb}, got row {int(keys[0])}")
 
-    def fits(self, array: NDArray[Any], key: Any, value: Any) -> None:
+    def fits(self, array: Row, key: Any, value: Any) -> None:
         """Raises Misuse for a number that a word of the array cannot hold."""
         if not self.exact or array.dtype.kind not in "iu" or not np.isscalar(value):
             return
@@ -120,14 +123,14 @@ class Guarded(np.ndarray[Any, Any]):
         super().__setitem__(key, value)
 
 
-def guarded(array: NDArray[Any], guard: Guard) -> NDArray[Any]:
+def guarded(array: Row, guard: Guard) -> Row:
     """Returns a view of an array that asks `guard`."""
     view = array.view(Guarded)
     view.guard = guard
     return view
 
 
-def arrays_of(T: Any, path: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+def arrays_of(T: Any, path: str = "") -> Iterator[tuple[str, Row]]:
     """Yields every array of a NamedTuple, or a tuple, with its path; those of a tuple without names share the tuple's."""
     if isinstance(T, np.ndarray):
         yield path, T
@@ -169,7 +172,7 @@ class Block:
         return bool((self.plain[rows] == self.junk[self._kind]).all())
 
 
-Row = NDArray[Any]
+Arrays = dict[str, Row]
 AT, TO, OUT = 1, 2, 3
 """Rows of `S` that a rule is given: the position, where an action leads, the first outcome. Row 0 is nobody's."""
 U_AT, U_TO, U_OUT = np.uint64(AT), np.uint64(TO), np.uint64(OUT)
@@ -405,7 +408,7 @@ class Door:
         P, own = self.block("P", OUT + most, (), np.float64), frozenset(range(OUT, OUT + most))
         P.guard.permit(frozenset(), own)
 
-        def read(n, S: Block) -> tuple[list[float], NDArray[Any]]:
+        def read(n, S: Block) -> tuple[list[float], Row]:
             kept = S.is_junk(TO) and P.is_junk(slice(OUT))
             expect(kept, rule, "only the rows from o on to be written", "a change of one before")
             expect(0 < n <= most, rule, f"1 to {most} outcomes (max_outcomes)", n)
@@ -428,7 +431,7 @@ class Door:
         expect(R.plain[0] == key, rule, "only the counter of the stream to move", "another key")
         return S.plain[AT].copy()
 
-    def observation(self, row: Row, player: int | None = None) -> dict[str, NDArray[Any]]:
+    def observation(self, row: Row, player: int | None = None) -> Arrays:
         """Returns the observation by name, as a player sees it (None: who acts); of a single array the name is ""."""
         rule, viewer = ("observe", ()) if player is None else ("observe_as", (np.int64(player),))
         blocks = {
@@ -439,7 +442,7 @@ class Door:
         arrays, layout = {name: block.array for name, block in blocks.items()}, self.game.observation.layout
         O = arrays[""] if layout is None else layout(**arrays)
 
-        def read(answer, S: Block) -> dict[str, NDArray[Any]]:
+        def read(answer, S: Block) -> Arrays:
             for block in blocks.values():
                 alone = block.is_junk([0, 2])
                 expect(alone, rule, "only observation e to be written", f"a change of another in {block.label}")

@@ -26,6 +26,7 @@ from leafwise.envs.core.check.door import (
     U_AT,
     U_OUT,
     U_TO,
+    Arrays,
     Block,
     Door,
     Row,
@@ -447,7 +448,7 @@ class Checker:
             alike = not (alone or viewer == acts) or all((seen[name] == own[name]).all() for name in own)
             expect(alike, "observe_as", f"what observe writes where player {viewer} acts", "another")
 
-    def _check_space(self, rule: str, seen: dict[str, Row]) -> None:
+    def _check_space(self, rule: str, seen: Arrays) -> None:
         """Checks that an observation is in its space."""
         for name, box in self.door.boxes.items():
             outside = ~((seen[name] >= box.low) & (seen[name] <= box.high))

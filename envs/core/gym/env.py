@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, Kind, as_game, explained, names_of
-from leafwise.envs.core.gym.observation import Observation, at, reader
+from leafwise.envs.core.gym.observation import Arrays, Info, Observation, at, reader
 from leafwise.envs.core.gym.stepper import (
     SOME_ILLEGAL,
     SOME_TERMINATED,
@@ -56,12 +56,12 @@ class Stepped:
         """Keeps what every step needs at hand."""
         raise NotImplementedError
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> Arrays:
         """Returns rows, streams, seats, which episodes are over, their steps, their illegal actions since a legal one, and a number
         of the game's variant, each with a leading axis of environments, 1 for one alone."""
         return self._stepper.get_state()
 
-    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def set_state(self, state: Arrays) -> None:
         """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it is not of this game
         and variant or holds a row that the rules cannot go on from."""
         self._stepper.set_state(state)
@@ -124,9 +124,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         self._copy_mask = self._mask.copy
         self._quiet = not self._display.has_window and not self._tells
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts an episode and returns the first observation and info.
 
         Raises ValueError for a wrong seed, for any options, and where the agent never gets to decide.
@@ -143,13 +141,13 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
             self._display.show(self.state)
         return self._see(), {"action_mask": self._mask.copy(), **self._told(ended=False)}
 
-    def _told(self, *, ended: bool) -> dict[str, Any]:
+    def _told(self, *, ended: bool) -> Info:
         """Returns what the game itself tells in info."""
         if ended:
             return self._stepper.told_of_end(self._stepper.buffers.S[0])
         return {name: array[0] for name, array in self._stepper.told().items()}
 
-    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, Info]:
         """Takes an action id; returns observation, reward, terminated, truncated and info.
 
         Raises ValueError if it is no action id, if the episode is over, and for an illegal action under "raise".
@@ -159,7 +157,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         except (TypeError, ValueError):
             raise UserError(f"{self.game.name}: expected an action id, got {action!r}") from None
         summary = self._stepper.call()
-        info: dict[str, Any] = {"action_mask": self._copy_mask()}
+        info: Info = {"action_mask": self._copy_mask()}
         if not summary and self._quiet:
             return self._see(), self._reward[0], False, False, info
         if summary < 0:

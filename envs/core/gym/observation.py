@@ -18,8 +18,12 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
 
-Observation = NDArray[Any] | dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
+"""Arrays by name."""
+Observation = NDArray[Any] | Arrays
 """What an environment returns: one array, or arrays by name."""
+Info = dict[str, Any]
+"""What an environment tells besides."""
 
 
 def new_observations(game: Game, n: int) -> Any:

@@ -35,7 +35,7 @@ from leafwise.envs.core.gym.keywords import (
     SEATS,
     EnvOptions,
 )
-from leafwise.envs.core.gym.observation import new_observations
+from leafwise.envs.core.gym.observation import Arrays, Info, new_observations
 from leafwise.envs.core.play.players import check_picklable, rows_needed, seated
 from leafwise.envs.core.ranges import Range, need_in
 
@@ -481,12 +481,12 @@ class Stepper:
         truncated = bool(self.buffers.flags[TRUNCATED, e])
         return said_of_illegal(self.game, int(self.buffers.action[e]), self.options.illegal, truncated=truncated)
 
-    def told(self) -> dict[str, NDArray[Any]]:
+    def told(self) -> Arrays:
         """Returns what the game tells of every environment at every step, arrays [n] by key."""
         tell = self.game.observation.info
         return dict(tell.always(self.buffers.S[: self.n], self.tables)) if tell is not None else {}
 
-    def told_of_end(self, row: NDArray[Any]) -> dict[str, Any]:
+    def told_of_end(self, row: NDArray[Any]) -> Info:
         """Returns what the game tells of the row in which an episode has ended."""
         tell = self.game.observation.info
         if tell is None:
@@ -498,7 +498,7 @@ class Stepper:
         """Returns the position of environment e."""
         return State.unchecked(self.game, self.buffers.S[e])
 
-    def _kept(self) -> dict[str, NDArray[Any]]:
+    def _kept(self) -> Arrays:
         """Returns the parts of the buffers that the future depends on, by their names in a state."""
         flags, counts = self.buffers.flags, self.buffers.counts
         return {
@@ -506,7 +506,7 @@ class Stepper:
             "steps": counts[STEPS], "illegal_in_a_row": counts[IN_A_ROW],
         }  # fmt: skip
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> Arrays:
         """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], and of each environment [n]:
 
         its seat; whether its episode goes on (0), is over (1), was truncated (2) or has not begun (3); its steps; its illegal
@@ -515,7 +515,7 @@ class Stepper:
         variant = np.full(self.n, variant_number(self.game), dtype=np.uint64)
         return {name: part.copy() for name, part in self._kept().items()} | {"variant": variant}
 
-    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def set_state(self, state: Arrays) -> None:
         """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit.
 
         Every row is checked.
@@ -525,7 +525,7 @@ class Stepper:
             part[:] = state[name]
         self._run(SHOW)
 
-    def _checked(self, state) -> dict[str, NDArray[Any]]:
+    def _checked(self, state) -> Arrays:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
         now, name = self.get_state(), self.game.name
         if not isinstance(state, Mapping):
@@ -575,7 +575,7 @@ class Stepper:
         return _rebuild, (self.game, self.n, self.options, self.get_state())
 
 
-def _rebuild(game: Game, n: int, options: EnvOptions, state: dict[str, NDArray[Any]]) -> Stepper:
+def _rebuild(game: Game, n: int, options: EnvOptions, state: Arrays) -> Stepper:
     if not isinstance(options, EnvOptions):
         raise UserError(f"{game.name}: expected an environment pickled by this version of leafwise, got an older one")
     stepper = Stepper(game, n, options)

@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.env import GameEnv, Stepped
 from leafwise.envs.core.gym.keywords import RENDER_MODES, explained
-from leafwise.envs.core.gym.observation import Observation, at, reader
+from leafwise.envs.core.gym.observation import Info, Observation, at, reader
 from leafwise.envs.core.gym.stepper import (
     ILLEGAL,
     SOME_ENDED,
@@ -75,7 +75,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Observation, Info]:
         """Starts an episode everywhere, or where `options["reset_mask"]`, bool [num_envs], says so.
 
         `seed` is one number, for seeds seed + i, or one or None for each environment. Where no episode is started, the observation
@@ -114,10 +114,10 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
             raise UserError(f"{self.game.name}: expected a reset_mask that is True somewhere, got all False")
         return given.copy()
 
-    def _info(self, where: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+    def _info(self, where: NDArray[np.bool_] | None = None) -> Info:
         """Returns what `info` tells everywhere, or where [num_envs] says so."""
         there = self._everywhere if where is None else where
-        info: dict[str, Any] = {"action_mask": self._mask.copy(), "_action_mask": there.copy()}
+        info: Info = {"action_mask": self._mask.copy(), "_action_mask": there.copy()}
         if self._tells:
             for name, array in self._stepper.told().items():
                 info[name], info[f"_{name}"] = array, there.copy()
@@ -128,7 +128,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
 
     def step(
         self, actions: ArrayLike
-    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Takes one action id for each environment, [num_envs]; returns the batch of results.
 
         Raises ValueError, and changes nothing, if any is no action id, or illegal under "raise".
@@ -150,7 +150,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
             self._add_to(info, summary, terminated | truncated)
         return self._see(), self._reward.copy(), terminated, truncated, info
 
-    def _add_to(self, info: dict[str, Any], summary: int, ended: NDArray[np.bool_]) -> None:
+    def _add_to(self, info: Info, summary: int, ended: NDArray[np.bool_]) -> None:
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
         apart = np.zeros_like(ended)
         if summary & SOME_ENDED and self.autoreset_mode is AutoresetMode.SAME_STEP:

@@ -102,7 +102,10 @@ class Walk:
             self._enqueue(row)
         while self._queue and not self._over():
             self._random_game(start)
-            self._near()
+            for _ in range(min(NEAR, len(self._queue))):
+                if not self._over():
+                    for step in self._visit(self._queue.popleft()):
+                        self._enqueue(step.row)
             self._try_altered()
             if len(self.seen) > ENOUGH:
                 self._count_kinds(COUNTING_SHARE)
@@ -133,14 +136,6 @@ class Walk:
         if row.tobytes() not in self._queued:
             self._queued.add(row.tobytes())
             self._queue.append(row)
-
-    def _near(self) -> None:
-        """Goes on from the positions nearest to the start."""
-        for _ in range(min(NEAR, len(self._queue))):
-            if self._over():
-                return
-            for step in self._visit(self._queue.popleft()):
-                self._enqueue(step.row)
 
     def _random_game(self, row: Row) -> None:
         """Plays one game at random, and counts the stages and the decisions without cost that follow each other."""

@@ -88,11 +88,6 @@ class Pipeline(Compiler):
         return super().compile_extra(func)
 
 
-def is_copied(kept) -> bool:
-    """Whether what numba keeps of a compiled function is a `CopiedLibrary`."""
-    return bool(kept[0][1] == "bitcode")
-
-
 def loaded(codegen, load: Callable[[], Any]):
     """Returns what `load` makes of a kept `CopiedLibrary`: numba asks its code generator which kind to make."""
     before = codegen._library_class
@@ -133,7 +128,7 @@ class _Reloading(CompileResultCacheImpl):
             if function is None or not function._apart:
                 return None  # as if nothing had been found
             function.compile_inside(kinds)
-        if is_copied(own):
+        if own[0][1] == "bitcode":  # kept of a `CopiedLibrary`
             return loaded(target_context.codegen(), lambda: super(_Reloading, self).rebuild(target_context, own))
         return super().rebuild(target_context, own)
 

@@ -94,13 +94,6 @@ class Evaluator:
             raise UserError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
         return self.value
 
-    def own_weights(self) -> Any:
-        """Returns the weights, with scratch that nobody else uses."""
-        weights = self.weights
-        for name in self.scratch:
-            weights = with_own(weights, name)
-        return weights
-
 
 def with_own(fields: Any, path: str) -> Any:
     """Returns a NamedTuple with a copy of one of its arrays; "tables.bag" is the array `bag` of its NamedTuple `tables`."""

@@ -411,7 +411,7 @@ class Game:
 
         `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
         """
-        leaf = evaluator.own_weights() if evaluator is not None else ()
+        leaf = () if evaluator is None else reduce(with_own, evaluator.scratch, evaluator.weights)
         T = reduce(with_own, self.scratch, self.shared_tables)
         T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
         if candidates is None:

@@ -143,7 +143,8 @@ class EnvOptions:
 
         Raises ValueError for a value that does not fit.
         """
-        mode = _autoreset_mode(self.autoreset_mode)
+        given = self.autoreset_mode
+        mode: Any = next((mode for mode in AUTORESET if given in (mode.value, mode.name)), given)
         fitted = check_fields(replace(self, autoreset_mode=mode), game.name)
         return replace(
             fitted, **{one.name: _checked(one, getattr(fitted, one.name), game, kind) for one in fields_of(kind)}
@@ -182,11 +183,6 @@ def names_of(kind: Kind) -> tuple[str, ...]:
 def default_of(one: Field[Any], game: Game, kind: Kind) -> Any:
     """Returns the default of an option in a game."""
     return one.metadata["meaning"](game, kind) if one.default is None else one.default
-
-
-def _autoreset_mode(given):
-    """Returns the mode with a name or value, anything else as it is."""
-    return next((mode for mode in AUTORESET if given in (mode.value, mode.name)), given)
 
 
 def _checked(one: Field[Any], given, game: Game, kind: Kind):

@@ -181,8 +181,8 @@ def limits_of(options: type) -> dict[str, Limit]:
 
 
 def _fitted_fields(options: Any, who: str, shown: Callable[[str], str] = str) -> dict[str, Any]:
-    known = _of_class(type(options)).items()
-    return {name: _fitted(getattr(options, name), told, shown(name), who) for name, told in known}
+    kind: Any = type(options)
+    return {name: _fitted(getattr(options, name), told, shown(name), who) for name, told in _of_class(kind).items()}
 
 
 def check_fields(options: D, who: str = "", shown: Callable[[str], str] = str) -> D:

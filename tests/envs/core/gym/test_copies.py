@@ -106,7 +106,14 @@ def test_copies_of_pettingzoos_view_keep_every_keyword(name: str, copied: Any) -
     check_copies(leafwise.aec, turns, name, copied)
 
 
+def first_legal(state: leafwise.State) -> int:
+    return state.legal_actions[0]
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
+    "against a player that draws": lambda: GameEnv("cassis", opponent="solver:level=easy"),
+    "against a function": lambda: GameEnv("trilobite", opponent=first_legal),
+    "against a player": lambda: GameEnv("trilobite", opponent=leafwise.player("search:lines,depth=1", "trilobite")),
     "threes": lambda: GameEnv("threes", hint="exact"),
     "dice": lambda: GameEnv(DICE, seat="random"),
     "batch of threes": lambda: GameVectorEnv(4, "threes"),
@@ -132,6 +139,7 @@ def test_copies_go_on_alike_from_the_middle_of_a_game(make: Callable[[], Any], h
     if how == "state":
         twin.set_state(env.get_state())
     position, story = twin.get_state(), []
+    assert plain(env.get_state()) == plain(position)
     for _ in range(40):
         actions = legal()
         told = env.step(actions)

@@ -108,7 +108,10 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     "made",
     [
-        'gym.vector.AsyncVectorEnv([lambda: gym.make("leafwise:leafwise/Cassis-v0")] * 2, context="spawn")',
+        pytest.param(
+            'gym.vector.AsyncVectorEnv([lambda: gym.make("leafwise:leafwise/Cassis-v0")] * 2, context="spawn")',
+            marks=pytest.mark.long,
+        ),
         'gym.make_vec("leafwise:leafwise/Cassis-v0", num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"})',
     ],
     ids=["workers", "make_vec"],

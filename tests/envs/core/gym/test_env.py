@@ -181,7 +181,7 @@ PLAYERS = ".*search:LEAF,depth=3, .*, a Player or a function of the state"
         ),
         (BATCH, dice.GAME, {"autoreset_mode": None}, r"dice: expected autoreset_mode among NextStep, .*, got None"),
         (partial(GameVectorEnv, 0), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got 0"),
-        (partial(GameVectorEnv, "8"), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got '8'"),
+        (partial(GameVectorEnv, "8"), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got '8'"),  # type: ignore[arg-type]
         (ENV, "threes", {"seat": "second"}, r"threes: expected no seat in a game for one player, got 'second'"),
         (ENV, dice.GAME, {"seat": 1}, r"dice: expected seat among first, second, random, got 1"),
         (ENV, dice.GAME, {"seat": None}, r"dice: expected seat among first, second, random, got None"),

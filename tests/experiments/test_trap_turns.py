@@ -12,8 +12,6 @@ import pytest
 
 import leafwise
 from leafwise.experiments.trap import answer
-from leafwise.experiments.trap.clock import Config as ClockConfig
-from leafwise.experiments.trap.clock import grid_of, timed_turns
 from leafwise.experiments.trap.turns import Answering, Config, main, matches
 
 PROGRAM = (
@@ -57,13 +55,3 @@ def test_games_against_a_program(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^expected an action from .* at .* turn=0, got 'nowhere'$"):
         mute.choose(leafwise.game("trap").start())
     mute.close()
-
-
-def test_turns_are_timed() -> None:
-    spent = timed_turns(ClockConfig(turns=3, seconds=0.02))
-    assert len(spent) == 3
-    assert min(spent) > 0
-    state = leafwise.game("trap").parse("1....../......./..#..../......./......./......./......2 turn=1")
-    grid = grid_of(state)
-    assert (grid.find(1), grid.find(2), grid.getCellValue((2, 2))) == ((0, 0), (6, 6), -1)
-    assert len(grid.getAvailableCells()) == 46

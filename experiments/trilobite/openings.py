@@ -14,10 +14,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -64,7 +62,8 @@ class Book:
         self.solver = Solver(game("trilobite", **BOARD), config.table_mb, by_heart=False)
         self.known: dict[int, tuple[int, int]] = {}
         """Key -> (empty cells, score for the player to move)."""
-        self.nodes, self.seconds, self.saved = 0, 0.0, time.perf_counter()
+        self.nodes, self.seconds = 0, 0.0
+        self.counted = self.saved = time.perf_counter()
         if (path := config.source(FILE)) is not None:
             old = read_openings(path)
             entries = zip(old.left.tolist(), old.scores.tolist(), strict=True)
@@ -83,29 +82,28 @@ class Book:
     def score(self, state: State) -> int:
         """Returns the exact score of an unfinished position; solves it if need be."""
         if self.key(state) not in self.known:
-            started = time.perf_counter()
             self.add(state, int(self.solver.scores(state.row[None])[0]))
-            self.count(started)
+            self.count()
         return self.known[self.key(state)][1]
 
     def best(self, state: State) -> State:
         """Returns the position after the solver's move; scores both, as far as they are not finished."""
-        started = time.perf_counter()
         table = self.table()
         remember_all(table.keys, table.left, table.scores, self.solver.memory)
         solution = self.solver.solve(state, "move")
-        self.count(started)
+        self.count()
         after = state.play(solution.line[0])
         self.add(state, int(solution.score or 0))
         if not after.is_terminal:
             self.add(after, -int(solution.score or 0))
         return after
 
-    def count(self, started: float) -> None:
-        """Adds up the work since `started`, tells it, and now and then saves."""
+    def count(self) -> None:
+        """Adds up the work since the last count, tells it, and now and then saves."""
         self.nodes += int(self.solver.memory.out[NODES])
-        self.seconds += time.perf_counter() - started
-        if time.perf_counter() - self.saved > SAVE_SECONDS:
+        now = time.perf_counter()
+        self.seconds, self.counted = self.seconds + now - self.counted, now
+        if now - self.saved > SAVE_SECONDS:
             self.save()
             print(f"{len(self.known):,} positions, {self.nodes:,} nodes, {self.seconds:.0f} s", file=sys.stderr)
 
@@ -126,9 +124,8 @@ class Book:
 
     def save(self) -> None:
         """Writes the file."""
-        table = self.table()
-        tensors: dict[str, NDArray[Any]] = {"keys": table.keys, "left": table.left, "scores": table.scores}
-        save_tensors(self.path, tensors, table.about)
+        *tensors, about = self.table()
+        save_tensors(self.path, dict(zip(Openings._fields, tensors, strict=False)), about)
         self.saved = time.perf_counter()
 
 

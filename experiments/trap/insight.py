@@ -46,13 +46,7 @@ FREE = ("1 or 2", "3 or 4", "5 or 6", "7 or 8")
 APART = ("1 or 2", "3 or 4", "5 or 6", "7 and more")
 FEW, MANY = 3, 6
 """Free cells around that the page's summary compares."""
-KINDS = {
-    "near": "nearest cell beside him",
-    "behind": "another beside him",
-    "elsewhere": "elsewhere",
-    "certain": "certain pass",
-    "trap": "another trap",
-}
+KINDS = ("near", "behind", "elsewhere", "certain", "trap")
 """Where is thrown: at the free cells beside the opponent that are nearest to the thrower, at the others of them, at other free
 cells, at a trap right beside the thrower, at traps further away."""
 RANDOM_TURNS = 2
@@ -249,10 +243,6 @@ class Figures:
         """Returns how many cases a group has."""
         return int(sum(piece["sums"].get(name, [0])[0] for piece in self.pieces))
 
-    def known(self, names: Iterable[str]) -> dict[int, str]:
-        """Returns the groups with cases enough, by their place among all."""
-        return {k: name for k, name in enumerate(names) if self.count(name) >= LEAST}
-
     def mean(self, name: str, k: int = 0) -> tuple[float, float, float]:
         """Returns the mean of the k-th amount of a group's cases, and its interval."""
         entries = [piece["sums"].get(name) for piece in self.pieces]
@@ -270,17 +260,17 @@ class Figures:
 
     def rows(self, groups: Mapping[str, str], cells: Callable[[str], Iterable[str]]) -> list[list[str]]:
         """Returns the rows of a table: of the groups, words -> name, those with cases enough."""
-        known = self.known(groups.values()).values()
-        return [[words, *cells(n), f"{self.count(n):,}"] for words, n in groups.items() if n in known]
+        return [[words, *cells(n), f"{self.count(n):,}"] for words, n in groups.items() if self.count(n) >= LEAST]
 
     def by_stage(self, what: str, groups: Mapping[str, int]) -> list[list[str]]:
         """Returns the rows of a table with a column for each stage; `groups` are words -> number."""
         rows = []
         for words, group in groups.items():
             names = [f"{what} {group} {stage}" for stage in range(len(STAGES))]
-            if known := self.known(names):
-                cells = [self.told(name) if k in known else "-" for k, name in enumerate(names)]
-                rows.append([words, *cells, f"{sum(map(self.count, names)):,}"])
+            counts = [self.count(name) for name in names]
+            if max(counts) >= LEAST:
+                told = [self.told(n) if count >= LEAST else "-" for n, count in zip(names, counts, strict=True)]
+                rows.append([words, *told, f"{sum(counts):,}"])
         return rows
 
 
@@ -303,7 +293,7 @@ def page(figures: Figures, config: Config) -> list[str]:
         f"Whoever begins took {figures.total('first') / games:.0%} of the points.",
         "",
         *short_lines(figures),
-        "![Where to stand, when to throw far, what is thrown at, when to pass](insight.png)",
+        "![What the cells of the board are worth to stand on, with few traps and with many](insight.png)",
         "",
         *stand_lines(figures, boards),
         *throw_lines(figures),
@@ -392,58 +382,16 @@ def throw_lines(figures: Figures) -> list[str]:
 
 
 def draw(figures: Figures, path: Path) -> None:
-    """Writes the picture: boards above, two rows of charts below."""
-    free, beside, shares = ["1-2", "3-4", "5-6", "7-8"], "a throw further away is better", "% of the decisions"
-    with picture(path, rows=3, columns=3, size=(10, 10)) as axes:
-        for stage, axis in enumerate(axes[0]):
-            draw_board(figures, stage, axis)
-        draw_stands(figures, "distance", range(1, 7), "king's steps to the opponent", axes[1, 0])
-        draw_stands(figures, "free", range(1, 9), "free cells around", axes[1, 1])
-        axis, places = axes[1, 2], range(len(KINDS))
-        axis.barh(places, [100 * figures.mean("best all", k)[0] for k in places], color="#2f6fb2")
-        axis.set_yticks(places, list(KINDS.values()), fontsize=7)
-        axis.invert_yaxis()
-        axis.set_title("the best throw is at", fontsize=9)
-        axis.set(xlabel=shares)
-        for axis, what, words, under, title in (
-            (axes[2, 0], "far free", free, "free cells around him", beside),
-            (axes[2, 1], "far apart", [*free[:3], "7+"], "rows and columns between us", beside),
-            (axes[2, 2], "pass", free, "own free cells", "nothing beats a certain pass"),
-        ):
-            known, means, errors = bars(figures, [f"{what} {k}" for k in range(len(words))])
-            axis.bar(range(len(known)), means, yerr=errors, color="#d64541", capsize=3)
-            axis.set_xticks(range(len(known)), [words[k] for k in known])
-            axis.set_title(title, fontsize=9)
-            axis.set(xlabel=under, ylabel=shares)
-
-
-def bars(figures: Figures, names: Sequence[str]) -> tuple[list[int], Any, Any]:
-    """Returns which groups have cases enough, their means in percent, and how far their intervals go below and above."""
-    known = figures.known(names)
-    told = np.array([figures.mean(name) for name in known.values()]).reshape(-1, 3) * 100
-    return list(known), told[:, 0], abs(told[:, 1:] - told[:, :1]).T
-
-
-def draw_board(figures: Figures, stage: int, axis: Any) -> None:
-    """Draws what the cells of a board are worth to stand on."""
-    names = [f"cell {corner_of(cell)} {stage}" for cell in range(SIDE**2)]
-    gains = np.array([100 * figures.mean(name)[0] if figures.count(name) else np.nan for name in names])
-    axis.imshow(gains.reshape(SIDE, SIDE), cmap="RdYlGn", vmin=-25, vmax=25)
-    for cell, gain in enumerate(gains):
-        axis.text(cell % SIDE, cell // SIDE, f"{gain:+.0f}", ha="center", va="center", fontsize=8)
-    axis.set_title(f"stand here: {STAGES[stage]}", fontsize=9)
-    axis.set(xticks=[], yticks=[])
-
-
-def draw_stands(figures: Figures, what: str, groups: range, words: str, axis: Any) -> None:
-    """Draws the gains of cells by a property of theirs, a line for each stage."""
-    for stage, title in enumerate(STAGES):
-        known, means, errors = bars(figures, [f"{what} {group} {stage}" for group in groups])
-        axis.errorbar([groups[k] for k in known], means, yerr=errors, marker="o", markersize=3, label=title)
-    axis.axhline(0, color="#999999", linewidth=0.8)
-    axis.set_title("where to stand", fontsize=9)
-    axis.set(xlabel=words, ylabel="chance grows by (points of percent)")
-    axis.legend(fontsize=7)
+    """Writes the picture: what the cells of a board are worth to stand on, a board for each stage."""
+    with picture(path, columns=len(STAGES), size=(10, 3.6)) as axes:
+        for stage, (title, axis) in enumerate(zip(STAGES, axes, strict=True)):
+            names = [f"cell {corner_of(cell)} {stage}" for cell in range(SIDE**2)]
+            gains = np.array([100 * figures.mean(name)[0] if figures.count(name) else np.nan for name in names])
+            axis.imshow(gains.reshape(SIDE, SIDE), cmap="RdYlGn", vmin=-25, vmax=25)
+            for cell, gain in enumerate(gains):
+                axis.text(cell % SIDE, cell // SIDE, f"{gain:+.0f}", ha="center", va="center", fontsize=8)
+            axis.set_title(f"stand here: {title}", fontsize=9)
+            axis.set(xticks=[], yticks=[])
 
 
 def study(config: Config) -> None:

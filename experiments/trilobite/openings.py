@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,16 +75,20 @@ class Book:
         own, filled = state.row[state.current_player], state.row[0] | state.row[1]
         return int(key_of(own, filled, left_in(state), self.solver.memory))
 
+    def after(self, states: Iterable[State]) -> list[State]:
+        """Returns the unfinished positions after any move, one of each pair of mirror images."""
+        found = (state.play(name) for state in states for name in state.legal_names)
+        return list({self.key(state): state for state in found if not state.is_terminal}.values())
+
     def add(self, state: State, score: int) -> None:
         """Keeps a score."""
         self.known[self.key(state)] = left_in(state), score
 
-    def score(self, state: State) -> int:
-        """Returns the exact score of an unfinished position; solves it if need be."""
+    def score(self, state: State) -> None:
+        """Solves an unfinished position whose score is not known."""
         if self.key(state) not in self.known:
             self.add(state, int(self.solver.scores(state.row[None])[0]))
             self.count()
-        return self.known[self.key(state)][1]
 
     def best(self, state: State) -> State:
         """Returns the position after the solver's move; scores both, as far as they are not finished."""
@@ -134,16 +138,6 @@ def left_in(state: State) -> int:
     return str(state).count(".")
 
 
-def unfinished_after(state: State) -> Iterator[State]:
-    """Yields the positions after every move that does not end the game."""
-    return (after for name in state.legal_names if not (after := state.play(name)).is_terminal)
-
-
-def mirrored_once(book: Book, states: Iterator[State]) -> list[State]:
-    """Returns one of each pair of mirror images."""
-    return list({book.key(state): state for state in states}.values())
-
-
 def study(config: Config) -> None:
     """Scores what is not known; raises ValueError for plies that do not fit."""
     if not 0 <= config.plies <= config.lines < MIRRORED_CHIPS:
@@ -153,14 +147,13 @@ def study(config: Config) -> None:
     start = book.solver.game.start()
     levels = [[start]]
     for _ in range(config.plies):
-        levels.append(mirrored_once(book, (after for state in levels[-1] for after in unfinished_after(state))))
+        levels.append(book.after(levels[-1]))
     for level in reversed(levels):  # the later plies first: the table then knows the answers to the earlier ones
         for state in level:
             book.score(state)
-    for turns in ([start], mirrored_once(book, unfinished_after(start))):
+    for turns in ([start], book.after([start])):
         while turns and book.solver.memory.cells - left_in(turns[0]) <= config.lines:
-            played = [book.best(state) for state in turns]
-            turns = mirrored_once(book, (after for state in played for after in unfinished_after(state)))
+            turns = book.after([book.best(state) for state in turns])
     book.save()
     print(json.dumps(book.table().about))
 

@@ -128,8 +128,8 @@ class Book:
 
     def save(self) -> None:
         """Writes the file."""
-        *tensors, about = self.table()
-        save_tensors(self.path, dict(zip(Openings._fields, tensors, strict=False)), about)
+        table = self.table()
+        save_tensors(self.path, {"keys": table.keys, "left": table.left, "scores": table.scores}, table.about)
         self.saved = time.perf_counter()
 
 

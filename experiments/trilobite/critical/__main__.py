@@ -65,6 +65,8 @@ ANSWERS, GAMES = 120, 10
 """Answers, and openings or games from the empty board, after which results are written."""
 PLIES = (range(10, 16), range(16, 21), range(21, 26), range(26, 31))
 """Positions by the moves before them."""
+DONE = {"kept": "answers", "openings": "games from openings", "empty": "from the empty board"}
+"""What is kept of a player, a letter for each."""
 
 
 @dataclass(frozen=True)
@@ -255,22 +257,14 @@ def study(config: Config) -> None:
         one = cache(lambda: asked(name, stack.enter_context(Program(name)) if name in config.programs else None))
         plays = (openings, config.first) if name in config.games else ([], 0)
         while found := go_on(one, perfect, results.get(name, about(name, model)), positions, *plays):
-            results.keep(name, found, summary(name, found))
+            told = ", ".join(f"{len(found.get(kind, ''))} {words}" for kind, words in DONE.items())
+            results.keep(name, found, f"{name}: {told}")
             report(config, positions, results)
 
     for name in (*config.players, *config.programs):
         with ExitStack() as stack:
             ask_on(name, stack)
     report(config, positions, results)
-
-
-def summary(name: str, found: dict[str, Any]) -> str:
-    """Returns a line on what a player has done so far."""
-    kept, ends, empty = found["kept"], found.get("openings", ""), found.get("empty", "")
-    told = f"{name}: {kept.count('1') / len(kept):.1%} of {len(kept)} kept, {found['ms']:.2f} ms"
-    if ends:
-        told += f"; {sum(POINTS[letter] for letter in ends) / len(ends):.1%} of the points in {len(ends)} games"
-    return f"{told}; {empty.count('W')} of {len(empty)} won from the empty board" if empty else told
 
 
 main = command(Config, study)

@@ -64,34 +64,20 @@ BESIDE = ".......|...1...|.......|.......|.......|.......|...2..."
 SIX = "...1...|.......|.......|...#...|..#.#..|...2..."
 
 
-@pytest.mark.parametrize(
-    ("text", "at", "certain", "spill", "share"),
-    [
-        pytest.param(BESIDE, "5,3", {"5,3": 17 / 20}, "4,2 4,3 4,4 5,2 5,4 6,2 6,4", 3 / 140, id="2 by the opponent"),
-        pytest.param(
-            ".......|.......|.......|...2...|.......|.......|......1",
-            "0,0",
-            {"0,0": 9 / 20},
-            "0,1 1,0 1,1",
-            11 / 60,
-            id="3 the longest",
-        ),
-        pytest.param(
-            "2......|.......|.......|.......|.......|.......|......1",
-            "0,1",
-            {"0,1": 1 / 2},
-            "0,2 1,0 1,1 1,2",
-            1 / 8,
-            id="4 no spill on a player",
-        ),
-        pytest.param(BESIDE, "1,4", {"1,4": 1.0}, "", 0, id="5 by the thrower"),
-        pytest.param(BESIDE, "2,4", {"2,4": 19 / 20}, "1,4 1,5 2,3 2,5 3,3 3,4 3,5", 1 / 140, id="5 a step further"),
-        pytest.param(SIX, "3,3", {"unchanged": 37 / 40}, "2,2 2,3 2,4 3,2 3,4 4,3", 1 / 80, id="6 at a trap"),
-        pytest.param(
-            SIX, "4,3", {"4,3": 17 / 20, "unchanged": 9 / 140}, "3,2 3,4 5,2 5,4", 3 / 140, id="7 spill on traps"
-        ),
-    ],
-)
+FAR = ".......|.......|.......|...2...|.......|.......|......1"
+CORNERS = "2......|.......|.......|.......|.......|.......|......1"
+LANDINGS = {
+    "2 by the opponent": (BESIDE, "5,3", {"5,3": 17 / 20}, "4,2 4,3 4,4 5,2 5,4 6,2 6,4", 3 / 140),
+    "3 the longest": (FAR, "0,0", {"0,0": 9 / 20}, "0,1 1,0 1,1", 11 / 60),
+    "4 no spill on a player": (CORNERS, "0,1", {"0,1": 1 / 2}, "0,2 1,0 1,1 1,2", 1 / 8),
+    "5 by the thrower": (BESIDE, "1,4", {"1,4": 1.0}, "", 0),
+    "5 a step further": (BESIDE, "2,4", {"2,4": 19 / 20}, "1,4 1,5 2,3 2,5 3,3 3,4 3,5", 1 / 140),
+    "6 at a trap": (SIX, "3,3", {"unchanged": 37 / 40}, "2,2 2,3 2,4 3,2 3,4 4,3", 1 / 80),
+    "7 spill on traps": (SIX, "4,3", {"4,3": 17 / 20, "unchanged": 9 / 140}, "3,2 3,4 5,2 5,4", 3 / 140),
+}
+
+
+@pytest.mark.parametrize(("text", "at", "certain", "spill", "share"), LANDINGS.values(), ids=LANDINGS)
 def test_where_a_throw_lands(text: str, at: str, certain: dict[str, float], spill: str, share: float) -> None:
     assert thrown(board(text, "throw"), at) == pytest.approx(certain | dict.fromkeys(spill.split(), share), rel=1e-12)
 
@@ -126,26 +112,20 @@ ELEVEN = "2#.....|#......|1......"
 FOURTEEN = "1.#....|##.....|.......|.......|.......|.......|...2..."
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("2#.....|#......|.1.....", {"1,1": (1, 0)}, id="10 a certain win"),
-        pytest.param(ELEVEN, {"1,1": (19 / 20, 0)}, id="11 a miss does not win"),
-        pytest.param(
-            "2.#....|##.....|.......|...1...",
-            {"0,1": (4 / 5, 0), "0,2": (3 / 100, 0), "1,0": (1 / 20, 0)},
-            id="12 direct aim",
-        ),
-        pytest.param(
-            FOURTEEN, {"0,1": (0, 1), "1,1": (0, 1 / 140), "1,0": (0, 0), "2,0": (0, 0)}, id="14 trapping oneself"
-        ),
-        pytest.param(
-            "1..2...|##.#...",
-            {"0,2": (0, 1 / 80), "1,2": (0, 1 / 70)} | dict.fromkeys(("0,4", "1,4", "1,0"), (0, 0)) | {"0,1": (0, 1)},
-            id="17 the risk of a miss",
-        ),
-    ],
-)
+RISKS = {"0,2": (0, 1 / 80), "1,2": (0, 1 / 70), "0,4": (0, 0), "1,4": (0, 0), "1,0": (0, 0), "0,1": (0, 1)}
+ODDS = {
+    "10 a certain win": ("2#.....|#......|.1.....", {"1,1": (1, 0)}),
+    "11 a miss does not win": (ELEVEN, {"1,1": (19 / 20, 0)}),
+    "12 direct aim": (
+        "2.#....|##.....|.......|...1...",
+        {"0,1": (4 / 5, 0), "0,2": (3 / 100, 0), "1,0": (1 / 20, 0)},
+    ),
+    "14 trapping oneself": (FOURTEEN, {"0,1": (0, 1), "1,1": (0, 1 / 140), "1,0": (0, 0), "2,0": (0, 0)}),
+    "17 the risk of a miss": ("1..2...|##.#...", RISKS),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), ODDS.values(), ids=ODDS)
 def test_how_often_a_throw_wins_and_loses_at_once(text: str, expected: dict[str, tuple[float, float]]) -> None:
     state = board(text, "throw")
     for at, odds in expected.items():
@@ -218,14 +198,10 @@ def test_19_accuracy_ends_at_0() -> None:
 def test_20_the_cap_is_a_draw() -> None:
     game = GAME.variant(max_turns=40)
     state = board("1#.....|.......|.......|.......|.......|.......|.....#2", "", game)
-    turns = 0
-    while not state.is_terminal:
-        # out of the corner and back, with certain throws beside oneself
-        first = state.current_player == 0
-        out = cell(state, state.current_player + 1) in ((0, 0), (6, 6))
-        step, throw = (
-            ("S" if out else "N", "1,1" if out else "0,1") if first else ("N" if out else "S", "5,5" if out else "6,5")
-        )
+    turns, steps = 0, (("S", "1,1", "N", "0,1"), ("N", "5,5", "S", "6,5"))
+    while not state.is_terminal:  # out of the corner and back, with certain throws beside oneself
+        back = 2 * (turns // 2 % 2)
+        step, throw = steps[state.current_player][back : back + 2]
         ((_, state),) = state.play(step).play(throw).outcomes()
         turns += 1
     assert turns == 40

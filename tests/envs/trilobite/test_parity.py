@@ -41,15 +41,14 @@ def test_windows_tell_the_chips_on_their_cells(game: Game) -> None:
     features, T = seen(game, states)
     assert features.min() >= 0
     assert features.max() < PARITY.size(game.options)
-    covered: set[frozenset[int]] = set()
+    width, height, k, covered = T.width, T.height, int(T.k), set[frozenset[int]]()
     for window, (bit, mask, _, _, _, first) in enumerate(T.windows.tolist()):
         cells = [bit + n for n in range(64) if mask >> n & 1]
-        covered |= {frozenset(cells[n : n + int(T.k)]) for n in range(len(cells) - int(T.k) + 1)}
+        covered |= {frozenset(cells[n : n + k]) for n in range(len(cells) - k + 1)}
         for state, found in zip(states, features.tolist(), strict=True):
             one, other = canonical(state)
             digits = [(one >> cell & 1) + 2 * (other >> cell & 1) for cell in cells]
             assert found[window] == first + sum(digit * 3**n for n, digit in enumerate(digits))
-    width, height, k = T.width, T.height, int(T.k)
     lines = {
         frozenset((x + n * right) * (height + 1) + y + n * up for n in range(k))
         for x in range(width)
@@ -62,7 +61,7 @@ def test_windows_tell_the_chips_on_their_cells(game: Game) -> None:
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_columns_are_told_apart_by_their_two_lowest_threats(game: Game) -> None:
-    states = positions(game, 400)
+    states = positions(game, 150)
     features, T = seen(game, states)
     meanings: dict[tuple[int, int], Any] = {}
     windows, told = len(T.windows), 0
@@ -93,8 +92,7 @@ def slowly_filled(state: State, T: Any) -> tuple[int, int, int]:
     heights = [sum((one | other) >> bit & 1 for bit in column) for column in columns]
     given_up, first = 0, -1
     while True:
-        stops = {}
-        chips = 0
+        stops, chips = dict[int, int](), 0
         for x, column in enumerate(columns):
             lowest = [y for y in range(heights[x] + 1, T.height) if (dangers[0] | dangers[1]) >> column[y] & 1]
             chips += lowest[0] - 1 if lowest else T.height
@@ -104,11 +102,8 @@ def slowly_filled(state: State, T: Any) -> tuple[int, int, int]:
         first = mover if first < 0 else first
         if not stops:
             return DRAWN, given_up, first
-        own = [
-            x
-            for x, y in stops.items()
-            if dangers[mover] >> columns[x][y] & 1 and not dangers[1 - mover] >> columns[x][y] & 1
-        ]
+        mine = dangers[mover] & ~dangers[1 - mover]
+        own = [x for x, y in stops.items() if mine >> columns[x][y] & 1]
         if not own:
             return 2 - mover, given_up, first
         x = own[0]
@@ -120,7 +115,7 @@ def slowly_filled(state: State, T: Any) -> tuple[int, int, int]:
 def test_boards_are_filled_up_as_players_count() -> None:
     T = CONNECT_FOUR.tables()
     ends: dict[tuple[int, int], int] = {}
-    for state in positions(CONNECT_FOUR, 600):
+    for state in positions(CONNECT_FOUR, 300):
         one, other = (np.uint64(chips) for chips in canonical(state))
         empty = T.board & ~(one | other)
         wins, losses = (np.uint64(threats(chips, empty, T)) for chips in (one, other))
@@ -134,30 +129,27 @@ def test_boards_are_filled_up_as_players_count() -> None:
     assert any(given_up for _, given_up in ends)
 
 
+def is_won(state: State) -> bool:
+    return state.is_terminal and state.returns != 0
+
+
 def test_tactics_are_what_two_plies_of_search_find() -> None:
     T, met = CONNECT_FOUR.tables(), set()
-    for state in positions(CONNECT_FOUR, 800):
+    for state in positions(CONNECT_FOUR, 300):
         player = state.current_player
         own, other = (np.uint64(state.row[k]) for k in (player, 1 - player))
         empty = T.board & ~(own | other)
         mine, theirs = (np.uint64(threats(chips, empty, T)) for chips in (own, other))
         found = tactics(mine, theirs, np.uint64(landing_cells(own | other, T)))
         after = [state.play(a) for a in state.legal_actions]
-        wins = [s for s in after if s.is_terminal and s.returns]
-        hold = [
-            s
-            for s in after
-            if s.is_terminal or not any((r := s.play(a)).is_terminal and r.returns for a in s.legal_actions)
-        ]
+        hold = [s for s in after if not any(is_won(s.play(a)) for a in s.legal_actions)]
         met.add(found)
-        if wins:
+        if any(map(is_won, after)):
             assert found == WINS
-        elif not hold:
-            assert found == LOST
         elif found == FORCED:
             assert len(hold) == 1
         else:
-            assert found == QUIET, str(state)
+            assert found == (QUIET if hold else LOST), str(state)
     assert met == {WINS, LOST, FORCED, QUIET}
 
 

@@ -1,10 +1,11 @@
-"""What the shipped player of Trap tells: sure wins, dead ends, what is added up."""
+"""The studies of Trap: what its shipped player tells (sure wins, dead ends, what is added up), what its whole turns meet."""
 
 from __future__ import annotations
 
 import pytest
 
 from leafwise.experiments.trap.insight import GAME, Asked, Figures, Sums, add, add_throw, apart, corner_of
+from leafwise.experiments.trap.turns import Config, matches
 
 ASKED = Asked("trap", 1)
 
@@ -74,3 +75,12 @@ def test_throws_are_counted_by_what_they_are_worth() -> None:
     assert "pass all" not in found
     passed = counted(near=0.875, behind=0.625, certain=0.875)
     assert passed["pass all"] == passed["pass 3"] == [1, 1, 0]  # nothing is better
+
+
+def test_the_matches_of_the_study() -> None:
+    assert [match.opponent for match in matches(Config(seconds=(0.005,)))] == [
+        "turns:reach_open,seconds=0.005,clock=cpu",
+        "search:reach_open,seconds=0.0025,clock=cpu,table_mb=4,candidates=near+traps,rare=0.25",
+    ]
+    with pytest.raises(ValueError, match=r"^expected rival_searches among whole turns, single decisions, got 'width'$"):
+        list(matches(Config(rival_searches=("width",))))

@@ -3,8 +3,6 @@
 After a change that is meant, write the file anew with `python -m pytest --regenerate-golden tests/envs/test_features.py`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from zlib import crc32

@@ -1,7 +1,5 @@
 """The studies of Trap: what its shipped player tells (sure wins, dead ends, what is added up), what its whole turns meet."""
 
-from __future__ import annotations
-
 import pytest
 
 from leafwise.experiments.trap.insight import GAME, Asked, Figures, Sums, add, add_throw, apart, corner_of

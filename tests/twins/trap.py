@@ -1,7 +1,5 @@
 """Trap in plain Python with exact fractions, written from its rules alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Cassis: figures of the article, texts that no game leads to, renamings of the points and the canonical form."""
 
-from __future__ import annotations
-
 from itertools import permutations, product
 from random import Random
 

@@ -1,7 +1,5 @@
 """The exact solver of Cassis against a naive twin, and on every position, worked out from the last ones back."""
 
-from __future__ import annotations
-
 import threading
 import time
 from random import Random

@@ -1,7 +1,5 @@
 """The course's trees against a plain walk of them, and programs with the course's interface in both directions."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

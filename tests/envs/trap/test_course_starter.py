@@ -1,7 +1,5 @@
 """The player that students begin with searches as the course's recipe says: the compiled trees come to the same values."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator

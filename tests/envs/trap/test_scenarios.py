@@ -1,7 +1,5 @@
 """Trap: worked positions with exact probabilities and outcomes, from the rules, the handout and public programs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -83,16 +81,12 @@ def test_where_a_throw_lands(text: str, at: str, certain: dict[str, float], spil
 
 
 def test_8_illegal_moves_and_throws_lose() -> None:
-    start = GAME.start()
-    for wrong in ("N", "NE", "NW"):  # off the board
-        with pytest.raises(ValueError, match=r"^trap: expected a legal action \(E, SE, S, SW, W\), got "):
-            start.play(wrong)
-    crowded = board("..#1#..|...2...")
-    assert crowded.legal_names == ("SE", "SW")  # not to a trap, not to the other player
-    throwing = start.play("S")
-    for wrong in ("1,3", "6,3"):  # a player's cell
-        with pytest.raises(ValueError, match=r"^trap: expected a legal action "):
-            throwing.play(wrong)
+    start, throwing = GAME.start(), GAME.start().play("S")
+    assert board("..#1#..|...2...").legal_names == ("SE", "SW")  # not to a trap, not to the other player
+    for state, wrong in ((start, "N"), (start, "NE"), (start, "NW"), (throwing, "1,3"), (throwing, "6,3")):
+        legal = r"\(E, SE, S, SW, W\), got " if state == start else ""  # off the board; a player's cell
+        with pytest.raises(ValueError, match=rf"^trap: expected a legal action {legal}"):
+            state.play(wrong)
     never: list[Any] = ["-1,0", "7,0", None, "0,-1"]
     for wrong in never:
         with pytest.raises(ValueError, match=r"^trap: expected an action among "):
@@ -101,10 +95,8 @@ def test_8_illegal_moves_and_throws_lose() -> None:
 
 def test_9_the_move_alone_can_win() -> None:
     state = board("2#.....|#......|..1....")
-    assert moves(state, 2) == {(1, 1)}
     after = state.play("NW")
-    assert after.is_terminal
-    assert after.returns == 1
+    assert (moves(state, 2), after.is_terminal, after.returns) == ({(1, 1)}, True, 1)
     assert str(after).endswith("turn=0 throw won=1")
 
 
@@ -147,9 +139,8 @@ def test_13_the_thrower_wins_when_both_are_stuck(game: Game) -> None:
 
 def test_14_who_trapped_himself_may_play_on() -> None:
     ((_, after),) = board(FOURTEEN, "throw", DEFERRED).play("0,1").outcomes()
-    assert not after.is_terminal
-    for name in after.legal_names:  # player 2 is far: no move of his frees player 1
-        assert (after.play(name).is_terminal, after.play(name).returns) == (True, -1)
+    assert not after.is_terminal  # player 2 is far: no move of his frees player 1
+    assert {(after.play(name).is_terminal, after.play(name).returns) for name in after.legal_names} == {(True, -1)}
 
 
 def test_15_a_move_may_free_the_other() -> None:
@@ -157,8 +148,7 @@ def test_15_a_move_may_free_the_other() -> None:
     assert moves(state, 2) == {(0, 2), (1, 2)}
     assert all(not state.play(name).is_terminal for name in state.legal_names)
     after = state.play("E")
-    assert moves(after, 1) == {(0, 1)}
-    assert chances(after, "0,1") == (1.0, 0.0)
+    assert (moves(after, 1), chances(after, "0,1")) == ({(0, 1)}, (1.0, 0.0))
 
 
 @pytest.mark.parametrize("game", [GAME, DEFERRED], ids=repr)

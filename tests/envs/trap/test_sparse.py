@@ -1,7 +1,5 @@
 """The features `sparse` that networks see of Trap, against the twin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from random import Random
 

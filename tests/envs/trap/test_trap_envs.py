@@ -1,7 +1,5 @@
 """The environments of Trap: two steps a turn, the opponent's whole turn inside a step, the cap, the turns left."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

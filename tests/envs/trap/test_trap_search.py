@@ -1,7 +1,5 @@
 """One joint tree of moves, throws and landings: its values tend to the exact ones; the throws that it considers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from itertools import product

@@ -1,7 +1,5 @@
 """The exact values of small boards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from random import Random

@@ -1,7 +1,5 @@
 """The search of whole turns: its values are those of a plain recursion, it keeps its clock, and its player searches once a turn."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """Trilobite: figures of the article and of an independent count, sizes, texts that no game leads to, and `safe` moves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -59,18 +57,17 @@ def test_minimax_refuses_a_tree_beyond_its_limit_and_a_finished_game() -> None:
         tree(over)
 
 
-@pytest.mark.parametrize("board", ["2x3", "9x3", "8x8", "3", "3x3x3", "axb", "", 33])
-def test_boards_that_there_are_not(board: object) -> None:
-    with pytest.raises(ValueError, match=r"^trilobite: expected board as 3x3 to 8x7 .* got "):
-        leafwise.game("trilobite", board=board)
-
-
-def test_rows_that_there_are_not() -> None:
-    for k in (2, 6, True, "4"):
-        with pytest.raises(ValueError, match=r"^trilobite: expected k of 3 to 5, got "):
-            leafwise.game("trilobite", board="7x6", k=k)
-    with pytest.raises(ValueError, match=r"^trilobite: expected k of at most 4 on a 4x3 board, got 5"):
-        leafwise.game("trilobite", board="4x3", k=5)
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        *(({"board": board}, "board as 3x3 to 8x7 .*") for board in ("2x3", "9x3", "8x8", "3", "3x3x3", "axb", "", 33)),
+        *(({"board": "7x6", "k": k}, "k of 3 to 5") for k in (2, 6, True, "4")),
+        ({"board": "4x3", "k": 5}, "k of at most 4 on a 4x3 board"),
+    ],
+)
+def test_variants_that_there_are_not(options: dict[str, object], wanted: str) -> None:
+    with pytest.raises(ValueError, match=rf"^trilobite: expected {wanted}, got "):
+        leafwise.game("trilobite", **options)
     assert leafwise.game("trilobite", board="3X8", k=5).options.board == "3x8"
 
 

@@ -1,7 +1,5 @@
 """The exact solver of Trilobite against a naive twin, known values, and its own guarantees."""
 
-from __future__ import annotations
-
 import threading
 import time
 from random import Random
@@ -28,14 +26,14 @@ def after(game: Game, moves: str) -> State:
     return state
 
 
-BOARDS = """
-3x3 3 0 8, 4x3 3 0 11, 3x5 3 0 12, 4x4 3 4 12, 4x4 4 5 15, 5x4 4 9 19, 5x5 5 14 24,
-7x6 4 32 41, 7x6 5 32 41, 8x7 4 46 54, 7x8 5 46 54, 8x3 5 13 22, 3x8 4 12 22
-"""
+BOARDS = (
+    "3x3 3 0 8", "4x3 3 0 11", "3x5 3 0 12", "4x4 3 4 12", "4x4 4 5 15", "5x4 4 9 19", "5x5 5 14 24", "7x6 4 32 41", "7x6 5 32 41",
+    "8x7 4 46 54", "7x8 5 46 54", "8x3 5 13 22", "3x8 4 12 22",
+)  # fmt: skip
 """Board, k, least and most chips."""
 
 
-@pytest.mark.parametrize("told", BOARDS.split(","))
+@pytest.mark.parametrize("told", BOARDS)
 def test_scores_equal_the_twin_s(told: str) -> None:
     board, *numbers = told.split()
     k, least, most = map(int, numbers)

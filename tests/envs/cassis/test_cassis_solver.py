@@ -88,8 +88,7 @@ def test_finished_positions() -> None:
 
 def test_a_stop_ends_the_search() -> None:
     game = leafwise.game("cassis", n=8)
-    solver = Solver(game)
-    answer: list[Solution] = []
+    solver, answer = Solver(game), list[Solution]()
 
     def work() -> None:
         while not answer or answer[-1].complete:  # until the stop comes in the middle
@@ -98,7 +97,7 @@ def test_a_stop_ends_the_search() -> None:
 
     thread = threading.Thread(target=work)
     thread.start()
-    while answer == [] or answer[-1].complete:
+    while not answer or answer[-1].complete:
         time.sleep(0.02)
         solver.stop[0] = 1
     thread.join(60)

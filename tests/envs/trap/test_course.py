@@ -90,12 +90,8 @@ def test_trees_agree_with_a_plain_walk(model: str) -> None:
 
 def test_p_only_is_no_expectation() -> None:
     state = GAME.parse("1..2.../##.#.../......./......./......./......./....... turn=0 throw")
-    values = {
-        model: CoursePlayer(GAME, "", RECIPES["is"], depth=1, chance=model).values(state)
-        for model in ("p_only", "full")
-    }
-    blind = [values["p_only"][GAME.action(name)] for name in ("0,2", "1,2")]
-    seeing = [values["full"][GAME.action(name)] for name in ("0,2", "1,2")]
+    players = (CoursePlayer(GAME, "", RECIPES["is"], depth=1, chance=model) for model in ("p_only", "full"))
+    blind, seeing = ([player.values(state)[GAME.action(name)] for name in ("0,2", "1,2")] for player in players)
     assert blind == pytest.approx([0.95 * -2, 0.9 * -2])
     assert seeing[0] < -BIG / 100 < blind[0]  # a miss can fill one's own last free cell
 

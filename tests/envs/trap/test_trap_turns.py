@@ -86,23 +86,16 @@ def test_a_move_that_wins_is_played_without_a_throw() -> None:
 
 
 def test_its_player_searches_once_a_turn() -> None:
-    player = leafwise.player("turns:reach,depth=2", SMALL)
+    player, asked = leafwise.player("turns:reach,depth=2", SMALL), list[State]()
     assert isinstance(player, TurnPlayer)
-    state, asked = SMALL.start(), 0
-    search = player.search
-
-    def counted(state: State) -> object:
-        nonlocal asked
-        asked += 1
-        return search(state)
-
-    player.search = counted  # type: ignore[assignment]
+    state, search = SMALL.start(), player.search
+    player.search = lambda state: asked.append(state) or search(state)  # type: ignore[assignment, func-returns-value]
     after = state.play(player.choose(state))
     assert player.choose(after) in after.legal_actions
-    assert asked == 1
+    assert asked == [state]
     other = state.play(next(a for a in state.legal_actions if state.play(a) != after))
     assert player.choose(other) in other.legal_actions
-    assert asked == 2
+    assert asked == [state, other]
 
 
 def test_it_keeps_its_clock_and_is_the_best_player() -> None:
@@ -114,27 +107,24 @@ def test_it_keeps_its_clock_and_is_the_best_player() -> None:
     assert 1 < found.depth < 40
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("depth=0", "expected depth of 1 to 40 turns, got 0"),
-        ("seconds=0", "expected seconds above 0 and at most 1,000,000, got 0.0"),
-        ("width=0", "expected width of at least 1, got 0"),
-        ("late_from=0", "expected late_from of at least 1, got 0"),
-        ("gain=3", "expected gain of 0 to 2, got 3.0"),
-        ("candidates=none", "expected candidates among all, near, near+traps, got 'none'"),
-        ("table_mb=0", "expected table_mb above 0 and at most 65,536, got 0.0"),
-        ("clock=sun", "expected clock among wall, cpu, got 'sun'"),
-        (
-            "rare=0.1",
-            "expected options among depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock, "
-            "got 'rare=0.1'",
-        ),
-    ],
-)
-def test_wrong_options_are_one_line(options: str, message: str) -> None:
-    with pytest.raises(ValueError, match=rf"^player 'turns:reach,{options}': {message.replace('+', '[+]')}$"):
-        leafwise.player(f"turns:reach,{options}", SMALL)
+OPTIONS = "depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock"
+WRONG = {
+    "depth=0": "depth of 1 to 40 turns, got 0",
+    "seconds=0": "seconds above 0 and at most 1,000,000, got 0.0",
+    "width=0": "width of at least 1, got 0",
+    "late_from=0": "late_from of at least 1, got 0",
+    "gain=3": "gain of 0 to 2, got 3.0",
+    "candidates=none": "candidates among all, near, near[+]traps, got 'none'",
+    "table_mb=0": "table_mb above 0 and at most 65,536, got 0.0",
+    "clock=sun": "clock among wall, cpu, got 'sun'",
+    "rare=0.1": f"options among {OPTIONS}, got 'rare=0.1'",
+}
+
+
+def test_wrong_options_are_one_line() -> None:
+    for options, message in WRONG.items():
+        with pytest.raises(ValueError, match=rf"^player 'turns:reach,{options}': expected {message}$"):
+            leafwise.player(f"turns:reach,{options}", SMALL)
 
 
 def test_wrong_positions_are_refused() -> None:

@@ -136,11 +136,16 @@ def test_a_stop_ends_the_search_and_tells_what_is_known() -> None:
 def test_wrong_input() -> None:
     with pytest.raises(ValueError, match=r"^trilobite: expected a table of at least 4 MB, got 1$"):
         Solver(CONNECT_FOUR, 1)
-    solver = Solver(CONNECT_FOUR, 4)
-    with pytest.raises(ValueError, match=r"expected a position of this game, got leafwise.game\('trilobite'\)"):
-        solver.solve(leafwise.game("trilobite").start())
-    with pytest.raises(ValueError, match=r"^expected actions among all, best, none, move, got 'some'$"):
-        solver.solve(CONNECT_FOUR.start(), "some")
+    for state, actions, message in (
+        (
+            leafwise.game("trilobite").start(),
+            "all",
+            r"expected a position of this game, got leafwise.game\('trilobite'\)",
+        ),
+        (CONNECT_FOUR.start(), "some", r"^expected actions among all, best, none, move, got 'some'$"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Solver(CONNECT_FOUR, 4).solve(state, actions)
 
 
 def test_labels_are_the_solver_s_values_as_far_back_as_a_limit_of_nodes_goes() -> None:

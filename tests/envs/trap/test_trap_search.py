@@ -119,6 +119,7 @@ def learned() -> PlayerAI:
 @pytest.mark.parametrize("board", [bare, shown, whole])
 def test_the_learned_player_answers_any_board(learned: PlayerAI, board: Callable[[list[str]], Any]) -> None:
     assert learned.player.name == "search:best,candidates=near+traps,rare=0.25,seconds=0.01"
+    assert learned.search.evaluator.name == "trap"
     rng = Random(1)
     for number, traps in product((1, 2), (0, 20, 35)):
         learned.setPlayerNum(np.int64(number))  # type: ignore[arg-type]
@@ -135,7 +136,8 @@ def test_the_learned_player_answers_any_board(learned: PlayerAI, board: Callable
         assert [type(k) for k in (*move, *target)] == [int] * 4
 
 
-@pytest.mark.parametrize("size", [6, *(pytest.param(n, marks=pytest.mark.long) for n in (3, 4, 5, 8, 9))])
+@pytest.mark.long
+@pytest.mark.parametrize("size", [3, 4, 5, 6, 8, 9])
 def test_it_plays_with_the_best_leaf_on_every_board(size: int) -> None:
     player = PlayerAI(seconds=0.02, size=size)
     assert player.search.evaluator.name == (GAME.default_score if size < 5 else f"trap-size{size}")

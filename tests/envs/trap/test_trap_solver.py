@@ -116,7 +116,7 @@ def test_who_cannot_win_any_more_has_a_draw() -> None:
 def test_turns_may_be_asked_for_in_any_order(table_mb: float) -> None:
     """With room for what turns have moved, and without, where the table begins again."""
     game, rng = THREE["immediate"], Random(2)
-    texts = ["1../.../..2", ".1./#../.2.", "1#./.../.2.", ".1./.2./..."]
+    texts = ["1../.../..2", "1#./.../.2."]
     asked = [(text, turn) for text in texts for turn in (34, 20, 35, 5, 6, 4, 30, 0, 12)]
     rng.shuffle(asked)
     solver = Solver(game, table_mb)

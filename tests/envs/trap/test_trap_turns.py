@@ -63,9 +63,9 @@ def plain(state: State, depth: int, below: bool = False) -> float:
 
 def test_values_are_those_of_a_plain_recursion() -> None:
     rng = Random(4)
-    for traps, depth in ((4, 1), (7, 2), (10, 2), (10, 3)):
+    for traps, depth, count in ((4, 1, 2), (8, 2, 2), (10, 2, 2), (10, 3, 1)):
         search = TurnSearch(SMALL, LEAF, depth, late_from=None, known_from=None, gain=depth / 20)
-        for _ in range(2):
+        for _ in range(count):
             state = crowded_state(SMALL, traps, rng)
             assert search(state).value == pytest.approx(plain(state, depth), abs=1e-12)
 

@@ -5,6 +5,7 @@ After a change that is meant, write the file anew with `python -m pytest --regen
 
 import json
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -17,7 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 
 FILE = Path(__file__).parents[1] / "golden/features.json"
-VARIANTS = (
+VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("trilobite", {}), ("trilobite", {"board": "7x6", "k": 4}), ("trilobite", {"board": "8x3", "k": 5}),
     ("cassis", {}), ("cassis", {"n": 8}), ("trap", {}), ("trap", {"size": 3}), ("trap", {"size": 9}),
 )  # fmt: skip

@@ -6,12 +6,26 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import count_bits, symmetric_boards
+from leafwise.envs.core.contract.bits import (
+    FOUR,
+    NIBBLES,
+    ONE,
+    S16,
+    THREE,
+    TWO,
+    ZERO,
+    count_bits,
+    flip,
+    highest_rank,
+    mirror,
+    occupied,
+    symmetric_boards,
+    transpose,
+)
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, square_views
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank, transpose
+from leafwise.envs.threes import rules as r
 from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
 from leafwise.envs.threes.tables import Options, tile_points
 from leafwise.envs.threes.text import tile_value
@@ -68,11 +82,11 @@ def transform(S, i, k, j, T):
     lanes, direction = r.get(word, r.LANES), r.get(word, r.DIRECTION)
     entering = word & THREE == ONE
     if k & 1:
-        b = r.mirror(b)
+        b = mirror(b)
         if entering and direction < TWO:
             lanes = reverse_lanes(lanes)
     if k & 2:
-        b = r.flip(b)
+        b = flip(b)
         if entering and direction >= TWO:
             lanes = reverse_lanes(lanes)
     if k & 4:
@@ -113,12 +127,12 @@ def deck_index(word):
 @jit(inline=True)
 def merge_pairs(b):
     """Counts the neighbours on a board that can merge."""
-    tiles = r.occupied(b)
-    rights, belows = b ^ (b >> FOUR), b ^ (b >> r.S16)  # of each cell and the one to its right, and below
+    tiles = occupied(b)
+    rights, belows = b ^ (b >> FOUR), b ^ (b >> S16)  # of each cell and the one to its right, and below
     small = of_rank(b, ONE) | of_rank(b, TWO)
     large = tiles & ~small
-    across = (large & ~r.occupied(rights)) | (small & (small >> FOUR) & of_rank(rights, THREE))
-    down = (large & ~r.occupied(belows)) | (small & (small >> r.S16) & of_rank(belows, THREE))
+    across = (large & ~occupied(rights)) | (small & (small >> FOUR) & of_rank(rights, THREE))
+    down = (large & ~occupied(belows)) | (small & (small >> S16) & of_rank(belows, THREE))
     return count_bits(across & ~RIGHT_COLUMN) + count_bits(down & ~BOTTOM_ROW)
 
 
@@ -126,7 +140,7 @@ def merge_pairs(b):
 def table_index(S, i, k, T):
     """Index into small table k, in the order of `TABLES`."""
     b, word = S[i, 0], S[i, 1]
-    empties = count_bits(r.occupied(b) ^ r.NIBBLES) % SIXTEEN
+    empties = count_bits(occupied(b) ^ NIBBLES) % SIXTEEN
     if k == 1:
         return deck_index(word) * SIXTEEN + empties
     if k == 2:

@@ -15,11 +15,26 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.intrinsics import add_runs
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.bits import (
+    FOUR,
+    LINE,
+    ONE,
+    S8,
+    S12,
+    S16,
+    S32,
+    S48,
+    THREE,
+    TWO,
+    ZERO,
+    count_bits,
+    looked_up,
+    occupied,
+    transpose,
+)
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import FOUR, LINE, ONE, S12, S16, S32, S48, THREE, TWO, ZERO, occupied, transpose
+from leafwise.envs.threes import rules as r
 from leafwise.envs.threes.rules import bonus_weight, entering_law, sum_of_weights
 
 CELLS_APART = u64(0x0001000100010001)
@@ -86,7 +101,7 @@ class Frame(NamedTuple):
 @jit(inline=True)
 def twice_apart(x, y, cell, T):
     """Returns `Frame.twice`."""
-    along, across = r.looked_up(x, T.leaf.twice), transpose(r.looked_up(y, T.leaf.twice))
+    along, across = looked_up(x, T.leaf.twice), transpose(looked_up(y, T.leaf.twice))
     inner = ~((r.FIFTEEN * CELLS_APART) << (FOUR * cell))
     return (along | across) & inner, across & inner, (transpose(along) >> (S16 * cell)) & LINE
 
@@ -101,7 +116,7 @@ def twice_more(frame, lane, i, j, T):
     beside = (row | (((across >> k) & LINE) * CELLS_APART)) + (
         column | ((edge & ~(ONE << (FOUR * lane))) * CELLS_APART)
     )
-    beside += (beside >> FOUR) + (beside >> r.S8) + (beside >> S12)
+    beside += (beside >> FOUR) + (beside >> S8) + (beside >> S12)
     corner = (row >> (FOUR * frame.cell)) & (column >> (FOUR * lane)) & CELLS_APART  # counted in both
     counts = (beside & COUNTS) - corner + count_bits(within & ~(LINE << k)) * CELLS_APART
     return (

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.bits import sum_of_rows
 from leafwise.envs.core.contract.texts import EMPTY, before_fields, need, typed_cells, whole_number, words_by_name
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import Tables
+from leafwise.envs.threes import rules as r
+from leafwise.envs.threes.rules import Tables
 
 ACTIONS = ("up", "down", "left", "right")
-DECISION, ENTER, DRAW, SETUP = (int(p) for p in (r.DECISION, r.ENTER, r.DRAW, r.SETUP))
+ENTER, DRAW, SETUP = int(r.ENTER), int(r.DRAW), int(r.SETUP)
 SIGNS: dict[int, tuple[str, Any]] = {r.HINT_PLUS: ("+", r.PLUS), r.HINT_COLOUR: ("white", r.WHITE)}
 """How a bonus is shown where its candidates are not: its text and its code."""
 COLOURS = {"blue": "1", "red": "2"}
@@ -56,6 +57,11 @@ def deck(row: NDArray[Any]) -> tuple[int, int, int]:
     return word & 7, word >> 3 & 7, word >> 6
 
 
+def deck_text(row: NDArray[Any]) -> str:
+    """Writes those counts."""
+    return ",".join(map(str, deck(row)))
+
+
 def shown(row: NDArray[Any], T: Tables) -> str:
     """Returns the text of the tile shown, "" if none is."""
     code, low, high = field(row, r.SHOWN), field(row, r.LOW), field(row, r.HIGH)
@@ -78,7 +84,7 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
         words.append("setup")
     if tile := shown(row, T):
         words.append(f"next={tile}")
-    words.append("deck=" + ",".join(str(n) for n in deck(row)))
+    words.append(f"deck={deck_text(row)}")
     if phase == ENTER:
         lanes = field(row, r.LANES)
         words.append(f"move={ACTIONS[field(row, r.DIRECTION)]}")
@@ -105,15 +111,17 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     if setup:
         return parse_setup(row, given)
     over = bool(r.is_dead(row[0], T.ways)) or (T.top == r.END_AT_12288 and highest == 15)
-    tile = int(r.DRAW)
-    if "move" in given or "lanes" in given:
+    tile = 0
+    if entering := "move" in given or "lanes" in given:
         tile = parse_entering(board, highest, given, T)
-        check_deck(tile, deck(row))
     elif "next" in given:
-        shown = parse_next(given["next"], highest, T)
-        check_deck(shown, deck(row))
-        tile = tile if over else shown
-    row[1] |= np.uint64(tile)
+        tile = parse_next(given["next"], highest, T)
+    card = tile >> int(r.SHOWN.shift) & 7
+    if 0 < card <= 3 and deck(row) != (4, 4, 4) and deck(row)[card - 1] == 4:
+        raise UserError(
+            f"expected at most three {card}s in the deck (the one shown has left it), got deck={deck_text(row)}"
+        )
+    row[1] |= np.uint64(tile if entering or (tile and not over) else DRAW)
     return row
 
 
@@ -121,23 +129,19 @@ def parse_board(text: str) -> int:
     """Returns the board of `a b c d/e f g h/...`, or of another shape that `typed_cells` reads; raises ValueError if it is none."""
     text = text.strip()
     lines = text.split("/")
-    if [len(line.split()) for line in lines] != [4] * 4 or not set(text.replace("/", " ").split()) <= set(SYMBOLS):
+    tiles = text.replace("/", " ").split()
+    cells = None
+    if [len(line.split()) for line in lines] != [4] * 4 or not {*tiles} <= {*SYMBOLS}:
         cells = typed_cells(text, [4] * 4, (SYMBOLS,))
-        if cells is not None:
-            return sum(rank << 4 * cell for cell, rank in enumerate(cells))
-    need(len(lines) == 4, "4 rows separated by '/'", len(lines), text)
-    board = 0
-    for y, line in enumerate(lines):
-        tiles = line.split()
-        need(len(tiles) == 4, f"4 tiles in row {y + 1}", len(tiles), line.strip())
-        for x, tile in enumerate(tiles):
-            rank = SYMBOLS.get(tile)
-            if rank is None:
-                value = whole_number(tile, "a tile")
-                need(value in RANKS, "a tile 0, 1, 2, 3, 6, 12, ..., 12288", tile)
-                rank = RANKS[value]
-            board |= rank << 4 * (4 * y + x)
-    return board
+    if cells is None:
+        need(len(lines) == 4, "4 rows separated by '/'", len(lines), text)
+        for y, line in enumerate(lines, 1):
+            need(len(line.split()) == 4, f"4 tiles in row {y}", len(line.split()), line.strip())
+        for tile in tiles:
+            known = tile in SYMBOLS or whole_number(tile, "a tile") in RANKS
+            need(known, "a tile 0, 1, 2, 3, 6, 12, ..., 12288", tile)
+        cells = [SYMBOLS[tile] if tile in SYMBOLS else RANKS[int(tile)] for tile in tiles]
+    return sum(rank << 4 * cell for cell, rank in enumerate(cells))
 
 
 def parse_deck(text: str) -> int:
@@ -153,7 +157,7 @@ def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
     text = given.get("start", "0")
     start = whole_number(text, "a start score")
     need("start" not in given or start in (3, 6, 9, 12), "start=3, 6, 9 or 12", text)
-    if start > r.sum_of_rows(np.uint64(board), T.points):
+    if start > sum_of_rows(np.uint64(board), T.points):
         raise UserError(f"expected a start score of at most the board's, got start={text}")
     return start // 3 << int(r.START.shift)
 
@@ -217,14 +221,6 @@ def parse_candidates(text: str) -> tuple[int, int]:
     return low, high
 
 
-def check_deck(tile: int, counts: tuple[int, int, int]) -> None:
-    """Raises ValueError if a base card is shown that has not left the deck."""
-    card = tile >> int(r.SHOWN.shift) & 7
-    if card <= 3 and counts != (4, 4, 4) and counts[card - 1] == 4:
-        got = ",".join(map(str, counts))
-        raise UserError(f"expected at most three {card}s in the deck (the one shown has left it), got deck={got}")
-
-
 def parse_entering(board: int, highest: int, given: dict[str, str], T: Tables) -> int:
     """Returns the fields for a tile that is about to enter after a slide."""
     direction, lanes = given.get("move", ""), given.get("lanes", "")
@@ -261,7 +257,7 @@ def parse_setup(row: NDArray[np.uint64], given: dict[str, str]) -> NDArray[np.ui
     left = tuple(4 - cards.count(card) for card in (1, 2, 3))
     start_cards = max(cards) <= 3 and min(left) >= 0 and sum(left) > 3 and left == deck(row)
     sound = start_cards and set(given) <= {"deck", "start"}
-    need(sound, "with setup fewer than 9 start cards and the deck that they leave", ",".join(map(str, deck(row))))
+    need(sound, "with setup fewer than 9 start cards and the deck that they leave", deck_text(row))
     threes = cards.count(3)
     need(field(row, r.START) == threes, f"start={3 * threes} with setup", given.get("start", "0"))
     row[1] |= np.uint64(SETUP)

@@ -36,11 +36,23 @@ from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.fight import clear_table, end_turn
-from leafwise.envs.friday.layout import ZERO, get, life, mode, phase
-from leafwise.envs.friday.piles import copies_in, count_of, digest, in_play, one_card
+from leafwise.envs.friday.layout import (
+    COST,
+    RATING,
+    ZERO,
+    copies_in,
+    count_of,
+    digest,
+    fact,
+    get,
+    in_play,
+    life,
+    mode,
+    one_card,
+    phase,
+)
 from leafwise.envs.friday.rules import apply_action, few, open_outcomes, pick, resolve
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
-from leafwise.envs.friday.tables import COST, RATING, fact
 from leafwise.envs.friday.text import table_cards
 
 STACK_KEY, HAZARD_KEY, AGING_KEY = at.WIDTH, at.WIDTH + 1, at.WIDTH + 2
@@ -221,7 +233,7 @@ def remove_set(tree, node, chosen, n, T):
     for k in range(n):
         if (chosen >> k) & 1:
             S[j, at.LEFT] -= one_card(tree.kept[k], T)
-    clear_table(S, j)
+    S[j, at.DISCARD] += clear_table(S, j)
     end_turn(S, j)
     deal(S, j, phase(S, u64(node)), tree.stream, T)
     add_node(tree, child, node, chosen, T)

@@ -31,11 +31,32 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS, PIRATES
 from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, lowerings, pirate_value, rest, total
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, on_table, phase
-from leafwise.envs.friday.piles import copies_in, count_entries, count_of, digest, in_play, looked, rating_of, value_of
+from leafwise.envs.friday.layout import (
+    COPIES,
+    COPIES_AT,
+    ONE,
+    RED,
+    THERE,
+    ZERO,
+    aging_pile,
+    copies_in,
+    count_entries,
+    count_of,
+    digest,
+    get,
+    in_play,
+    life,
+    looked,
+    mode,
+    on_table,
+    phase,
+    rating_of,
+    value_of,
+)
 from leafwise.envs.friday.scores import shortfall
-from leafwise.envs.friday.tables import COPIES, COPIES_AT, RED, THERE, Options
+from leafwise.envs.friday.tables import Options
 
+f32 = np.float32
 HAZARD_KINDS = FIRST_AGING - FIRST_KNOWLEDGE
 COUNTED = 6 * KINDS
 """Counts of stack, discard, and the table in four words, by kind."""
@@ -46,15 +67,29 @@ SEQUENCES_END = PILES_END + SEQUENCES
 DOUBLES_END = SEQUENCES_END + 6
 PIRATES_END = DOUBLES_END + 20
 MODES_END = PIRATES_END + 13
-OBSERVED_NUMBERS = 17
 MOST_RED = 198
 """Red values of all hazards: what the tenth pirate may ask for; no deck scores as much."""
-BOUNDS = (
-    (0, 31), (0, 3), (0, MOST_RED), (-50, MOST_RED), (0, 70), (0, 127), (0, 64), (0, 3), (0, 10), (0, 3), (0, KINDS), (0, 6),
-    (0, 31), (0, KINDS), (0, MOST_RED), (0, MOST_RED), (0, 1),
-)  # fmt: skip
-"""Least and most of each of the numbers."""
-OBSERVED = MODES_END + OBSERVED_NUMBERS
+NUMBERS_SEEN = (
+    ("life", 0, 31, "life left"),
+    ("phase", 0, 3, "0 green, 1 yellow, 2 red, 3 pirates"),
+    ("hazard value", 0, MOST_RED, "what the hazard or pirate fought asks for"),
+    ("total", -50, MOST_RED, "fighting points on the table"),
+    ("free cards", 0, 70, "cards that may be drawn for nothing in this fight"),
+    ("free draws made", 0, 127, "cards drawn for nothing in this fight"),
+    ("abilities used", 0, 64, "abilities used in this fight"),
+    ("phases lowered", 0, 3, "by how many phases the hazard is lowered"),
+    ("ability under way", 0, 10, "its number in `cards.ABILITIES`, 10 for an exchange that may stop, 0 none"),
+    ("ability's steps", 0, 3, "steps that the ability under way has left"),
+    ("acting card", 0, KINDS, "kind + 1 of the card whose ability is under way, 0 none"),
+    ("cards doubled", 0, 6, "how many cards are doubled"),
+    ("removal points", 0, 31, "points left to remove cards with after a lost fight"),
+    ("removable from", 0, KINDS, "the lowest kind that may still be removed"),
+    ("first pirate's value", 0, MOST_RED, "what the first pirate asks for"),
+    ("second pirate's value", 0, MOST_RED, "what the second pirate asks for"),
+    ("acting side", 0, 1, "side of the acting card: 0 left, 1 right"),
+)
+"""What `observe` writes last: name, least, most, and what it is."""
+OBSERVED = MODES_END + len(NUMBERS_SEEN)
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
@@ -70,42 +105,15 @@ def observation_space(options: Options) -> gym.spaces.Box:
     high[:COUNTED] = np.tile([card.copies for card in CARDS], 6)
     high[COUNTED:PILES_END] = 2
     high[PILES_END:DOUBLES_END] = KINDS
-    low[MODES_END:], high[MODES_END:] = np.array(BOUNDS).T
+    low[MODES_END:], high[MODES_END:] = np.array([bounds for _, *bounds, _ in NUMBERS_SEEN]).T
     return gym.spaces.Box(low, high, dtype=np.float32)
 
 
 PILE_NAMES = ("stack", "discard", "left", "left used", "right", "right used")
-NAMED_NUMBERS = (
-    ("life", "life left"),
-    ("phase", "0 green, 1 yellow, 2 red, 3 pirates"),
-    ("hazard value", "what the hazard or pirate fought asks for"),
-    ("total", "fighting points on the table"),
-    ("free cards", "cards that may be drawn for nothing in this fight"),
-    ("free draws made", "cards drawn for nothing in this fight"),
-    ("abilities used", "abilities used in this fight"),
-    ("phases lowered", "by how many phases the hazard is lowered"),
-    ("ability under way", "its number in `cards.ABILITIES`, 10 for an exchange that may stop, 0 none"),
-    ("ability's steps", "steps that the ability under way has left"),
-    ("acting card", "kind + 1 of the card whose ability is under way, 0 none"),
-    ("cards doubled", "how many cards are doubled"),
-    ("removal points", "points left to remove cards with after a lost fight"),
-    ("removable from", "the lowest kind that may still be removed"),
-    ("first pirate's value", "what the first pirate asks for"),
-    ("second pirate's value", "what the second pirate asks for"),
-    ("acting side", "side of the acting card: 0 left, 1 right"),
-)
 MODES = (
-    *(
-        "deal a pirate",
-        "deal an aging card",
-        "deal a hazard",
-        "deal a card",
-        "choose a hazard",
-        "fight",
-        "choose a target",
-    ),
-    *("offer", "arrange", "order", "remove", "won", "lost"),
-)
+    "deal a pirate", "deal an aging card", "deal a hazard", "deal a card", "choose a hazard", "fight", "choose a target",
+    "offer", "arrange", "order", "remove", "won", "lost",
+)  # fmt: skip
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
@@ -134,7 +142,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             ),
             Labels(tuple(f"pirate {k + 1} fought" for k in range(10)), "1 for the pirate that is fought"),
             Labels(MODES, "1 for what is to be done now"),
-            *(Labels((name,), meaning) for name, meaning in NAMED_NUMBERS),
+            *(Labels((name,), meaning) for name, _, _, meaning in NUMBERS_SEEN),
         )
     }
 
@@ -180,28 +188,27 @@ def observe(S, i, O, e, T):
     O[e, PIRATES_END + np.int64(here)] = 1.0
     fighting = fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE)
     acting = get(S, i, at.ACTING_AT)
-    column = MODES_END
     numbers = (
-        np.float32(life(S, i)),
-        np.float32(phase(S, i)),
-        np.float32(hazard_value(S, i, T) if fighting else 0),
-        np.float32(total(S, i, T)),
-        np.float32(free_cards(S, i, T) if fighting else 0),
-        np.float32(get(S, i, at.FREE_AT)),
-        np.float32(get(S, i, at.USES_AT)),
-        np.float32(lowerings(S, i)),
-        np.float32(get(S, i, at.KIND_AT)),
-        np.float32(get(S, i, at.STEPS_AT)),
-        np.float32(acting >> u64(4)),
-        np.float32(count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK)),
-        np.float32(get(S, i, at.POINTS_AT)),
-        np.float32(get(S, i, at.FROM_AT)),
-        np.float32(values[0]),
-        np.float32(values[1]),
-        np.float32((acting >> u64(3)) & ONE),
+        f32(life(S, i)),
+        f32(phase(S, i)),
+        f32(hazard_value(S, i, T) if fighting else 0),
+        f32(total(S, i, T)),
+        f32(free_cards(S, i, T) if fighting else 0),
+        f32(get(S, i, at.FREE_AT)),
+        f32(get(S, i, at.USES_AT)),
+        f32(lowerings(S, i)),
+        f32(get(S, i, at.KIND_AT)),
+        f32(get(S, i, at.STEPS_AT)),
+        f32(acting >> u64(4)),
+        f32(count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK)),
+        f32(get(S, i, at.POINTS_AT)),
+        f32(get(S, i, at.FROM_AT)),
+        f32(values[0]),
+        f32(values[1]),
+        f32((acting >> u64(3)) & ONE),
     )
-    for k in range(OBSERVED_NUMBERS):
-        O[e, column + k] = numbers[k]
+    for k in range(len(numbers)):
+        O[e, MODES_END + k] = numbers[k]
 
 
 PILE = KINDS * COPIES

@@ -7,18 +7,25 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.friday import cards, piles, tables
+from leafwise.envs.friday import cards
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, on_table, phase, put
-from leafwise.envs.friday.piles import (
-    BYTE,
+from leafwise.envs.friday.layout import (
+    ONE,
+    ZERO,
+    aging_pile,
     digest,
+    fact,
+    first_kind,
+    get,
     hunger_of,
+    life,
+    mask_of,
+    on_table,
     one_card,
+    phase,
+    put,
+    turn_to,
 )
-from leafwise.envs.friday.tables import fact, first_kind, mask_of
-
-HALVES = u64(tables.HALVES_AT)
 
 
 @jit(inline=True)
@@ -34,14 +41,7 @@ def pirate(S, i):
 def rest(S, i, column, T):
     """Adds up a column over all hazards that are not beaten, those in the stack and in the discard."""
     word = get(S, i, at.HAZARDS_AT) + get(S, i, at.AWAY_AT)
-    D = T.numbers
-    sums = (
-        D[HALVES + (word & BYTE)]
-        + D[HALVES + u64(256) + ((word >> u64(8)) & BYTE)]
-        + D[HALVES + u64(512) + ((word >> u64(16)) & BYTE)]
-        + D[HALVES + u64(768) + (word >> u64(24))]
-    )
-    return (sums >> (tables.COLUMN_BITS * (column - tables.FREE_CARDS))) & 0xFFFF
+    return (at.sum_of_bytes(word, at.HALVES_AT, 4, T) >> (at.COLUMN_BITS * (column - at.FREE_CARDS))) & 0xFFFF
 
 
 @jit(inline=True)
@@ -55,23 +55,21 @@ def free_cards(S, i, T):
     """Returns the number of free cards of the hazard or pirate that is fought."""
     number = pirate(S, i)
     if number == ZERO:
-        return fact(get(S, i, at.HAZARD_AT) - ONE, tables.FREE_CARDS, T)
-    if number == u64(cards.REST):
-        return max(rest(S, i, tables.FREE_CARDS, T), 1)
-    return tables.printed(number, 0, T)
+        return fact(get(S, i, at.HAZARD_AT) - ONE, at.FREE_CARDS, T)
+    if number == cards.REST:
+        return max(rest(S, i, at.FREE_CARDS, T), 1)
+    return at.printed(number, 0, T)
 
 
 @jit(inline=True)
 def pirate_value(S, i, number, T):
     """Returns what a pirate asks for now."""
-    if number == u64(cards.REST):
-        return rest(S, i, tables.RED, T)
-    if number == u64(cards.AGED):
-        gone = piles.count_of(piles.digest(tables.at_start(2, T), T)) - piles.count_of(
-            piles.digest(aging_pile(S, i), T)
-        )
+    if number == cards.REST:
+        return rest(S, i, at.RED, T)
+    if number == cards.AGED:
+        gone = at.count_of(at.digest(at.at_start(2, T), T)) - at.count_of(at.digest(aging_pile(S, i), T))
         return 2 * gone
-    return tables.printed(number, 1, T)
+    return at.printed(number, 1, T)
 
 
 @jit(inline=True)
@@ -81,7 +79,7 @@ def hazard_value(S, i, T):
     if number != ZERO:
         return pirate_value(S, i, number, T)
     column = np.int64(phase(S, i)) - np.int64(lowerings(S, i))
-    return fact(get(S, i, at.HAZARD_AT) - ONE, tables.GREEN + (column if column > 0 else 0), T)
+    return fact(get(S, i, at.HAZARD_AT) - ONE, at.GREEN + (column if column > 0 else 0), T)
 
 
 @jit
@@ -94,12 +92,12 @@ def best(S, i, most, aging, floor, T):
         value = 8 - k
         n = np.int64(0)
         if value >= -5 and value < 5:
-            n = piles.count_of(piles.digest(table & tables.group(aging, value + 5, T), T))
+            n = at.count_of(at.digest(table & at.group(aging, value + 5, T), T))
         entries = doubled
         while entries:
             kind = ((entries & at.ENTRY_MASK) >> u64(4)) - ONE
-            if fact(kind, tables.IS_AGING, T) == aging:
-                own = fact(kind, tables.VALUE, T)
+            if fact(kind, at.IS_AGING, T) == aging:
+                own = fact(kind, at.VALUE, T)
                 n += np.int64(2 * own == value) - np.int64(own == value)
             entries >>= at.ENTRY_BITS
         taken = min(n, left)
@@ -111,27 +109,27 @@ def best(S, i, most, aging, floor, T):
 @jit
 def total(S, i, T):
     """Returns what the face-up cards on the table score in this fight."""
-    sums = piles.digest(on_table(S, i), T)
+    sums = at.digest(on_table(S, i), T)
     number = pirate(S, i)
-    scared = piles.scared_of(sums)
+    scared = at.scared_of(sums)
     if T.scared_once and scared > 1:
         scared = np.int64(1)
-    if number == u64(cards.HALF):
-        places = (piles.count_of(sums) + 1) >> 1
-        aged = piles.aged_of(sums)
+    if number == cards.HALF:
+        places = (at.count_of(sums) + 1) >> 1
+        aged = at.aged_of(sums)
         if aged >= places:
             return best(S, i, places, 1, -10, T)
         plain = places - aged
         return best(S, i, aged, 1, -10, T) + best(S, i, plain, 0, -10, T) - best(S, i, min(scared, plain), 0, 0, T)
-    points = piles.value_of(sums)
+    points = at.value_of(sums)
     doubled = S[i, at.DOUBLED]
     while doubled:
-        points += fact(((doubled & at.ENTRY_MASK) >> u64(4)) - ONE, tables.VALUE, T)
+        points += fact(((doubled & at.ENTRY_MASK) >> u64(4)) - ONE, at.VALUE, T)
         doubled >>= at.ENTRY_BITS
     if scared:
         points -= best(S, i, scared, 0, 0, T)
-    if number == u64(cards.CROWD):
-        points += piles.count_of(sums)
+    if number == cards.CROWD:
+        points += at.count_of(sums)
     return points
 
 
@@ -145,19 +143,19 @@ def free_left(S, i, T):
     """Whether a free card may be drawn; the first must be, even if that loses the game."""
     made = free_made(S, i)
     stopped = S[i, at.LEFT] & mask_of(cards.STOP, T)
-    return made == 0 or (made < free_cards(S, i, T) and stopped == ZERO and piles.can_draw(S, i, T))
+    return made == 0 or (made < free_cards(S, i, T) and stopped == ZERO and at.can_draw(S, i, T))
 
 
 @jit(inline=True)
 def price(S, i):
     """Returns what a paid card costs."""
-    return at.TWO if pirate(S, i) == u64(cards.COSTLY) else ONE
+    return at.TWO if pirate(S, i) == cards.COSTLY else ONE
 
 
 @jit(inline=True)
 def can_pay(S, i, T):
     """Whether a card may be paid for, no free one being available."""
-    return life(S, i) >= price(S, i) and piles.can_draw(S, i, T)
+    return life(S, i) >= price(S, i) and at.can_draw(S, i, T)
 
 
 @jit(inline=True)
@@ -167,7 +165,7 @@ def can_end(S, i, T):
         return False
     if pirate(S, i) == ZERO:
         return True
-    hunger = piles.hunger_of(piles.digest(on_table(S, i), T))
+    hunger = at.hunger_of(at.digest(on_table(S, i), T))
     return total(S, i, T) >= hazard_value(S, i, T) and np.int64(life(S, i)) >= hunger
 
 
@@ -175,16 +173,16 @@ def can_end(S, i, T):
 def usable_itself(S, i, ability, doubled, T):
     """Whether an ability other than copy, of a card that is doubled (1) or not (0), can be used with the table as it is."""
     if ability in (cards.DRAW, cards.SORT):
-        return piles.can_draw(S, i, T)
+        return at.can_draw(S, i, T)
     if ability == cards.PHASE:
         return phase(S, i) < at.THREE and lowerings(S, i) < phase(S, i)
     if ability == cards.LIFE:
         return True
-    others = piles.count_of(piles.digest(on_table(S, i), T)) - 1
+    others = at.count_of(at.digest(on_table(S, i), T)) - 1
     if ability == cards.EXCHANGE:
-        return others > 0 and piles.can_exchange(S, i, T)
+        return others > 0 and at.can_draw(S, i, T, ONE)
     if ability == cards.DOUBLE:
-        entries = np.int64(piles.count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK))
+        entries = np.int64(at.count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK))
         return entries < at.ENTRIES and others - entries + doubled > 0
     return others > 0
 
@@ -196,7 +194,7 @@ def usable(S, i, ability, doubled, T):
         return usable_itself(S, i, ability, doubled, T)
     table = on_table(S, i)
     for other in range(cards.LIFE, cards.SORT + 1):
-        if other != cards.COPY and table & tables.group(2, other, T) and usable_itself(S, i, other, doubled, T):
+        if other != cards.COPY and table & at.group(2, other, T) and usable_itself(S, i, other, doubled, T):
             return True
     return False
 
@@ -204,14 +202,14 @@ def usable(S, i, ability, doubled, T):
 @jit(inline=True)
 def may_be_target(S, i, ref, n, ability, T):
     """Whether one of n cards of a reference may be the target of the ability under way."""
-    acting = piles.acting_reference(S, i)
+    acting = at.acting_reference(S, i)
     if ref == acting and n == ONE:
         return False
-    if ability == u64(cards.COPY):
-        copied = fact(piles.kind_in(ref), tables.ABILITY, T)
+    if ability == cards.COPY:
+        copied = fact(at.kind_in(ref), at.ABILITY, T)
         doubled = 1 if acting & at.M3 else 0
         return copied > 0 and copied != cards.COPY and usable_itself(S, i, copied, doubled, T)
-    return ability != u64(cards.DOUBLE) or ref & at.M3 == ZERO
+    return ability != cards.DOUBLE or ref & at.M3 == ZERO
 
 
 @jit
@@ -220,7 +218,7 @@ def offer_cards(S, i, here, A, n, T):
 
     Returns how many actions there are then; without an array of actions no more than one is counted.
     """
-    slot, able = ZERO, ((ONE << at.AGING_SHIFT) - ONE) & ~tables.group(2, cards.NONE, T)
+    slot, able = ZERO, ((ONE << at.AGING_SHIFT) - ONE) & ~at.group(2, cards.NONE, T)
     ability, lowest = get(S, i, at.KIND_AT), get(S, i, at.FROM_AT)
     points = np.int64(get(S, i, at.POINTS_AT))
     if here == at.IN_FIGHT and (S[i, at.LEFT] | S[i, at.RIGHT]) & able == ZERO:
@@ -234,25 +232,25 @@ def offer_cards(S, i, here, A, n, T):
             kinds &= ~mask_of(kind, T)
             for u in range(2):
                 used = u64(u)
-                of_kind = piles.copies_in(S[i, at.table_word(side, used)], kind, T)
+                of_kind = at.copies_in(S[i, at.table_word(side, used)], kind, T)
                 if of_kind == ZERO:
                     continue
-                code = piles.code_of(kind, side, used)
-                entries = piles.entries_of(doubled, code)
+                code = at.code_of(kind, side, used)
+                entries = at.entries_of(doubled, code)
                 for d in range(5 if entries else 1):
                     alike = of_kind - entries if d == 0 else ZERO
                     if d > 0:
                         entry = (code << at.TWO) | u64(d - 1)
-                        alike = piles.count_entries(doubled, entry, entry)
+                        alike = at.count_entries(doubled, entry, entry)
                     if alike == ZERO:
                         continue
                     if here == at.IN_FIGHT:
-                        own = fact(kind, tables.ABILITY, T)
+                        own = fact(kind, at.ABILITY, T)
                         legal = u == 0 and own > 0 and usable(S, i, own, min(d, 1), T)
                     elif here == at.TARGET:
                         legal = may_be_target(S, i, (code << at.THREE) | u64(d), alike, ability, T)
                     else:
-                        legal = kind >= lowest and fact(kind, tables.COST, T) <= points
+                        legal = kind >= lowest and fact(kind, at.COST, T) <= points
                     if legal:
                         if A is None:
                             return n + 1
@@ -276,7 +274,7 @@ BASICS = u64(2**17 - 1)
 def lose(S, j, debt):
     """Ends the game; `debt` is the life that could not be paid, 0 if no action was left."""
     put(S, j, at.DEBT_AT, debt)
-    put(S, j, at.MODE_AT, at.LOST)
+    turn_to(S, j, at.LOST)
 
 
 @jit(inline=True)
@@ -302,19 +300,19 @@ def lose_if_stuck(S, j, T):
 def go_on(S, j, T):
     """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
     S[j, at.FIGHT] &= BASICS
-    put(S, j, at.MODE_AT, at.IN_FIGHT)
+    turn_to(S, j, at.IN_FIGHT)
     if pirate(S, j) != ZERO:
         lose_if_stuck(S, j, T)
 
 
 @jit(inline=True)
 def clear_table(S, j):
-    """Puts the table onto the discard and forgets the fight."""
-    S[j, at.DISCARD] += on_table(S, j)
+    """Forgets the fight; returns the cards that lay on the table."""
+    table = on_table(S, j)
     for w in range(at.LEFT, at.DOWN + 1):
         S[j, w] = ZERO
-    S[j, at.DOUBLED] = ZERO
-    S[j, at.FIGHT] = ZERO
+    S[j, at.DOUBLED] = S[j, at.FIGHT] = ZERO
+    return table
 
 
 @jit(inline=True)
@@ -332,7 +330,7 @@ def end_turn(S, j):
         else:
             mode = at.CHOOSE
     put(S, j, at.PHASE_AT, here)
-    put(S, j, at.MODE_AT, mode)
+    turn_to(S, j, mode)
 
 
 @jit(inline=True)
@@ -349,31 +347,25 @@ def end_hazard(S, j, T):
     missing = hazard_value(S, j, T) - total(S, j, T)
     kind = get(S, j, at.HAZARD_AT) - ONE
     if missing <= 0:
-        S[j, at.DISCARD] += one_card(kind, T)
-        clear_table(S, j)
+        S[j, at.DISCARD] += clear_table(S, j) + one_card(kind, T)
         end_turn(S, j)
     elif pay(S, j, u64(missing)):
         discard_hazard(S, j, kind, T)
-        table = on_table(S, j)
         put(S, j, at.HAZARD_AT, ZERO)
-        for w in range(at.LEFT, at.DOWN + 1):
-            S[j, w] = ZERO
-        S[j, at.LEFT] = table
-        S[j, at.DOUBLED] = ZERO
-        S[j, at.FIGHT] = ZERO
+        S[j, at.LEFT] = clear_table(S, j)
         put(S, j, at.POINTS_AT, u64(missing))
-        put(S, j, at.MODE_AT, at.REMOVE)
+        turn_to(S, j, at.REMOVE)
 
 
 @jit
 def end_pirate(S, j, T):
     """Settles the fight against a pirate, which is won."""
     pay(S, j, u64(hunger_of(digest(on_table(S, j), T))))
-    clear_table(S, j)
+    S[j, at.DISCARD] += clear_table(S, j)
     beaten = get(S, j, at.BEATEN_AT) | get(S, j, at.FOUGHT_AT)
     put(S, j, at.BEATEN_AT, beaten)
     put(S, j, at.FOUGHT_AT, at.THREE & ~beaten)
     if beaten == at.THREE:
-        put(S, j, at.MODE_AT, at.WON)
+        turn_to(S, j, at.WON)
     else:
         go_on(S, j, T)

@@ -20,7 +20,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.core.contract.stream import below, u64
-from leafwise.envs.friday import fight, piles
+from leafwise.envs.friday import fight
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, receive, stop, use
 from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, SORT
@@ -35,9 +35,34 @@ from leafwise.envs.friday.fight import (
     pay,
     pirate,
 )
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, on_table, phase, put
-from leafwise.envs.friday.piles import copies_in, count_of, digest, kind_in, next_cards, one_card, reference
-from leafwise.envs.friday.tables import ABILITY, AMOUNT, COST, RATING, VALUE, at_start, fact, first_kind, mask_of
+from leafwise.envs.friday.layout import (
+    ABILITY,
+    AMOUNT,
+    COST,
+    ONE,
+    RATING,
+    VALUE,
+    ZERO,
+    aging_pile,
+    at_start,
+    copies_in,
+    count_of,
+    digest,
+    fact,
+    first_kind,
+    get,
+    kind_in,
+    life,
+    mask_of,
+    mode,
+    next_cards,
+    on_table,
+    one_card,
+    phase,
+    put,
+    reference,
+    turn_to,
+)
 
 STAGES = ("decision", "pirate", "aging", "hazard", "card")
 
@@ -75,7 +100,7 @@ def returns(S, i, T):
 @jit(inline=True)
 def offer_looked(S, i, A, n):
     """Adds the places of cards looked at; of cards alike only the first."""
-    cards = piles.looked(S, i)
+    cards = at.looked(S, i)
     before = ZERO
     place = 0
     while cards:
@@ -144,14 +169,14 @@ def choose(S, j, a, T):
     put(S, j, at.HAZARD_AT, second if a == at.SECOND else first)
     if other != ZERO:
         discard_hazard(S, j, other - ONE, T)
-    put(S, j, at.MODE_AT, at.IN_FIGHT)
+    turn_to(S, j, at.IN_FIGHT)
 
 
 @jit(inline=True)
 def remove(S, j, slot, T):
     """Removes a card from the game after a lost fight."""
-    kind = piles.kind_in(piles.reference(S, j, slot, T))
-    S[j, at.LEFT] -= piles.one_card(kind, T)
+    kind = at.kind_in(at.reference(S, j, slot, T))
+    S[j, at.LEFT] -= at.one_card(kind, T)
     put(S, j, at.FROM_AT, kind)
     put(S, j, at.POINTS_AT, get(S, j, at.POINTS_AT) - u64(fact(kind, COST, T)))
 
@@ -171,7 +196,7 @@ def apply_action(S, i, a, j, T):
         draw_more(S, j, T)
     elif a == at.END:
         if here == at.REMOVE:
-            clear_table(S, j)
+            S[j, at.DISCARD] += clear_table(S, j)
             end_turn(S, j)
         elif here != at.IN_FIGHT:
             stop(S, j, T)
@@ -203,16 +228,15 @@ def action_cost(S, i, a, T):
         if here != at.IN_FIGHT or fight.pirate(S, i) != ZERO:
             return 0
         won = fight.total(S, i, T) >= fight.hazard_value(S, i, T)
-        return 1 if won and np.int64(life(S, i)) >= piles.hunger_of(piles.digest(on_table(S, i), T)) else 0
+        return 1 if won and np.int64(life(S, i)) >= at.hunger_of(at.digest(on_table(S, i), T)) else 0
     if a < at.USE:
         return 1 if a == at.REJECT else 0
     if here in (at.IN_FIGHT, at.TARGET):
         slot = u64(a - at.USE if a < at.CARD else a - at.CARD)
         ability = get(S, i, at.KIND_AT)
-        if here == at.TARGET and ability != u64(COPY):
-            return 1 if ability == u64(EXCHANGE) or ability == at.EXCHANGE_AGAIN else 0
-        ability = u64(fact(piles.kind_in(piles.reference(S, i, slot, T)), ABILITY, T))
-        return 1 if ability == u64(DRAW) or ability == u64(SORT) else 0
+        if here == at.TARGET and ability != COPY:
+            return 1 if ability in (u64(EXCHANGE), at.EXCHANGE_AGAIN) else 0
+        return 1 if fact(at.kind_in(at.reference(S, i, slot, T)), ABILITY, T) in (DRAW, SORT) else 0
     return 0
 
 
@@ -254,34 +278,39 @@ def resolve(S, j, kind, T):
     elif here == at.DEAL_HAZARD:
         S[j, at.HAZARDS] -= one_card(kind, T) >> at.HAZARD_SHIFT
         if add_to_pair(S, j, at.HAZARD_AT, at.SECOND_HAZARD_AT, kind + ONE) or get(S, j, at.HAZARDS_AT) == ZERO:
-            put(S, j, at.MODE_AT, at.CHOOSE)
+            turn_to(S, j, at.CHOOSE)
     elif here == at.DEAL_AGING:
         S[j, at.STATUS] -= (one_card(kind, T) >> at.AGING_SHIFT) << at.AGING_AT.shift
         S[j, at.STACK] += S[j, at.DISCARD] + one_card(kind, T)
         S[j, at.DISCARD] = ZERO
         if get(S, j, at.TO_AT) == at.TO_SETUP:
             put(S, j, at.TO_AT, ZERO)
-            put(S, j, at.MODE_AT, at.DEAL_HAZARD)
+            turn_to(S, j, at.DEAL_HAZARD)
         else:
-            put(S, j, at.MODE_AT, at.DEAL_CARD)
+            turn_to(S, j, at.DEAL_CARD)
     elif add_to_pair(S, j, at.PIRATE_AT, at.SECOND_PIRATE_AT, kind):
         if T.first_aging:
             put(S, j, at.TO_AT, at.TO_SETUP)
-            put(S, j, at.MODE_AT, at.DEAL_AGING)
+            turn_to(S, j, at.DEAL_AGING)
         else:
-            put(S, j, at.MODE_AT, at.DEAL_HAZARD)
+            turn_to(S, j, at.DEAL_HAZARD)
+
+
+@jit(inline=True)
+def first_of(word, pirates, T):
+    """Returns the first kind that a word counts (or the first pirate's number), how many there are, and the word without them."""
+    if pirates:
+        return at.lowest_bit(word), ONE, word & (word - ONE)
+    kind = first_kind(word, T)
+    return kind, copies_in(word, kind, T), word & ~mask_of(kind, T)
 
 
 @jit
 def chance_outcomes(S, j, P, o, T):
-    word = open_outcomes(S, j, T)
-    pirates = mode(S, j) == at.DEAL_PIRATE
+    rest, pirates = open_outcomes(S, j, T), mode(S, j) == at.DEAL_PIRATE
     left, weight = ZERO, 0.0
-    rest = word
     while rest:
-        kind = at.lowest_bit(rest) if pirates else first_kind(rest, T)
-        copies = ONE if pirates else copies_in(rest, kind, T)
-        rest &= ~(ONE << kind if pirates else mask_of(kind, T))
+        kind, copies, rest = first_of(rest, pirates, T)
         copy_row(S, j, o + left)
         resolve(S, o + left, kind, T)
         P[o + left] = np.float64(copies)
@@ -296,12 +325,10 @@ def chance_outcomes(S, j, P, o, T):
 def pick(word, place, pirates, T):
     """Returns the kind of card number `place` among those counted in a word (or the pirate's number)."""
     while True:
-        kind = at.lowest_bit(word) if pirates else first_kind(word, T)
-        copies = ONE if pirates else copies_in(word, kind, T)
+        kind, copies, word = first_of(word, pirates, T)
         if place < copies:
             return kind
         place -= copies
-        word &= ~(ONE << kind if pirates else mask_of(kind, T))
 
 
 @jit
@@ -372,7 +399,7 @@ def few(S, i, A, T):
         return distinct(S, i, A, n, T)
     if here == at.REMOVE:
         return removable(S, i, A, n, T)
-    if here == at.TARGET and get(S, i, at.KIND_AT) == u64(DOUBLE):
+    if here == at.TARGET and get(S, i, at.KIND_AT) == DOUBLE:
         return best_to_double(S, i, A, n, T)
     return n
 

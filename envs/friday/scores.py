@@ -19,9 +19,28 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import COSTLY, CROWD, HALF, REST
 from leafwise.envs.friday.fight import hazard_value, pirate_value, rest, total
-from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, phase
-from leafwise.envs.friday.piles import count_of, digest, in_play, possessed, rating_of
-from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE, fact, first_kind, mask_of, printed, shift_of
+from leafwise.envs.friday.layout import (
+    FREE_CARDS,
+    IS_AGING,
+    ONE,
+    RED,
+    VALUE,
+    ZERO,
+    count_of,
+    digest,
+    fact,
+    first_kind,
+    get,
+    in_play,
+    life,
+    mask_of,
+    mode,
+    phase,
+    possessed,
+    printed,
+    rating_of,
+    shift_of,
+)
 
 LIFE_WEIGHT = 10_000_000
 WIN = 2.0**31 - 1
@@ -68,18 +87,18 @@ def shortfall(S, i, place, strength, T):
         return 0.0
     number = get(S, i, at.SECOND_PIRATE_AT if place else at.PIRATE_AT)
     free = printed(number, 0, T)
-    if number == u64(REST):
+    if number == REST:
         free = max(rest(S, i, FREE_CARDS, T), 1)
     a_card = strength
-    if number == u64(CROWD):
+    if number == CROWD:
         a_card += 1.0
-    if number == u64(HALF):
+    if number == HALF:
         a_card = 0.5 * a_card + 0.5  # the better half counts
     missing = np.float64(pirate_value(S, i, number, T)) - a_card * np.float64(free)
     if missing <= 0.0:
         return 0.0
     cards = missing / max(a_card, 0.5)
-    return 2.0 * cards if number == u64(COSTLY) else cards
+    return 2.0 * cards if number == COSTLY else cards
 
 
 @jit

@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.fields import RULE_ONLY
 from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 from leafwise.envs.friday.cards import (
@@ -26,7 +25,27 @@ from leafwise.envs.friday.cards import (
     VERY_STUPID,
     rating,
 )
-from leafwise.envs.friday.layout import GROUPS, HAZARD_SHIFT, SHIFTS, WIDTHS, lowest_bit
+from leafwise.envs.friday.layout import (
+    AGED_AT,
+    BIAS,
+    COLUMN_BITS,
+    COPIES,
+    COUNT_AT,
+    FREE_CARDS,
+    GROUPS,
+    GROUPS_AT,
+    HAZARD_SHIFT,
+    HUNGER_AT,
+    KINDS_AT,
+    MASKS_AT,
+    RATING_AT,
+    SCARED_AT,
+    SHIFTS,
+    SHIFTS_AT,
+    START_AT,
+    VALUE_AT,
+    WIDTHS,
+)
 
 HARDNESS = (1, 2, 3, 4)
 MOST_LIFE = 31
@@ -59,32 +78,6 @@ class Options:
         return max(20 if self.level == 4 else 22, self.start_life)
 
 
-VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
-"""Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
-
-BIAS = 8
-"""Added to each card's value and rating in digests, which makes them positive."""
-COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36, 41
-"""Where the sums lie in a digest."""
-
-
-COLUMN_BITS = 16
-"""Sums of the hazard halves' four columns lie beside one another, so wide each."""
-
-DIGESTS_AT, CARDS_AT, PIRATES_AT = 0, 7 * 256, 7 * 256 + 12 * len(CARDS)
-HALVES_AT = PIRATES_AT + 2 * (len(PIRATES) + 1)
-"""Where `Tables.numbers` holds digests [7, 256], facts about cards [kinds, 12] and pirates [11, 2], and sums over hazards by the
-bytes of their counts [4, 256]."""
-SHIFTS_AT, MASKS_AT, KINDS_AT, GROUPS_AT, START_AT, COPIES_AT = 0, 64, 128, 192, 240, 243
-"""Where `Tables.bits` holds shift and mask of each kind's field [64 each], the kind that a bit belongs to [64], the fields of plain
-and of aging cards by value + 5 and of cards by ability [3, 16], the counts of stack, hazards and aging pile at the start, and what
-each run of fields counts, as `copies_table` says [runs, 256]."""
-COPIES = 8
-"""Most cards of a kind."""
-THERE = np.uint64(0x8080808080808080)
-"""The highest bit of each byte of `copies_table`."""
-
-
 class Tables(NamedTuple):
     """Facts about cards, and run-time options; few arrays, because each costs time in every call."""
 
@@ -102,48 +95,6 @@ class Tables(NamedTuple):
     """Which actions a search considers, an index into `rules.CANDIDATES`."""
     stop: NDArray[np.uint8]
     leaf: Any
-
-
-@jit(inline=True)
-def fact(kind, column, T):
-    """Returns a fact about a kind of card."""
-    return T.numbers[CARDS_AT + 12 * np.int64(kind) + column]
-
-
-@jit(inline=True)
-def printed(pirate, column, T):
-    """Returns a pirate's free cards (0) or value (1) as printed."""
-    return T.numbers[PIRATES_AT + 2 * np.int64(pirate) + column]
-
-
-@jit(inline=True)
-def shift_of(kind, T):
-    """Returns where the field of a kind lies in a counts word."""
-    return T.bits[kind]
-
-
-@jit(inline=True)
-def mask_of(kind, T):
-    """Returns the field of a kind in a counts word."""
-    return T.bits[np.int64(kind) + MASKS_AT]
-
-
-@jit(inline=True)
-def first_kind(word, T):
-    """Returns the first kind that a word counts."""
-    return T.bits[np.int64(lowest_bit(word)) + KINDS_AT]
-
-
-@jit(inline=True)
-def group(number, place, T):
-    """Returns the fields of a group of cards: plain (0) or aging (1) by value + 5, or (2) by ability."""
-    return T.bits[GROUPS_AT + 16 * number + place]
-
-
-@jit(inline=True)
-def at_start(pile, T):
-    """Returns the counts of a pile at the start: Robinson stack, hazards, aging pile."""
-    return T.bits[START_AT + pile]
 
 
 def by_bytes(sums: Mapping[int, int], first: int, n: int) -> NDArray[np.int64]:

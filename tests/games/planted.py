@@ -40,7 +40,7 @@ from games.coins import (
 )
 from leafwise.authoring import Evaluator, Game, below, bind, jit, prefetch, u64
 from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED
-from leafwise.envs.core.contract.bits import FOUR, ONE, THREE
+from leafwise.envs.core.contract.bits import FOUR, THREE
 from leafwise.envs.core.contract.evaluator import Speed
 from leafwise.envs.core.contract.features import SmallTable
 from leafwise.envs.threes import GAME as THREES

@@ -4,23 +4,68 @@ from __future__ import annotations
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import BELOW, COPY, DESTROY, DOUBLE, DRAW, EXCHANGE, LIFE, PHASE, SORT
 from leafwise.envs.friday.fight import go_on, lose
 from leafwise.envs.friday.layout import (
     ABILITY,
+    ACTING_AT,
     AMOUNT,
+    ARRANGE,
+    CARD_BITS,
+    CARD_MASK,
+    DEAL_AGING,
+    DEAL_CARD,
+    DISCARD,
+    DOUBLED,
     DOUBLER,
+    DOWN,
+    ENTRY_BITS,
+    EXCHANGE_AGAIN,
+    FOUR,
+    KIND_AT,
+    LEFT,
+    LIFE_AT,
+    LOOKED_AT,
+    LOWERED_AT,
     LOWERER,
+    M3,
+    OFFER,
     ONE,
+    ORDER,
+    RIGHT,
+    RUIN,
+    STACK,
+    STEPS_AT,
+    TARGET,
+    THREE,
+    TO_AT,
+    TO_LEFT,
+    TO_LOOK,
+    TO_RIGHT,
+    TWO,
+    USES_AT,
     ZERO,
+    acting_reference,
     aging_pile,
+    can_draw,
     fact,
     get,
+    kind_in,
     life,
+    looked,
+    mark_used,
     mode,
+    one_card,
+    push_back,
     put,
+    put_on_top,
+    reference,
+    side_in,
+    take_off,
+    take_top,
     turn_to,
+    with_item,
+    without_item,
 )
 
 
@@ -28,21 +73,21 @@ from leafwise.envs.friday.layout import (
 def renew_stack(S, j, T):
     """Makes an empty stack anew: chance picks an aging card first, if there is one; without any card the game is lost."""
     if aging_pile(S, j) != ZERO:
-        turn_to(S, j, at.DEAL_AGING)
-    elif at.can_draw(S, j, T):
-        S[j, at.STACK] = S[j, at.DISCARD]
-        S[j, at.DISCARD] = ZERO
+        turn_to(S, j, DEAL_AGING)
+    elif can_draw(S, j, T):
+        S[j, STACK] = S[j, DISCARD]
+        S[j, DISCARD] = ZERO
     else:
-        put(S, j, at.TO_AT, ZERO)
-        lose(S, j, at.RUIN)
+        put(S, j, TO_AT, ZERO)
+        lose(S, j, RUIN)
 
 
 @jit(inline=True)
 def ask_for_card(S, j, to, T):
     """Asks chance for a card that goes to the left, the right or the looker's hand; an empty stack is made anew first."""
-    put(S, j, at.TO_AT, to)
-    turn_to(S, j, at.DEAL_CARD)
-    if S[j, at.STACK] == ZERO:
+    put(S, j, TO_AT, to)
+    turn_to(S, j, DEAL_CARD)
+    if S[j, STACK] == ZERO:
         renew_stack(S, j, T)
 
 
@@ -50,83 +95,83 @@ def ask_for_card(S, j, to, T):
 def begin(S, j, kind, T):
     """Begins the ability of a kind of card; the acting card is noted already."""
     ability, amount = fact(kind, ABILITY, T), u64(fact(kind, AMOUNT, T))
-    acting = at.kind_in(at.acting_reference(S, j))
-    put(S, j, at.KIND_AT, u64(ability))
+    acting = kind_in(acting_reference(S, j))
+    put(S, j, KIND_AT, u64(ability))
     if ability == LIFE:
-        put(S, j, at.LIFE_AT, min(T.max_life, life(S, j) + amount))
+        put(S, j, LIFE_AT, min(T.max_life, life(S, j) + amount))
         go_on(S, j, T)
     elif ability == PHASE:
-        lowered = get(S, j, at.LOWERED_AT) | u64(fact(acting, LOWERER, T))
-        put(S, j, at.LOWERED_AT, lowered)
+        lowered = get(S, j, LOWERED_AT) | u64(fact(acting, LOWERER, T))
+        put(S, j, LOWERED_AT, lowered)
         go_on(S, j, T)
     elif ability == DRAW:
-        put(S, j, at.STEPS_AT, amount - ONE)
-        ask_for_card(S, j, at.TO_RIGHT, T)
+        put(S, j, STEPS_AT, amount - ONE)
+        ask_for_card(S, j, TO_RIGHT, T)
     elif ability == SORT:
-        ask_for_card(S, j, at.TO_LOOK, T)
+        ask_for_card(S, j, TO_LOOK, T)
     else:
-        put(S, j, at.STEPS_AT, amount)
-        turn_to(S, j, at.TARGET)
+        put(S, j, STEPS_AT, amount)
+        turn_to(S, j, TARGET)
 
 
 @jit(inline=True)
 def use(S, j, slot, T):
     """Uses the ability of the card in a slot."""
-    ref = at.reference(S, j, slot, T)
-    at.mark_used(S, j, ref, T)
-    put(S, j, at.USES_AT, get(S, j, at.USES_AT) + ONE)
-    put(S, j, at.ACTING_AT, ((ref >> at.FOUR) << at.THREE) | (ref & at.M3))
-    begin(S, j, at.kind_in(ref), T)
+    ref = reference(S, j, slot, T)
+    mark_used(S, j, ref, T)
+    put(S, j, USES_AT, get(S, j, USES_AT) + ONE)
+    put(S, j, ACTING_AT, ((ref >> FOUR) << THREE) | (ref & M3))
+    begin(S, j, kind_in(ref), T)
 
 
 @jit
 def aim(S, j, slot, T):
     """Applies the ability under way to the card in a slot."""
-    ref = at.reference(S, j, slot, T)
-    kind, side = at.kind_in(ref), at.side_in(ref)
-    ability = get(S, j, at.KIND_AT)
+    ref = reference(S, j, slot, T)
+    kind, side = kind_in(ref), side_in(ref)
+    ability = get(S, j, KIND_AT)
     if ability == COPY:
         begin(S, j, kind, T)
     elif ability == DOUBLE:
-        by = u64(fact(at.kind_in(at.acting_reference(S, j)), DOUBLER, T)) if T.needs_source else ZERO
-        S[j, at.DOUBLED] = at.with_item(S[j, at.DOUBLED], at.ENTRY_BITS, ((ref >> at.THREE) << at.TWO) | by)
+        by = u64(fact(kind_in(acting_reference(S, j)), DOUBLER, T)) if T.needs_source else ZERO
+        S[j, DOUBLED] = with_item(S[j, DOUBLED], ENTRY_BITS, ((ref >> THREE) << TWO) | by)
         go_on(S, j, T)
     else:
-        at.take_off(S, j, ref, T)
+        take_off(S, j, ref, T)
         if ability == DESTROY:
             if T.face_down:
-                S[j, at.DOWN] += at.one_card(kind, T)
+                S[j, DOWN] += one_card(kind, T)
             go_on(S, j, T)
         elif ability == BELOW:
-            at.push_back(S, j, kind, T)
+            push_back(S, j, kind, T)
             if side == ZERO:
-                turn_to(S, j, at.OFFER)
+                turn_to(S, j, OFFER)
             else:
                 go_on(S, j, T)
         else:
-            S[j, at.DISCARD] += at.one_card(kind, T)
-            put(S, j, at.STEPS_AT, get(S, j, at.STEPS_AT) - ONE)
-            ask_for_card(S, j, at.TO_RIGHT if side else at.TO_LEFT, T)
+            S[j, DISCARD] += one_card(kind, T)
+            put(S, j, STEPS_AT, get(S, j, STEPS_AT) - ONE)
+            ask_for_card(S, j, TO_RIGHT if side else TO_LEFT, T)
 
 
 @jit
 def draw_more(S, j, T):
     """Takes the card that the ability under way offers."""
-    ability = get(S, j, at.KIND_AT)
-    to = at.TO_LOOK if ability == SORT else at.TO_LEFT
+    ability = get(S, j, KIND_AT)
+    to = TO_LOOK if ability == SORT else TO_LEFT
     if ability == DRAW:
-        put(S, j, at.STEPS_AT, get(S, j, at.STEPS_AT) - ONE)
-        to = at.TO_RIGHT
+        put(S, j, STEPS_AT, get(S, j, STEPS_AT) - ONE)
+        to = TO_RIGHT
     ask_for_card(S, j, to, T)
 
 
 @jit
 def stop(S, j, T):
     """Ends the ability under way where it may stop."""
-    if get(S, j, at.KIND_AT) != SORT:
+    if get(S, j, KIND_AT) != SORT:
         go_on(S, j, T)
-    elif mode(S, j) == at.OFFER:
-        turn_to(S, j, at.ARRANGE)
+    elif mode(S, j) == OFFER:
+        turn_to(S, j, ARRANGE)
     else:
         put_back_rest(S, j, T)
 
@@ -134,53 +179,53 @@ def stop(S, j, T):
 @jit
 def put_back_rest(S, j, T):
     """Puts the cards looked at back on top if their order makes no difference; else the player orders them."""
-    cards_left = at.looked(S, j)
-    first = cards_left & at.CARD_MASK
+    cards_left = looked(S, j)
+    first = cards_left & CARD_MASK
     same = True
     rest = cards_left
     while rest:
-        same = same and rest & at.CARD_MASK == first
-        rest >>= at.CARD_BITS
+        same = same and rest & CARD_MASK == first
+        rest >>= CARD_BITS
     if not same:
-        turn_to(S, j, at.ORDER)
+        turn_to(S, j, ORDER)
         return
     while cards_left:
-        at.put_on_top(S, j, first - ONE, T)
-        cards_left >>= at.CARD_BITS
+        put_on_top(S, j, first - ONE, T)
+        cards_left >>= CARD_BITS
     go_on(S, j, T)
 
 
 @jit
 def pick_looked(S, j, place, T):
     """Discards a card that was looked at (ARRANGE), or puts it back on top of the stack (ORDER)."""
-    card = (at.looked(S, j) >> (at.CARD_BITS * place)) & at.CARD_MASK
+    card = (looked(S, j) >> (CARD_BITS * place)) & CARD_MASK
     kind = card - ONE
-    put(S, j, at.LOOKED_AT, at.without_item(at.looked(S, j), at.CARD_BITS, card))
-    if mode(S, j) == at.ARRANGE:
-        S[j, at.DISCARD] += at.one_card(kind, T)
+    put(S, j, LOOKED_AT, without_item(looked(S, j), CARD_BITS, card))
+    if mode(S, j) == ARRANGE:
+        S[j, DISCARD] += one_card(kind, T)
     else:
-        at.put_on_top(S, j, kind, T)
+        put_on_top(S, j, kind, T)
     put_back_rest(S, j, T)
 
 
 @jit(inline=True)
 def receive(S, j, kind, T):
     """Takes the card that chance has drawn to where it goes, and goes on with what was under way."""
-    at.take_top(S, j, kind, T)
-    to = get(S, j, at.TO_AT)
-    put(S, j, at.TO_AT, ZERO)
-    if to == at.TO_LOOK:
-        put(S, j, at.LOOKED_AT, at.with_item(at.looked(S, j), at.CARD_BITS, kind + ONE))
-        more = at.looked(S, j) >> (at.TWO * at.CARD_BITS) == ZERO and at.can_draw(S, j, T)
-        turn_to(S, j, at.OFFER if more else at.ARRANGE)
+    take_top(S, j, kind, T)
+    to = get(S, j, TO_AT)
+    put(S, j, TO_AT, ZERO)
+    if to == TO_LOOK:
+        put(S, j, LOOKED_AT, with_item(looked(S, j), CARD_BITS, kind + ONE))
+        more = looked(S, j) >> (TWO * CARD_BITS) == ZERO and can_draw(S, j, T)
+        turn_to(S, j, OFFER if more else ARRANGE)
         return
-    S[j, at.RIGHT if to == at.TO_RIGHT else at.LEFT] += at.one_card(kind, T)
-    ability = get(S, j, at.KIND_AT)
-    steps = get(S, j, at.STEPS_AT)
-    if ability == DRAW and steps > ZERO and at.can_draw(S, j, T):
-        turn_to(S, j, at.OFFER)
-    elif ability == EXCHANGE and steps > ZERO and at.can_draw(S, j, T, ONE):
-        put(S, j, at.KIND_AT, at.EXCHANGE_AGAIN)
-        turn_to(S, j, at.TARGET)
+    S[j, RIGHT if to == TO_RIGHT else LEFT] += one_card(kind, T)
+    ability = get(S, j, KIND_AT)
+    steps = get(S, j, STEPS_AT)
+    if ability == DRAW and steps > ZERO and can_draw(S, j, T):
+        turn_to(S, j, OFFER)
+    elif ability == EXCHANGE and steps > ZERO and can_draw(S, j, T, ONE):
+        put(S, j, KIND_AT, EXCHANGE_AGAIN)
+        turn_to(S, j, TARGET)
     else:
         go_on(S, j, T)

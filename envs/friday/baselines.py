@@ -33,12 +33,24 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, need_among, need_in
-from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.fight import clear_table, end_turn
 from leafwise.envs.friday.layout import (
+    ACTIONS,
     COST,
+    DEAL_AGING,
+    DEAL_CARD,
+    DEAL_HAZARD,
+    DEAL_PIRATE,
+    DISCARD,
+    LEFT,
+    LOST,
+    POINTS_AT,
     RATING,
+    REMOVE,
+    TARGET,
+    WIDTH,
+    WON,
     ZERO,
     copies_in,
     count_of,
@@ -55,8 +67,8 @@ from leafwise.envs.friday.rules import apply_action, few, open_outcomes, pick, r
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
 from leafwise.envs.friday.text import table_cards
 
-STACK_KEY, HAZARD_KEY, AGING_KEY = at.WIDTH, at.WIDTH + 1, at.WIDTH + 2
-ROW_WORDS = at.WIDTH + 3
+STACK_KEY, HAZARD_KEY, AGING_KEY = WIDTH, WIDTH + 1, WIDTH + 2
+ROW_WORDS = WIDTH + 3
 GOLDEN = u64(0x9E3779B97F4A7C15)
 S11 = u64(11)
 
@@ -106,18 +118,18 @@ def deal(S, j, before, R, T):
     """Lets the deal decide every chance stage at row j; `before` is the phase that the keys belong to."""
     if phase(S, j) != before:
         S[j, HAZARD_KEY] = next_u64(R)
-    while mode(S, j) <= at.DEAL_CARD:
+    while mode(S, j) <= DEAL_CARD:
         here = mode(S, j)
         word = open_outcomes(S, j, T)
         key = S[j, STACK_KEY]
-        if here == at.DEAL_HAZARD:
+        if here == DEAL_HAZARD:
             key = S[j, HAZARD_KEY]
-        elif here == at.DEAL_AGING:
+        elif here == DEAL_AGING:
             key = S[j, AGING_KEY]
-        pirates = here == at.DEAL_PIRATE
+        pirates = here == DEAL_PIRATE
         n = np.int64(count_bits(word)) if pirates else count_of(digest(word, T))
         resolve(S, j, pick(word, place(key, n), pirates, T), T)
-        if here == at.DEAL_AGING:
+        if here == DEAL_AGING:
             S[j, STACK_KEY] = next_u64(R)
 
 
@@ -167,12 +179,12 @@ def add_node(tree, node, parent, path, T):
     tree.path[node] = path
     tree.counts[COUNT] = node + 1
     here = mode(S, i)
-    if here == at.WON:
+    if here == WON:
         tree.score[node] = WON_SCORE
         return
     mean = mean_of_child(tree, node, parent, T)
     tree.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
-    if here != at.LOST:
+    if here != LOST:
         push(tree, node, tree.score[node])
 
 
@@ -195,7 +207,7 @@ def expand(tree, node, T):
         j = u64(child)
         apply_action(S, row, a, j, T)
         path = (paths[level] << 8) | a
-        if mode(S, j) == at.TARGET:  # which card is a part of the same step
+        if mode(S, j) == TARGET:  # which card is a part of the same step
             row = scratch + u64(level)
             copy_row(S, j, row)
             level += 1
@@ -209,13 +221,13 @@ def expand(tree, node, T):
 def keep_worst(tree, node, T):
     """Lists the table's cards that fit into the removal points, walking up from the worst; returns how many."""
     S, i = tree.S, u64(node)
-    points = np.int64(get(S, i, at.POINTS_AT))
+    points = np.int64(get(S, i, POINTS_AT))
     n = 0
     for rating in range(-8, 9):
         for k in range(KINDS):
             kind = u64(k)
             if fact(kind, RATING, T) == rating:
-                for _ in range(np.int64(copies_in(S[i, at.LEFT], kind, T))):
+                for _ in range(np.int64(copies_in(S[i, LEFT], kind, T))):
                     if fact(kind, COST, T) <= points and n < KEPT:
                         points -= fact(kind, COST, T)
                         tree.kept[n] = kind
@@ -232,8 +244,8 @@ def remove_set(tree, node, chosen, n, T):
     copy_row(S, u64(node), j)
     for k in range(n):
         if (chosen >> k) & 1:
-            S[j, at.LEFT] -= one_card(tree.kept[k], T)
-    S[j, at.DISCARD] += clear_table(S, j)
+            S[j, LEFT] -= one_card(tree.kept[k], T)
+    S[j, DISCARD] += clear_table(S, j)
     end_turn(S, j)
     deal(S, j, phase(S, u64(node)), tree.stream, T)
     add_node(tree, child, node, chosen, T)
@@ -268,7 +280,7 @@ def grow(tree, budget, T):
     """Takes positions from the queue and expands them until the budget is spent, or nothing is left, or rows run out."""
     if tree.counts[COUNT] == 1:
         tree.score[0] = LIFE_WEIGHT * np.int64(life(tree.S, ZERO)) + mean_rating(tree.S, ZERO, T)
-        if mode(tree.S, ZERO) == at.REMOVE:
+        if mode(tree.S, ZERO) == REMOVE:
             expand_removal(tree, 0, T)
         else:
             expand(tree, 0, T)
@@ -282,7 +294,7 @@ def grow(tree, budget, T):
         node = pop(tree)
         tree.counts[POPPED] += 1
         first = tree.counts[COUNT]
-        if mode(tree.S, u64(node)) == at.REMOVE:
+        if mode(tree.S, u64(node)) == REMOVE:
             expand_removal(tree, node, T)
         else:
             expand(tree, node, T)
@@ -307,7 +319,7 @@ def make_tree(rows: int) -> Tree:
         score=np.empty(rows, dtype=np.int64),
         path=np.empty(rows, dtype=np.int64),
         heap=np.empty(rows, dtype=np.int64),
-        A=np.zeros((LEVELS, len(at.ACTIONS)), dtype=np.int64),
+        A=np.zeros((LEVELS, len(ACTIONS)), dtype=np.int64),
         steps=np.zeros((3, LEVELS), dtype=np.int64),
         kept=np.zeros(KEPT, dtype=np.uint64),
         counts=np.zeros(4, dtype=np.int64),
@@ -359,9 +371,9 @@ class Cards:
         """Returns the next decision (or end) after `state`, dealt; `before` is the decision that led there."""
         T, row = state.game.thread_tables, self.row(state)
         with np.errstate(over="ignore"):
-            deal(row, np.uint64(0), at.phase(self.row(before), np.uint64(0)), self.stream, T)
-        self.keys = row[0, at.WIDTH :].copy()
-        return State.unchecked(state.game, row[0, : at.WIDTH])
+            deal(row, np.uint64(0), phase(self.row(before), np.uint64(0)), self.stream, T)
+        self.keys = row[0, WIDTH:].copy()
+        return State.unchecked(state.game, row[0, :WIDTH])
 
     def row(self, state: State) -> NDArray[np.uint64]:
         """Returns a position with the keys of its piles, shape [1, ROW_WORDS]."""
@@ -407,7 +419,7 @@ class BestFirst:
 
 def is_removal(state: State) -> bool:
     """Whether cards may be removed after a lost fight."""
-    return bool(at.mode(state.rows(), np.uint64(0)) == at.REMOVE)
+    return bool(mode(state.rows(), np.uint64(0)) == REMOVE)
 
 
 def step(state: State, path: int, kept: list[int] | None) -> tuple[str, ...]:

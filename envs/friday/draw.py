@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.pictures import Canvas
-from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
-from leafwise.envs.friday.layout import next_cards
+from leafwise.envs.friday.layout import DOWN, STACK, next_cards
 from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.tables import Tables
 from leafwise.envs.friday.text import ROW, TITLES, cards_in, in_words, number, pile_text, table_cards, value
@@ -72,7 +71,7 @@ def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
 
 def chances(row: NDArray[Any], T: Tables) -> list[tuple[int, float]]:
     """Returns what the next card of the stack may be: (kind, probability), the likeliest first; [] if it is empty."""
-    cards = cards_in(next_cards(row[None], ROW, T)) if row[at.STACK] else {}
+    cards = cards_in(next_cards(row[None], ROW, T)) if row[STACK] else {}
     n = sum(cards.values())
     return sorted(((kind, count / n) for kind, count in cards.items()), key=lambda pair: -pair[1])
 
@@ -90,7 +89,7 @@ def slot_lines(row: NDArray[Any]) -> list[str]:
         marks = ["used"] * used + [f"doubled by {by[1:]}"] * bool(by)
         note = f"  [{', '.join(marks)}]" if marks else ""
         lines.append(f"  {slot:>2}  {('left', 'right')[side]:<5}  {NAMES[kind]:<4} {in_words(kind)}{note}")
-    if row[at.DOWN]:
+    if row[DOWN]:
         lines.append(f"      face down: {pile_text(value(row, 'down'))}")
     return lines
 
@@ -190,7 +189,7 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         words = (
             f"total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made} of {free}"
         )
-        if row[at.DOWN]:
+        if row[DOWN]:
             words += f", face down: {pile_text(value(row, 'down'))}"
         canvas.text(16, 214, words, size=16, anchor="start")
     for side, name in enumerate(("left", "right")):

@@ -189,35 +189,6 @@ def add_node(tree, node, parent, path, T):
 
 
 @jit
-def expand(tree, node, T):
-    """Generates the children of a decision; an ability and its targets are one step."""
-    S = tree.S
-    scratch = u64(S.shape[0] - LEVELS)
-    number, tried, paths = tree.steps
-    number[0], tried[0], paths[0] = few(S, u64(node), tree.A[0], T), 0, 0
-    before = phase(S, u64(node))
-    level = 0
-    while level >= 0:
-        if tried[level] == number[level]:
-            level -= 1
-            continue
-        row, a = scratch + u64(level - 1) if level else u64(node), tree.A[level, tried[level]]
-        tried[level] += 1
-        child = tree.counts[COUNT]
-        j = u64(child)
-        apply_action(S, row, a, j, T)
-        path = (paths[level] << 8) | a
-        if mode(S, j) == TARGET:  # which card is a part of the same step
-            row = scratch + u64(level)
-            copy_row(S, j, row)
-            level += 1
-            number[level], tried[level], paths[level] = few(S, row, tree.A[level], T), 0, path
-        else:
-            deal(S, j, before, tree.stream, T)
-            add_node(tree, child, node, path, T)
-
-
-@jit
 def keep_worst(tree, node, T):
     """Lists the table's cards that fit into the removal points, walking up from the worst; returns how many."""
     S, i = tree.S, u64(node)
@@ -276,14 +247,43 @@ def expand_removal(tree, node, T):
 
 
 @jit
+def expand(tree, node, T):
+    """Generates the children of a decision; an ability and its targets are one step, and so are removals."""
+    S = tree.S
+    if mode(S, u64(node)) == REMOVE:
+        expand_removal(tree, node, T)
+        return
+    scratch = u64(S.shape[0] - LEVELS)
+    number, tried, paths = tree.steps
+    number[0], tried[0], paths[0] = few(S, u64(node), tree.A[0], T), 0, 0
+    before = phase(S, u64(node))
+    level = 0
+    while level >= 0:
+        if tried[level] == number[level]:
+            level -= 1
+            continue
+        row, a = scratch + u64(level - 1) if level else u64(node), tree.A[level, tried[level]]
+        tried[level] += 1
+        child = tree.counts[COUNT]
+        j = u64(child)
+        apply_action(S, row, a, j, T)
+        path = (paths[level] << 8) | a
+        if mode(S, j) == TARGET:  # which card is a part of the same step
+            row = scratch + u64(level)
+            copy_row(S, j, row)
+            level += 1
+            number[level], tried[level], paths[level] = few(S, row, tree.A[level], T), 0, path
+        else:
+            deal(S, j, before, tree.stream, T)
+            add_node(tree, child, node, path, T)
+
+
+@jit
 def grow(tree, budget, T):
     """Takes positions from the queue and expands them until the budget is spent, or nothing is left, or rows run out."""
     if tree.counts[COUNT] == 1:
         tree.score[0] = LIFE_WEIGHT * np.int64(life(tree.S, ZERO)) + mean_rating(tree.S, ZERO, T)
-        if mode(tree.S, ZERO) == REMOVE:
-            expand_removal(tree, 0, T)
-        else:
-            expand(tree, 0, T)
+        expand(tree, 0, T)
     tree.counts[FULL] = 0
     while tree.counts[POPPED] <= budget and tree.counts[QUEUED] > 0:
         if tree.counts[COUNT] + RESERVE + LEVELS > tree.S.shape[0]:
@@ -294,10 +294,7 @@ def grow(tree, budget, T):
         node = pop(tree)
         tree.counts[POPPED] += 1
         first = tree.counts[COUNT]
-        if mode(tree.S, u64(node)) == REMOVE:
-            expand_removal(tree, node, T)
-        else:
-            expand(tree, node, T)
+        expand(tree, node, T)
         if tree.counts[COUNT] > first:
             tree.score[node] = NO_SCORE
 

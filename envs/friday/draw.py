@@ -82,6 +82,13 @@ def odds_line(found: list[tuple[int, float]], most: int = 10) -> str:
     return shown + (", ..." if len(found) > most else "")
 
 
+def fight_words(row: NDArray[Any], T: Tables, of: str) -> str:
+    """Returns the total and the value asked for, and how many free cards were drawn `of` how many."""
+    rows = row[None]
+    score, asked, free = (int(f(rows, ROW, T)) for f in (total, hazard_value, free_cards))
+    return f"total {score} against {asked}, free cards {number(row, 'free')}{of}{free}"
+
+
 def slot_lines(row: NDArray[Any]) -> list[str]:
     """Returns a line for each card on the table."""
     lines = []
@@ -115,11 +122,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
         )
     lines += hazards_here
     if is_fight(row):
-        rows = row[None]
-        made, free = number(row, "free"), int(free_cards(rows, ROW, T))
-        lines.append(
-            f"fight: total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made}/{free}"
-        )
+        lines.append(f"fight: {fight_words(row, T, '/')}")
     lines += slot_lines(row)
     acting = value(row, "acting")
     if acting is not None:
@@ -161,7 +164,7 @@ def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, in
 def draw(row: NDArray[Any], T: Tables) -> Canvas:
     """Returns a drawing of a row."""
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
-    rows, phase = row[None], number(row, "phase")
+    phase = number(row, "phase")
     canvas.box(0, 0, WIDTH, 40, fill=PHASE_COLOURS[phase])
     life = number(row, "life")
     canvas.text(16, 20, f"Friday, {PHASES[phase]}", size=18, colour="#ffffff", anchor="start")
@@ -185,10 +188,7 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         canvas.text(16, top, words, size=13, colour=colour, anchor="start")
         top += 20
     if is_fight(row):
-        made, free = number(row, "free"), int(free_cards(rows, ROW, T))
-        words = (
-            f"total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made} of {free}"
-        )
+        words = fight_words(row, T, " of ")
         if row[DOWN]:
             words += f", face down: {pile_text(value(row, 'down'))}"
         canvas.text(16, 214, words, size=16, anchor="start")

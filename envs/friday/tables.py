@@ -31,7 +31,6 @@ from leafwise.envs.friday.layout import (
     COLUMN_BITS,
     COPIES,
     COUNT_AT,
-    FREE_CARDS,
     GROUPS,
     GROUPS_AT,
     HAZARD_SHIFT,
@@ -107,24 +106,6 @@ def by_bytes(sums: Mapping[int, int], first: int, n: int) -> NDArray[np.int64]:
     return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(n)])
 
 
-def digest_table() -> NDArray[np.int64]:
-    """Returns the sums that `digest` adds up, [7, 256]."""
-    sums = {}
-    for kind, card in enumerate(CARDS):
-        sums[kind] = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
-        sums[kind] |= card.hunger << HUNGER_AT | (kind >= FIRST_AGING) << AGED_AT | card.scared << SCARED_AT
-    return by_bytes(sums, 0, 7)
-
-
-def halves_table() -> NDArray[np.int64]:
-    """Returns the sums over hazards, all four columns, of what a byte counts, [4, 256]."""
-    columns = card_table()[:, FREE_CARDS:].tolist()
-    hazards = range(FIRST_KNOWLEDGE, FIRST_AGING)
-    return by_bytes(
-        {k: sum(n << COLUMN_BITS * c for c, n in enumerate(columns[k])) for k in hazards}, int(HAZARD_SHIFT), 4
-    )
-
-
 def copies_table() -> NDArray[np.uint64]:
     """Returns what each run of fields counts, [runs, 256]: from the lowest byte on one byte for each kind that is there.
 
@@ -138,19 +119,6 @@ def copies_table() -> NDArray[np.uint64]:
             there = [128 + COPIES * k + (n - 1) % COPIES for k, n in enumerate(counted) if n]
             row[word] = sum(byte << 8 * place for place, byte in enumerate(there))
     return table
-
-
-def card_table() -> NDArray[np.int64]:
-    """Returns the facts about each kind, [kinds, columns]."""
-    rows = []
-    for kind, card in enumerate(CARDS):
-        aging = kind >= FIRST_AGING
-        doubler = DOUBLERS.index(card.name) if card.name in DOUBLERS else -1
-        lowerer = 1 << LOWERERS.index(card.name) if card.name in LOWERERS else 0
-        hazard = HAZARDS[card.name[0]] if FIRST_KNOWLEDGE <= kind < FIRST_AGING else None
-        sides = (hazard.free, *hazard.values) if hazard else (0, 0, 0, 0)
-        rows.append((card.value, card.ability, card.amount, 1 + aging, rating(card), aging, doubler, lowerer, *sides))
-    return np.array(rows, dtype=np.int64)
 
 
 def counts(cards: Mapping[int, int]) -> int:
@@ -168,22 +136,38 @@ def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant (about 50 kB)."""
     bits = np.zeros(START_AT + 3, dtype=np.uint64)
     groups = bits[GROUPS_AT:START_AT].reshape(3, 16)
+    facts, sums, halves = [], {}, {}
     for kind, card in enumerate(CARDS):
+        # Where the kind lies, and its groups
+        aging = kind >= FIRST_AGING
         mask = np.uint64(((1 << WIDTHS[kind]) - 1) << SHIFTS[kind])
         bits[SHIFTS_AT + kind], bits[MASKS_AT + kind] = SHIFTS[kind], mask
         bits[KINDS_AT + SHIFTS[kind] : KINDS_AT + SHIFTS[kind] + WIDTHS[kind]] = kind
-        groups[int(kind >= FIRST_AGING), card.value + 5] |= mask
-        if kind < FIRST_AGING:
+        groups[int(aging), card.value + 5] |= mask
+        if not aging:
             groups[2, card.ability] |= mask
+        # Facts about it; of hazards the four columns lie beside one another too
+        doubler = DOUBLERS.index(card.name) if card.name in DOUBLERS else -1
+        lowerer = 1 << LOWERERS.index(card.name) if card.name in LOWERERS else 0
+        sides = (0, 0, 0, 0)
+        if FIRST_KNOWLEDGE <= kind < FIRST_AGING:
+            hazard = HAZARDS[card.name[0]]
+            sides = (hazard.free, *hazard.values)
+            halves[kind] = sum(n << COLUMN_BITS * c for c, n in enumerate(sides))
+        facts.append((card.value, card.ability, card.amount, 1 + aging, rating(card), aging, doubler, lowerer, *sides))
+        # What `digest` adds up
+        sums[kind] = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
+        sums[kind] |= card.hunger << HUNGER_AT | aging << AGED_AT | card.scared << SCARED_AT
+    pirates = [(0, 0), *((p.free, p.value) for p in PIRATES)]
+    numbers = by_bytes(sums, 0, 7), np.array(facts), np.array(pirates), by_bytes(halves, int(HAZARD_SHIFT), 4)
     level = options.level
     bits[START_AT:] = [
         counts({KIND[card.name]: card.copies for card in STARTING}),
         counts({KIND[card.name]: card.copies for card in KNOWLEDGE}),
         counts(aging_cards(level)),
     ]
-    pirates = np.array([(0, 0), *((p.free, p.value) for p in PIRATES)], dtype=np.int64)
     return Tables(
-        numbers=np.concatenate([digest_table().ravel(), card_table().ravel(), pirates.ravel(), halves_table().ravel()]),
+        numbers=np.concatenate([part.ravel() for part in numbers]),
         bits=np.concatenate([bits, copies_table().ravel()]),
         start_life=np.uint64(options.start_life or options.most_life - 2),
         max_life=np.uint64(options.most_life),

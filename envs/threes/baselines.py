@@ -39,8 +39,17 @@ from leafwise.envs.core.contract.stream import mix
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import need_among
-from leafwise.envs.threes import rules as r
-from leafwise.envs.threes.rules import EIGHT, SEVEN, lanes_that_moved
+from leafwise.envs.threes.rules import (
+    EIGHT,
+    HIGH,
+    LOW,
+    SEVEN,
+    deck_count,
+    deck_size,
+    get,
+    lanes_that_moved,
+    without_card,
+)
 from leafwise.envs.threes.scores import big_tiles
 
 u64, f32 = np.uint64, np.float32
@@ -276,10 +285,10 @@ def make_threesus(game: Game, score: str) -> Compiled:
             total, weight = NOTHING, NOTHING
             lanes = lanes_that_moved(before, after)
             for card in range(1, 4):
-                count = f32(r.deck_count(deck, u64(card)))
+                count = f32(deck_count(deck, u64(card)))
                 if count == NOTHING:
                     continue
-                rest = r.without_card(deck, u64(card))
+                rest = without_card(deck, u64(card))
                 for lane in range(4):
                     if (lanes >> u64(lane)) & ONE:
                         below = entered(after, a, u64(lane), u64(card))
@@ -385,17 +394,17 @@ def make_nneonneo(game: Game) -> Compiled:
             # Bonus tiles first, all ranks equally likely; then the other tiles, by how many of them the deck holds
             bonuses = highest - SIX if highest >= SEVEN else ZERO
             base = f32(1) - BONUS if bonuses else f32(1)
-            size = f32(r.deck_size(deck))
+            size = f32(deck_size(deck))
             for n in range(bonuses + THREE):
                 if n < bonuses:
                     tile, rest = u64(n) + FOUR, deck
                     share = f32(BONUS / f32(bonuses) / cells)
                 else:  # the next search has one card less
                     tile = u64(n) - bonuses + ONE
-                    count = f32(r.deck_count(deck, tile))
+                    count = f32(deck_count(deck, tile))
                     if count == NOTHING:
                         continue
-                    rest = r.without_card(deck, tile)
+                    rest = without_card(deck, tile)
                     share = f32(base * count / size / cells)
                 # The last tiles are valued together
                 if depth + 1 >= limit or f32(reach * share) < LEAST_REACH:
@@ -436,7 +445,7 @@ class Nneonneo(Program):
         self._searches += 1  # empties the cache: entries of older searches are not seen
         self._counts[ENTRIES] = 0
         search, limit, highest = u64(self._searches), depth_limit(int(state.row[0])), u64(highest_rank(state.row[0]))
-        tiles = int(r.get(state.row[1], r.HIGH)) - int(r.get(state.row[1], r.LOW)) + 1
+        tiles = int(get(state.row[1], HIGH)) - int(get(state.row[1], LOW)) + 1
         # the cells of this entry count, its tiles do not: so the known values come out
         reach = f32(tiles) / f32(len(rows))
         for b, word in rows:

@@ -32,8 +32,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.threes import rules as r
-from leafwise.envs.threes.rules import SEVEN, has_12288, is_dead, lanes_that_moved
+from leafwise.envs.threes.rules import SEVEN, deck_count, has_12288, is_dead, lanes_that_moved, without_card
 
 u64 = np.uint64
 BONUS = 1.0 / 21.0
@@ -92,7 +91,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
             # The card that comes next: 1 to 3 as often as the deck holds it, 4 stands for the bonus tiles of all ranks
             low, high, weight, rest = u64(card), u64(card), 0.0, deck
             if card < 4:
-                weight, rest = np.float64(r.deck_count(deck, low)), r.without_card(deck, low)
+                weight, rest = np.float64(deck_count(deck, low)), without_card(deck, low)
                 size += weight
             elif highest >= SEVEN:
                 high = highest - THREE

@@ -25,7 +25,19 @@ from leafwise.envs.core.contract.bits import (
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, square_views
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes import rules as r
+from leafwise.envs.threes.rules import (
+    DIRECTION,
+    FIFTEEN,
+    HIGH,
+    HINT_PLUS,
+    LANES,
+    LOW,
+    PLUS,
+    SEVEN,
+    SHOWN,
+    deck_count,
+    get,
+)
 from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
 from leafwise.envs.threes.tables import Options, tile_points
 from leafwise.envs.threes.text import tile_value
@@ -66,20 +78,20 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
 def observe(S, i, O, e, T):
     b, word = S[i, 0], S[i, 1]
     for cell in range(16):
-        O[e, cell] = np.uint8((b >> u64(4 * cell)) & r.FIFTEEN)
-    code = r.get(word, r.SHOWN)
-    if code == r.PLUS and T.hint != r.HINT_PLUS:
-        code = (r.get(word, r.LOW)) << FOUR | (r.get(word, r.HIGH))
+        O[e, cell] = np.uint8((b >> u64(4 * cell)) & FIFTEEN)
+    code = get(word, SHOWN)
+    if code == PLUS and T.hint != HINT_PLUS:
+        code = (get(word, LOW)) << FOUR | (get(word, HIGH))
     O[e, 16] = np.uint8(code)
     for card in range(1, 4):
-        O[e, 16 + card] = np.uint8(r.deck_count(word, u64(card)))
+        O[e, 16 + card] = np.uint8(deck_count(word, u64(card)))
 
 
 @jit(inline=True)
 def transform(S, i, k, j, T):
     """Mirrors left-right (k & 1), then top-bottom (k & 2), then swaps rows and columns (k & 4)."""
     b, word = S[i, 0], S[i, 1]
-    lanes, direction = r.get(word, r.LANES), r.get(word, r.DIRECTION)
+    lanes, direction = get(word, LANES), get(word, DIRECTION)
     entering = word & THREE == ONE
     if k & 1:
         b = mirror(b)
@@ -94,7 +106,7 @@ def transform(S, i, k, j, T):
     if entering:
         direction = u64(transform_action(np.int64(direction), k, T))
     S[j, 0] = b
-    S[j, 1] = (word & ~(u64(63) << r.LANES.shift)) | (lanes << r.LANES.shift) | (direction << r.DIRECTION.shift)
+    S[j, 1] = (word & ~(u64(63) << LANES.shift)) | (lanes << LANES.shift) | (direction << DIRECTION.shift)
 
 
 @jit(inline=True)
@@ -121,7 +133,7 @@ def capped(n, most):
 @jit(inline=True)
 def deck_index(word):
     """Numbers the decks: 0..124."""
-    return (r.deck_count(word, ONE) * FIVE + r.deck_count(word, TWO)) * FIVE + r.deck_count(word, THREE)
+    return (deck_count(word, ONE) * FIVE + deck_count(word, TWO)) * FIVE + deck_count(word, THREE)
 
 
 @jit(inline=True)
@@ -149,9 +161,9 @@ def table_index(S, i, k, T):
             index = (index << TWO) | capped(count_bits(of_rank(b, u64(rank))), THREE)
         return index
     if k == 4:
-        return empties << FOUR | capped(merge_pairs(b), r.FIFTEEN)
-    ones, twos = capped(count_bits(of_rank(b, ONE)), r.SEVEN), capped(count_bits(of_rank(b, TWO)), r.SEVEN)
-    first = deck_index(word) if k == 0 else r.get(word, r.SHOWN)
+        return empties << FOUR | capped(merge_pairs(b), FIFTEEN)
+    ones, twos = capped(count_bits(of_rank(b, ONE)), SEVEN), capped(count_bits(of_rank(b, TWO)), SEVEN)
+    first = deck_index(word) if k == 0 else get(word, SHOWN)
     return (first << SIX) | (ones << THREE) | twos
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -25,14 +26,9 @@ def fight(active: str = "", *, phase: str = "green", life=20, aging=LEVEL_1, gam
     return game.parse(f"{text} {empty} {aging or 'aging=none'}")
 
 
-def words(state: State) -> dict[str, str]:
-    """Returns a position's words."""
-    return dict(word.split("=", 1) for word in str(state).split())
-
-
 def word(state: State, name: str) -> str:
-    """Returns one word, "" if it is not there or says that a pile is empty."""
-    return words(state).get(name, "").replace("none", "")
+    """Returns one of a position's words, "" if it is not there or says that a pile is empty."""
+    return dict(word.split("=", 1) for word in str(state).split()).get(name, "").replace("none", "")
 
 
 def cards(state: State, name: str) -> Counter[str]:
@@ -193,23 +189,23 @@ def total_of(state: State) -> int:
 
 LESS_SCARED = "aging=G1,G2*2,G7,G8,D1,D2,D3"
 ONE_SCARED = "aging=G1,G2*2,G5,G7,G8,D1,D2,D3"
+PIRATE_7 = {"phase": "pirates", "pirates": "P3,P7", "fought": "P7", "active": ""}
 
 
-def test_13_scared() -> None:
-    assert total_of(fight("N1", left="C1,E3,G5", aging=ONE_SCARED)) == 2
-
-
-def test_14_scared_and_double() -> None:
-    state = fight("N1", left="E7,C1,G5", aging=ONE_SCARED)
-    assert total_of(play(state, "use0", "card1")) == 1
-    state = fight("N1", left="E3,E7,C1,G5", aging=ONE_SCARED)
-    assert total_of(play(state, "use1", "card0")) == 5
-
-
-@pytest.mark.parametrize(("stacking", "total"), [("each", 2), ("one", 5)])
-def test_15_two_scared(stacking: str, total: int) -> None:
-    game = GAME.variant(scared_stacking=stacking)
-    assert total_of(fight("N2", left="E3,N1,C1,G5*2", aging=LESS_SCARED, game=game)) == total
+@pytest.mark.parametrize(
+    ("left", "aging", "actions", "total", "more"),
+    [
+        pytest.param("C1,E3,G5", ONE_SCARED, "", 2, {}, id="13 scared"),
+        pytest.param("E7,C1,G5", ONE_SCARED, "use0 card1", 1, {}, id="14 scared and double"),
+        pytest.param("E3,E7,C1,G5", ONE_SCARED, "use1 card0", 5, {}, id="14 the double is the highest"),
+        pytest.param("E3,N1,C1,G5*2", LESS_SCARED, "", 2, {}, id="15 two scared"),
+        pytest.param("E3,N1,C1,G5*2", LESS_SCARED, "", 5, {"game": GAME.variant(scared_stacking="one")}, id="15 one"),
+        pytest.param("C1,N1,E3,S2,S1,G2,G5", "aging=G1,G2,G5,G7,G8,D1,D2,D3", "", 1, PIRATE_7, id="27 pirate half"),
+    ],
+)
+def test_13_14_15_27_totals(left: str, aging: str, actions: str, total: int, more: dict[str, Any]) -> None:
+    state = fight(**{"active": "N2", "left": left, "aging": aging, **more})
+    assert total_of(play(state, *actions.split())) == total
 
 
 def test_16_copy_a_double() -> None:
@@ -347,12 +343,6 @@ def test_26_one_hazard_is_left_after_five_turns() -> None:
     rejected = state.play("discard")
     assert word(rejected, "phase") == "red"
     assert word(rejected, "hazards")
-
-
-def test_27_pirate_half() -> None:
-    aging = "aging=G1,G2,G5,G7,G8,D1,D2,D3"
-    state = fight(phase="pirates", pirates="P3,P7", fought="P7", left="C1,N1,E3,S2,S1,G2,G5", aging=aging)
-    assert total_of(state) == 1
 
 
 def test_28_pirate_crowd() -> None:

@@ -38,7 +38,7 @@ def played(seed: int, game: leafwise.Game = THREES) -> list[State]:
     return rows
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_random_game_keeps_the_books(seed: int) -> None:
     rows = played(900_000 + seed)
     start = score(tiles(rows[9]))

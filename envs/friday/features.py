@@ -18,8 +18,6 @@ How often abilities were used (`uses`), the order of the cards known at the bott
 
 from __future__ import annotations
 
-import math
-
 import gymnasium as gym
 import numpy as np
 
@@ -335,14 +333,14 @@ def step(first, number, most):
 @jit(inline=True)
 def mean_tenths(points, count):
     """Returns a mean in tenths, counted from -2."""
-    return np.int64(math.floor(np.float64(10 * points) / np.float64(max(count, 1)))) + 20
+    return 10 * points // max(count, 1) + 20
 
 
 @jit(inline=True)
 def see_sums(S, i, F, n, T):
     """Writes what sums over cards say of the game to come; returns how many features there are then."""
     # Means and sizes of piles, the hazards not beaten, and the most life
-    now, alive = int(phase(S, i)), np.int64(life(S, i))
+    now = int(phase(S, i))
     cards, stack = digest(in_play(S, i), T), digest(S[i, STACK], T)
     F[n] = step(VALUES + STRENGTH * now, mean_tenths(value_of(cards), count_of(cards)), STRENGTH)
     F[n + 1] = step(RATINGS + STRENGTH * now, mean_tenths(rating_of(cards), count_of(cards)), STRENGTH)
@@ -356,12 +354,12 @@ def see_sums(S, i, F, n, T):
     # Once the pirates are dealt: what all cards in play lack against those not beaten
     if get(S, i, SECOND_PIRATE_AT) == ZERO:
         return n
-    strength = np.float64(rating_of(cards)) / np.float64(max(count_of(cards), 1))
+    strength = rating_of(cards) / max(count_of(cards), 1)
     first, second = shortfall(S, i, 0, strength, T), shortfall(S, i, 1, strength, T)
     both = first + second
     F[n] = step(HARDER, max(first, second), 64)
     F[n + 1] = step(NEED, both, 64)
-    F[n + 2] = step(SPARE, np.float64(alive) - both + 32.0, 64)
+    F[n + 2] = step(SPARE, life(S, i) - both + 32.0, 64)
     return n + 3
 
 

@@ -232,7 +232,7 @@ def can_end(S, i, T):
     if pirate(S, i) == ZERO:
         return True
     hunger = hunger_of(digest(on_table(S, i), T))
-    return total(S, i, T) >= hazard_value(S, i, T) and np.int64(life(S, i)) >= hunger
+    return total(S, i, T) >= hazard_value(S, i, T) and life(S, i) >= hunger
 
 
 @jit

@@ -284,7 +284,7 @@ def action_cost(S, i, a, T):
         if here != IN_FIGHT or fight.pirate(S, i) != ZERO:
             return 0
         won = fight.total(S, i, T) >= fight.hazard_value(S, i, T)
-        return 1 if won and np.int64(life(S, i)) >= hunger_of(digest(on_table(S, i), T)) else 0
+        return 1 if won and life(S, i) >= hunger_of(digest(on_table(S, i), T)) else 0
     if a < USE:
         return 1 if a == REJECT else 0
     if here in (IN_FIGHT, TARGET):
@@ -369,10 +369,10 @@ def chance_outcomes(S, j, P, o, T):
         kind, copies, rest = first_of(rest, pirates, T)
         copy_row(S, j, o + left)
         resolve(S, o + left, kind, T)
-        P[o + left] = np.float64(copies)
-        weight += np.float64(copies)
+        P[o + left] = copies
+        weight += copies
         left += ONE
-    for k in range(np.int64(left)):
+    for k in range(left):
         P[o + u64(k)] /= weight
     return np.int64(left)
 

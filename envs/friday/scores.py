@@ -36,6 +36,7 @@ from leafwise.envs.friday.layout import (
     RUIN,
     SECOND_HAZARD_AT,
     SECOND_PIRATE_AT,
+    THREE,
     VALUE,
     ZERO,
     count_of,
@@ -106,7 +107,7 @@ def shortfall(S, i, place, strength, T):
         a_card += 1.0
     if number == HALF:
         a_card = 0.5 * a_card + 0.5  # the better half counts
-    missing = np.float64(pirate_value(S, i, number, T)) - a_card * np.float64(free)
+    missing = pirate_value(S, i, number, T) - a_card * free
     if missing <= 0.0:
         return 0.0
     cards = missing / max(a_card, 0.5)
@@ -142,23 +143,21 @@ def score_reward(S, i, j, k, T):
 @jit
 def progress(S, i, T):
     """Returns what `shaped_reward` gives for what has been reached, without the win."""
-    pirates = np.int64(count_bits(get(S, i, BEATEN_AT)))
-    alive = np.float64(life(S, i)) / np.float64(T.max_life)
-    return np.float64(beaten_value(S, i, T)) / 198.0 + 0.5 * pirates + 0.2 * alive
+    pirates = count_bits(get(S, i, BEATEN_AT))
+    return beaten_value(S, i, T) / 198.0 + 0.5 * pirates + 0.2 * (life(S, i) / T.max_life)
 
 
 @jit
 def how_far(S, i, T):
     """Returns how far a lost game got: a half for the hazards revealed, by phase, a quarter for a pirate, of the last by points."""
-    now = np.float64(phase(S, i))
-    if now < 3.0:
+    now = phase(S, i)
+    if now < THREE:
         left = count_of(digest(get(S, i, HAZARDS_AT) << HAZARD_SHIFT, T))
-        return (now + 1.0 - np.float64(left) / 30.0) / 6.0
-    points = 0.5 + 0.25 * np.float64(count_bits(get(S, i, BEATEN_AT)))
+        return (now + 1.0 - left / 30.0) / 6.0
+    points = 0.5 + 0.25 * count_bits(get(S, i, BEATEN_AT))
     if get(S, i, FOUGHT_AT) == ZERO:
         return points
-    asked = np.float64(max(hazard_value(S, i, T), 1))
-    return points + 0.25 * min(1.0, max(0.0, np.float64(total(S, i, T)) / asked))
+    return points + 0.25 * min(1.0, max(0.0, total(S, i, T) / max(hazard_value(S, i, T), 1)))
 
 
 @jit
@@ -194,9 +193,9 @@ def value(S, i, T):
         return np.float64(LIFE_WEIGHT * life_left(S, i) + mean_rating(S, i, T))
     if which == 3:
         spent = np.int64(T.max_life) - np.int64(life(S, i))
-        return np.float64(beaten_value(S, i, T)) / np.float64(1 + spent)
+        return beaten_value(S, i, T) / (1 + spent)
     sums = digest(in_play(S, i), T)
-    strength = np.float64(rating_of(sums)) / np.float64(max(count_of(sums), 1))
+    strength = rating_of(sums) / max(count_of(sums), 1)
     return np.float64(life(S, i)) - shortfall(S, i, 0, strength, T) - shortfall(S, i, 1, strength, T)
 
 

@@ -208,7 +208,7 @@ def current_player(S, i, T):
 def returns(S, i, T):
     if S[i, 1] & THREE == SETUP:
         return 0.0
-    return np.float64(sum_of_rows(S[i, 0], T.points)) - 3.0 * np.float64(get(S[i, 1], START))
+    return sum_of_rows(S[i, 0], T.points) - 3.0 * get(S[i, 1], START)
 
 
 @jit(inline=True)
@@ -321,7 +321,7 @@ def put_outcome(S, P, o, n, board, word, share):
 @jit(inline=True)
 def white_three(word, T):
     """Returns the probability that the tile shown as white is a 3."""
-    three = (1.0 - T.bonus_p) * np.float64(deck_count(word, THREE)) / np.float64(deck_size(word))
+    three = (1.0 - T.bonus_p) * deck_count(word, THREE) / deck_size(word)
     return three / (three + T.bonus_p)
 
 
@@ -338,7 +338,7 @@ def put_entering(S, j, P, o, n, word, rank, share):
 @jit(inline=True)
 def enter_outcomes(S, j, P, o, T):
     word = S[j, 1]
-    share = 1.0 / np.float64(count_bits(get(word, LANES)))
+    share = 1.0 / count_bits(get(word, LANES))
     shown = get(word, SHOWN)
     left = word & ~UNTIL_ENTRY | DRAW
     if shown < PLUS:
@@ -363,7 +363,7 @@ def bonus_chance(word, T):
         return T.bonus_p
     if get(word, SLOT_USED):
         return 0.0
-    return 1.0 / (21.0 - np.float64(get(word, SLOT)))
+    return 1.0 / (21.0 - get(word, SLOT))
 
 
 @jit(inline=True)
@@ -394,14 +394,14 @@ def draw_outcomes(S, j, P, o, T):
     bonus, base = 0.0, word
     if highest >= SEVEN:
         bonus, base = bonus_chance(word, T), slot_after(word, ZERO, T)
-    size = np.float64(deck_size(word))
+    size = deck_size(word)
     white = T.hint == HINT_COLOUR and bonus > 0.0
     n = ZERO
     for card in range(1, 3 if white else 4):
         count = deck_count(word, u64(card))
         if count and bonus < 1.0:
             drawn = without_card(base, u64(card)) | (u64(card) << SHOWN.shift)
-            n = put_outcome(S, P, o, n, b, drawn, (1.0 - bonus) * np.float64(count) / size)
+            n = put_outcome(S, P, o, n, b, drawn, (1.0 - bonus) * count / size)
     if bonus == 0.0:
         return np.int64(n)
     low, high = FOUR, highest - THREE
@@ -415,10 +415,10 @@ def draw_outcomes(S, j, P, o, T):
     elif T.hint == HINT_WINDOW3 and ranks > THREE:
         for rank in range(low, high - ONE):
             shown = shown_bonus(word, u64(rank), u64(rank) + TWO, T)
-            n = put_outcome(S, P, o, n, b, shown, bonus / np.float64(ranks - TWO))
+            n = put_outcome(S, P, o, n, b, shown, bonus / (ranks - TWO))
     else:
         if white:
-            bonus += (1.0 - bonus) * np.float64(deck_count(word, THREE)) / size
+            bonus += (1.0 - bonus) * deck_count(word, THREE) / size
         n = put_outcome(S, P, o, n, b, shown_bonus(word, low, high, T), bonus)
     return np.int64(n)
 
@@ -440,12 +440,12 @@ def with_setup_card(S, i, card, place):
 def setup_outcomes(S, j, P, o, T):
     b, word, n = S[j, 0], S[j, 1], ZERO
     size = deck_size(word)
-    free = np.float64(u64(4) + size)  # 16 cells, less the 12 - size cards that lie
+    free = FOUR + size  # 16 cells, less the 12 - size cards that lie
     for card in range(1, 4):
         count = deck_count(word, u64(card))
         for place in range(0, 64, 4):
             if count and (b >> u64(place)) & FIFTEEN == ZERO:
-                n = put_outcome(S, P, o, n, b, word, np.float64(count) / np.float64(size) / free)
+                n = put_outcome(S, P, o, n, b, word, count / size / free)
                 with_setup_card(S, o + n - ONE, u64(card), u64(place))
     return np.int64(n)
 

@@ -72,7 +72,7 @@ def openness(S, i, T):
     b = S[i, 0]
     t = transpose(b)
     twice = looked_up(b, T.leaf.twice) | transpose(looked_up(t, T.leaf.twice))
-    return sum_of_lines(b, t, T) + T.leaf.twice_bonus * np.float64(count_bits(twice))
+    return sum_of_lines(b, t, T) + T.leaf.twice_bonus * count_bits(twice)
 
 
 @jit(inline=True)

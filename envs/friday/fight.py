@@ -10,6 +10,7 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import cards
 from leafwise.envs.friday.layout import (
     ABILITY,
+    AGED_AT,
     AGING_SHIFT,
     AWAY_AT,
     BEATEN_AT,
@@ -53,6 +54,7 @@ from leafwise.envs.friday.layout import (
     REMOVE,
     RIGHT,
     RUIN,
+    SCARED_AT,
     SECOND_PIRATE_AT,
     TARGET,
     THREE,
@@ -63,7 +65,6 @@ from leafwise.envs.friday.layout import (
     WON,
     ZERO,
     acting_reference,
-    aged_of,
     aging_pile,
     at_start,
     can_draw,
@@ -86,7 +87,6 @@ from leafwise.envs.friday.layout import (
     phase,
     printed,
     put,
-    scared_of,
     sum_of_bytes,
     table_word,
     turn_to,
@@ -177,12 +177,12 @@ def total(S, i, T):
     """Returns what the face-up cards on the table score in this fight."""
     sums = digest(on_table(S, i), T)
     number = pirate(S, i)
-    scared = scared_of(sums)
+    scared = (sums >> SCARED_AT) & 3
     if T.scared_once and scared > 1:
         scared = np.int64(1)
     if number == cards.HALF:
         places = (count_of(sums) + 1) >> 1
-        aged = aged_of(sums)
+        aged = (sums >> AGED_AT) & 31
         if aged >= places:
             return best(S, i, places, 1, -10, T)
         plain = places - aged
@@ -326,12 +326,6 @@ def offer_cards(S, i, here, A, n, T):
     return n
 
 
-@jit
-def any_usable(S, i, T):
-    """Whether any card on the table can be used."""
-    return get(S, i, USES_AT) < MAX_USES and offer_cards(S, i, IN_FIGHT, None, 0, T) > 0
-
-
 BASICS = u64(2**17 - 1)
 """The fields of FIGHT that outlast an ability."""
 
@@ -358,7 +352,9 @@ def pay(S, j, n):
 @jit
 def lose_if_stuck(S, j, T):
     """Ends the game if a fight against a pirate leaves a player without an action."""
-    if not (free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T) or any_usable(S, j, T)):
+    if free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T):
+        return
+    if get(S, j, USES_AT) >= MAX_USES or offer_cards(S, j, IN_FIGHT, None, 0, T) == 0:
         lose(S, j, ZERO)
 
 

@@ -271,16 +271,6 @@ def hunger_of(d):
 
 
 @jit(inline=True)
-def aged_of(d):
-    return (d >> AGED_AT) & 31
-
-
-@jit(inline=True)
-def scared_of(d):
-    return (d >> SCARED_AT) & 3
-
-
-@jit(inline=True)
 def one_card(kind, T):
     """Returns the counts word of one card."""
     return ONE << shift_of(kind, T)

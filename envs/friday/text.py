@@ -411,19 +411,14 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
 # Positions that were typed.
 
 
-def typed_words(line: str) -> tuple[dict[str, str], Said]:
-    """Returns a position's words as they are typed, and what they say; raises ValueError for one that is none."""
+def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
+    """Returns the row that a line of text describes; raises ValueError in the game's words."""
     typed = words_by_name(line.split(), WORDS)
     for name, text in typed.items():
         need(text, f"a value after {name}=")
     for name in ("turn", "phase"):
         need(name in typed, f"a {name} among {', '.join(WORDS[name].choices)}")
-    return typed, {name: WORDS[name].read(name, typed.get(name, "")) for name in WORDS}
-
-
-def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
-    """Returns the row that a line of text describes; raises ValueError in the game's words."""
-    typed, said = typed_words(line)
+    said = {name: word.read(name, typed.get(name, "")) for name, word in WORDS.items()}
     complete(said, typed, T)
     need(said["life"] <= int(T.max_life), f"life of 0 to {int(T.max_life)}", said["life"])
     check_piles(said, T)

@@ -127,33 +127,28 @@ def is_dead(b, ways):
 
 
 @jit(inline=True)
+def lanes_of(cells):
+    """Returns a bit for each line whose first cell is among some cells."""
+    return (cells & ONE) | (cells >> FIFTEEN & TWO) | (cells >> u64(30) & FOUR) | (cells >> u64(45) & EIGHT)
+
+
+@jit(inline=True)
 def lanes_that_moved(before, after):
     changed = occupied(before ^ after)
-    changed |= (changed >> FOUR) | (changed >> S8) | (changed >> S12)
-    return (changed & ONE) | (changed >> FIFTEEN & TWO) | (changed >> u64(30) & FOUR) | (changed >> u64(45) & EIGHT)
+    return lanes_of(changed | (changed >> FOUR) | (changed >> S8) | (changed >> S12))
 
 
 @jit(inline=True)
 def empty_edges(after, a):
     """Returns the lanes (of lines) whose trailing cell is empty."""
-    edge = after if a & 1 else after >> S12
-    lanes = ZERO
-    for lane in range(4):
-        if (edge >> (S16 * u64(lane))) & FIFTEEN == ZERO:
-            lanes |= ONE << u64(lane)
-    return lanes
+    return lanes_of(~occupied(after if a & 1 else after >> S12))
 
 
 @jit(inline=True)
 def entry_shift(lane, direction):
     """Returns the first bit of the trailing cell of a lane."""
-    if direction == ZERO:
-        return S48 + FOUR * lane
-    if direction == ONE:
-        return FOUR * lane
-    if direction == TWO:
-        return S16 * lane + S12
-    return S16 * lane
+    width, far = (S16, S12) if direction & TWO else (FOUR, S48)
+    return width * lane + (ZERO if direction & ONE else far)
 
 
 @jit(inline=True)

@@ -180,15 +180,13 @@ def stop(S, j, T):
 def put_back_rest(S, j, T):
     """Puts the cards looked at back on top if their order makes no difference; else the player orders them."""
     cards_left = looked(S, j)
-    first = cards_left & CARD_MASK
-    same = True
     rest = cards_left
+    first = rest & CARD_MASK
     while rest:
-        same = same and rest & CARD_MASK == first
+        if rest & CARD_MASK != first:
+            turn_to(S, j, ORDER)
+            return
         rest >>= CARD_BITS
-    if not same:
-        turn_to(S, j, ORDER)
-        return
     while cards_left:
         put_on_top(S, j, first - ONE, T)
         cards_left >>= CARD_BITS

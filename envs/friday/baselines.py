@@ -380,7 +380,7 @@ class Cards:
 class BestFirst:
     """The search: `states` positions are taken from the queue, one after another. One instance serves one thread."""
 
-    def __init__(self, game: Game, states: int = STATES) -> None:
+    def __init__(self, game: Game, states: int) -> None:
         self.game, self.states = game, need_in(states, Range(1, MOST_STATES), "states", kind=int)
         self._T = game.tables()
         self._tree = make_tree(2**18 + 8 * states)

@@ -23,10 +23,10 @@ FRIDAI_POSITIONS = {
 """An early decision, a fight with abilities on the table, and the last fights."""
 
 
-def measure(text: str, states: int, seconds: float) -> tuple[float, float]:
+def measure(text: str, seconds: float) -> tuple[float, float]:
     """Returns positions taken from the queue, and scored, per second of processor time: the best of searches for `seconds`."""
     game = find_game("friday")
-    search, state = BestFirst(game, states), game.parse(text)
+    search, state = BestFirst(game, 20_000), game.parse(text)
     search(state, Cards(0))  # loads the machine code and touches the memory
     expanded = generated = 0.0
     start, seed = perf_counter(), 0
@@ -39,10 +39,10 @@ def measure(text: str, states: int, seconds: float) -> tuple[float, float]:
     return expanded, generated
 
 
-def whole_games(games: int, states: int = STATES) -> float:
+def whole_games(games: int) -> float:
     """Returns positions taken from the queue per second of processor time, over whole games of `fridai` from their starts."""
     game = find_game("friday")
-    own = BestFirst(game, states)
+    own = BestFirst(game, STATES)
     expanded = 0
 
     def search(state: State, cards: Cards) -> Found:
@@ -61,7 +61,7 @@ def whole_games(games: int, states: int = STATES) -> float:
     return expanded / (process_time() - before)
 
 
-def bench_baselines(seconds: float, states: int = 20_000) -> dict[str, float]:
+def bench_baselines(seconds: float) -> dict[str, float]:
     """Returns rates by position, per second of processor time.
 
     Keys are `fridai/POSITION expanded/s` and `generated/s`, and `fridai/games expanded/s`, of whole games with all that is around
@@ -69,6 +69,6 @@ def bench_baselines(seconds: float, states: int = 20_000) -> dict[str, float]:
     """
     rates = {}
     for name, text in FRIDAI_POSITIONS.items():
-        rates[f"fridai/{name} expanded/s"], rates[f"fridai/{name} generated/s"] = measure(text, states, seconds)
+        rates[f"fridai/{name} expanded/s"], rates[f"fridai/{name} generated/s"] = measure(text, seconds)
     rates["fridai/games expanded/s"] = whole_games(max(1, round(10 * seconds)))
     return rates

@@ -76,10 +76,10 @@ def chances(row: NDArray[Any], T: Tables) -> list[tuple[int, float]]:
     return sorted(((kind, count / n) for kind, count in cards.items()), key=lambda pair: -pair[1])
 
 
-def odds_line(found: list[tuple[int, float]], most: int = 10) -> str:
+def odds_line(found: list[tuple[int, float]]) -> str:
     """Returns the likeliest next cards by name, with their probabilities."""
-    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in found[:most])
-    return shown + (", ..." if len(found) > most else "")
+    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in found[:10])
+    return shown + ", ..." * (len(found) > 10)
 
 
 def fight_words(row: NDArray[Any], T: Tables, of: str) -> str:

@@ -116,18 +116,10 @@ def reverse_lanes(lanes):
 
 @jit(inline=True)
 def transform_action(a, k, T):
-    if a < 2:
-        a ^= (k >> 1) & 1
-    else:
-        a ^= k & 1
+    a ^= (k >> 1 if a < 2 else k) & 1
     if k & 4:
         a ^= 2
     return a
-
-
-@jit(inline=True)
-def capped(n, most):
-    return n if n < most else most
 
 
 @jit(inline=True)
@@ -158,11 +150,11 @@ def table_index(S, i, k, T):
     if k == 2:
         index = ZERO
         for rank in range(10, 15):
-            index = (index << TWO) | capped(count_bits(of_rank(b, u64(rank))), THREE)
+            index = (index << TWO) | min(count_bits(of_rank(b, u64(rank))), THREE)
         return index
     if k == 4:
-        return empties << FOUR | capped(merge_pairs(b), FIFTEEN)
-    ones, twos = capped(count_bits(of_rank(b, ONE)), SEVEN), capped(count_bits(of_rank(b, TWO)), SEVEN)
+        return empties << FOUR | min(merge_pairs(b), FIFTEEN)
+    ones, twos = min(count_bits(of_rank(b, ONE)), SEVEN), min(count_bits(of_rank(b, TWO)), SEVEN)
     first = deck_index(word) if k == 0 else get(word, SHOWN)
     return (first << SIX) | (ones << THREE) | twos
 

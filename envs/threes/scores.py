@@ -189,8 +189,8 @@ def rows_table(
 Factory = Callable[[Any], Evaluator]
 
 
-def _score(name: str, value: Any, make: Callable[[], Any] = tuple, terminal: Terminal = "evaluate") -> Factory:
-    return lambda options: Evaluator(name, value, weights=make(), stage="draw", terminal=terminal)
+def _score(name: str, value: Any, make: Callable[[], Any] = tuple) -> Factory:
+    return lambda options: Evaluator(name, value, weights=make(), stage="draw", terminal="evaluate")
 
 
 ROOM = Path(__file__).parent

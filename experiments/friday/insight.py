@@ -117,9 +117,9 @@ def pirate_chances(ask: Asked, rows: Sequence[NDArray[Any]]) -> NDArray[np.float
     return found
 
 
-def curve(values: Sequence[NDArray[np.float64]], places: int = 50) -> list[float]:
-    """Returns the mean over games of the chance at 0, 1/places, ... of the game's length."""
-    at_share = np.linspace(0, 1, places + 1)
+def curve(values: Sequence[NDArray[np.float64]]) -> list[float]:
+    """Returns the mean over games of the chance at 0, 1/50, ... of the game's length."""
+    at_share = np.linspace(0, 1, 51)
     return [float(x) for x in np.mean([np.interp(at_share, np.linspace(0, 1, len(v)), v) for v in values], axis=0)]
 
 

@@ -90,9 +90,7 @@ def test_leaves_are_compared_once_and_compiled_games_gone_on_with(
     assert capsys.readouterr().out == ""
     # more games of the same network
     assert learned.main([*words, "--parts", "depth", "--leaves", "learned", "--share", "0.0125"]) == 0
-    (match,) = learned.matches(
-        learned.Config(model="threes-small", parts=("depth",), leaves=("learned",), depths=(1,))
-    )
+    (match,) = learned.matches(learned.Config(model="threes-small", parts=("depth",), leaves=("learned",), depths=(1,)))
     whole = learned.play_compiled(match, range(learned.LEARNED_SEED, learned.LEARNED_SEED + 5), learned.Config())
     more = json.loads((tmp_path / "learned.json").read_text())["depth, learned 1"]
     assert more["scores"] == whole.scores.tolist()

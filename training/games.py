@@ -27,6 +27,7 @@ from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.search_options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
+from leafwise.training.types import Array, Floats, Ints, Logged
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position played, the one after an action, the first that a search may use."""
@@ -73,7 +74,7 @@ ROOM = 2000
 """Positions beyond those asked for, since games are recorded whole."""
 
 
-def logged_games(counts: NDArray[np.int64], positions: int, seconds: float) -> dict[str, float]:
+def logged_games(counts: Ints, positions: int, seconds: float) -> Logged:
     """Returns what a run logs of games by their counters, of positions that took so many seconds."""
     games = max(int(counts[GAMES]), 1)
     shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
@@ -83,18 +84,18 @@ def logged_games(counts: NDArray[np.int64], positions: int, seconds: float) -> d
 class Table(NamedTuple):
     """What one player of games needs: rows, search scratch, a random stream."""
 
-    S: NDArray[Any]
+    S: Array
     """Rows: HERE, AFTER, and those of its searches."""
     buffers: Buffers
     other_buffers: Buffers
     """Scratch of a second leaf's searches: what is remembered of one says nothing of another."""
-    A: NDArray[np.int64]
+    A: Ints
     """Legal actions, [max_actions]."""
     R: NDArray[np.uint64]
     """Random stream, [2]."""
-    chosen: NDArray[np.int64]
+    chosen: Ints
     """[1]: the action that `best_action` found."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """[3], as GAMES and the names beside it say."""
 
 
@@ -270,17 +271,17 @@ CHOSEN, EXPLORED, AFTERSTATE, EXACT = 0, 1, 2, 3
 class Record(NamedTuple):
     """Positions learned from, in the order in which they were played."""
 
-    rows: NDArray[Any]
+    rows: Array
     """[n, width]"""
-    targets: NDArray[np.float64]
+    targets: Floats
     """What the position is worth to the player who acts, [n]."""
-    values: NDArray[np.float64]
+    values: Floats
     """Scratch: root value for player 0, [n]."""
     kinds: NDArray[np.int8]
     """Scratch: CHOSEN, EXPLORED, AFTERSTATE or EXACT, [n]."""
-    first: NDArray[np.int64]
+    first: Ints
     """Scratch: which position is the first of the same game, [n]."""
-    outcomes: NDArray[np.float64]
+    outcomes: Floats
     """Scratch: how the game ended for player 0, [n]."""
 
 
@@ -468,11 +469,11 @@ BATCH = 50
 class Batch(NamedTuple):
     """Games that were played at once."""
 
-    values: NDArray[np.float64]
+    values: Floats
     """What was said of each decision, [n], as `make_play_games` tells."""
-    players: NDArray[np.int64]
-    returns: NDArray[np.float64]
-    ends: NDArray[np.int64]
+    players: Ints
+    returns: Floats
+    ends: Ints
     seconds: float
     """Processor time."""
 
@@ -516,16 +517,16 @@ def play_batches(
 class Played:
     """Games in the order of their seeds."""
 
-    scores: NDArray[np.float64]
+    scores: Floats
     """[games]: returns."""
-    values: NDArray[np.float64]
+    values: Floats
     """[decisions]: what the leaf said of each, one game after another."""
-    ends: NDArray[np.int64]
+    ends: Ints
     """[games]: where a game's decisions end."""
     seconds: float
     """Processor time."""
 
-    def outcomes(self) -> NDArray[np.float64]:
+    def outcomes(self) -> Floats:
         """Returns the return of the game of every decision, [decisions]."""
         return np.repeat(self.scores, np.diff(self.ends, prepend=0))
 

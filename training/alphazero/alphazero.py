@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
@@ -39,6 +38,7 @@ from leafwise.training.games import logged_games
 from leafwise.training.runs.folder import origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.types import Array, Ints, Logged
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module
@@ -146,7 +146,7 @@ class AlphaZero(IterationLearner):
         """Returns a match of two networks as a piece of work."""
         return Pairs(self.actor, networks, places, self.config.match_simulations or self.config.simulations)
 
-    def play(self) -> dict[str, float]:
+    def play(self) -> Logged:
         """Takes the games of an iteration into the replay; returns what is logged."""
         start = time.perf_counter()
         self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
@@ -161,7 +161,7 @@ class AlphaZero(IterationLearner):
         }
         return logged_games(counts, total, time.perf_counter() - start) | staleness
 
-    def learn(self) -> dict[str, float]:
+    def learn(self) -> Logged:
         """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
         from leafwise.training.networks import fit, policy_loss, values_for_two
 
@@ -174,7 +174,7 @@ class AlphaZero(IterationLearner):
         policies = np.zeros((2 * n, self.game.max_actions), dtype=np.float32)
         policy_losses, entropies = [], []
 
-        def sample() -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        def sample() -> tuple[Ints, Array, Array, Array]:
             """Returns features, values, policies and legal actions of random positions under random symmetries."""
             chosen = rng.integers(0, self.replay.filled, n)
             rows[:n], policies[:n] = self.replay["rows"][chosen], self.replay["policies"][chosen]

@@ -43,6 +43,7 @@ from leafwise.training.games import (
     put_row,
 )
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
+from leafwise.training.types import Array, Floats, Floats32, Ints
 
 LEAST_NODES = 1 << 10
 TREE_SEARCHES = 32
@@ -53,7 +54,7 @@ class Seat(NamedTuple):
     """What one player searches with."""
 
     tree: Tree
-    S: NDArray[Any]
+    S: Array
     """Scratch rows of the search."""
     B: Buffers
 
@@ -61,15 +62,15 @@ class Seat(NamedTuple):
 class Table(NamedTuple):
     """What games need: rows, a random stream, two players' trees."""
 
-    S: NDArray[Any]
+    S: Array
     """Rows; HERE is the position played."""
-    A: NDArray[np.int64]
+    A: Ints
     """Scratch: legal actions, [max_actions]."""
     R: NDArray[np.uint64]
     """Random stream, [2], of the games and of the searches."""
-    kept: NDArray[np.float64]
+    kept: Floats
     """Scratch: a root's prior without noise, [max_actions]."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """[3], as GAMES and the names beside it say."""
     own: Seat
     other: Seat
@@ -269,13 +270,13 @@ def make_turn(game: Game) -> Compiled:
 class Recorded(NamedTuple):
     """Positions of some games."""
 
-    rows: NDArray[Any]
+    rows: Array
     """[n, width]"""
-    policies: NDArray[np.float32]
+    policies: Floats32
     """Shares of the simulations that took each action, [n, max_actions]."""
-    targets: NDArray[np.float64]
+    targets: Floats
     """What the position is worth to the player who acts, [n]."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """As in `leafwise.training.alphazero.games.Table`, of the games that these are of."""
 
 
@@ -315,7 +316,7 @@ class Recorder:
         kept = self.record.rows[:n].copy(), self.policies[:n].copy(), self.record.targets[:n].copy()
         return Recorded(*kept, table.counts.copy())
 
-    def match(self, newest: Learned, best: Learned, keys: NDArray[np.uint64], simulations: int) -> NDArray[np.float64]:
+    def match(self, newest: Learned, best: Learned, keys: NDArray[np.uint64], simulations: int) -> Floats:
         """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""
         results = np.zeros((len(keys), 2))
         new, old = self.tables(newest), self.tables(best)
@@ -350,7 +351,7 @@ class Pairs:
     """Which of the selection seeds the openings have."""
     simulations: int
 
-    def __call__(self) -> NDArray[np.float64]:
+    def __call__(self) -> Floats:
         """Returns the results of the first network, [openings, 2], first seat first."""
         keys = (SELECTION_SEED + np.array(self.places) % SELECTION_SEEDS).astype(np.uint64)
         return self.recorder.get().match(*self.networks.get(), keys, self.simulations)

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
@@ -35,6 +34,7 @@ from leafwise.training.games import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import exploration_at, run_learner
+from leafwise.training.types import Json, Logged, Tensors
 
 if TYPE_CHECKING:
     from leafwise.training.dqn.learning import Target
@@ -194,7 +194,7 @@ class QLearner(GatedLearner):
     def done(self) -> int:
         return self.replay.recorded
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.learning.restore(tensors, metadata["batches"])
@@ -208,7 +208,7 @@ class QLearner(GatedLearner):
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
-        told: dict[str, Any] = {"done": self.done, "batches": self.learning.batches}
+        told: Json = {"done": self.done, "batches": self.learning.batches}
         if self.config.priority:
             told["highest"] = self.replay.highest
         if self.config.piece:
@@ -281,7 +281,7 @@ class QLearner(GatedLearner):
         in_order = (played.decisions[k] for k in range(self.steps) for played in found)
         return in_order, generation.number - generation.learned
 
-    def advance(self) -> tuple[dict[str, float], int | None]:
+    def advance(self) -> tuple[Logged, int | None]:
         """Plays and learns for one interval, after which a match is due."""
         config, start, before = self.config, time.perf_counter(), self.done
         counts, behind = self.player.table.counts, 0

@@ -41,6 +41,7 @@ from leafwise.training.games import (
     search_of,
     share_out,
 )
+from leafwise.training.types import Array, Bools, Floats, Floats32, Ints
 
 
 class Kernels(NamedTuple):
@@ -201,17 +202,17 @@ GROUP = 64
 class Decisions(NamedTuple):
     """Decisions and what came of them, n of them."""
 
-    before: NDArray[Any]
+    before: Array
     """[n, width]"""
-    asked: NDArray[Any]
+    asked: Array
     """What a leaf is asked between them, if its stage is one of chance; else as `after`, [n, width]."""
-    after: NDArray[Any]
+    after: Array
     """The next decisions, or ends, [n, width]."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """[n]"""
-    gains: NDArray[np.float32]
+    gains: Floats32
     """Reward, and the sign of what comes after it, [n, 2]."""
-    explored: NDArray[np.bool_]
+    explored: Bools
     """Whether the action was drawn at random, [n]."""
     values: float
     """Mean value of the other actions, to who took them; not a number where there are none."""
@@ -236,7 +237,7 @@ class How(NamedTuple):
 class Playing(NamedTuple):
     """How decisions are played, as it changes over a run."""
 
-    exploration: NDArray[np.float64]
+    exploration: Floats
     """Chance of a random action in each game, [n]."""
     credit: float = 0.0
     """A game that is over is worth at least this share of its progress; in games for one."""
@@ -285,13 +286,13 @@ class Player:
                 self._first, self._first.kind.torch_module(self._first), rows, streams, how, np.random.default_rng(0)
             )
 
-    def begun(self, streams: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    def begun(self, streams: NDArray[np.uint64]) -> tuple[Array, NDArray[np.uint64]]:
         """Returns new games, [n, width], and their random streams, [n, 2]."""
         rows = self.game.rows(len(streams))
         self.kernels.start_games(self.table, rows, streams, self.how.plies, self.T)
         return rows, streams
 
-    def searched(self, rows: NDArray[Any], depth: int, T: Any) -> NDArray[np.float64]:
+    def searched(self, rows: Array, depth: int, T: Any) -> Floats:
         """Returns what searches with the leaf in `T` say of each action in rows [n, width], [n, A]; see `Kernels.root_values`."""
         values = np.zeros((len(rows), self.width))
         forget(self.table)  # the leaf has other weights by now
@@ -299,7 +300,7 @@ class Player:
         return values
 
     def step(
-        self, network: Learned, module: Any, rows: NDArray[Any], streams: NDArray[np.uint64],
+        self, network: Learned, module: Any, rows: Array, streams: NDArray[np.uint64],
         how: Playing, rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
         """Plays one decision in every game, in place; `module` is the network's."""
@@ -333,7 +334,7 @@ class Player:
         mean = float(best.mean()) if len(best) and not how.guided else float("nan")
         return Decisions(before, asked, after, actions, gains, explored, mean)
 
-    def of_guide(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def of_guide(self, rows: Array) -> Floats:
         """Returns 1 for the action that the guide chooses in each row, 0 for the others, [n, A]."""
         actions, found = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), self.width))
         choose = self.guide.choose_actions
@@ -343,7 +344,7 @@ class Player:
         found[np.arange(len(rows)), actions] = 1.0
         return found
 
-    def legal(self, rows: NDArray[Any]) -> NDArray[np.int8]:
+    def legal(self, rows: Array) -> NDArray[np.int8]:
         """Returns the mask of legal actions of rows, [n, A]."""
         found = np.zeros((len(rows), self.width), dtype=np.int8)
         self.kernels.mask_actions(self.table, rows, found, self.T)
@@ -354,9 +355,9 @@ class Played(NamedTuple):
     """What comes of a piece: its decisions, its games as they stand then, and the counts of the table."""
 
     decisions: list[Decisions]
-    rows: NDArray[Any]
+    rows: Array
     streams: NDArray[np.uint64]
-    counts: NDArray[np.int64]
+    counts: Ints
 
 
 @dataclass(frozen=True)
@@ -365,7 +366,7 @@ class Steps:
 
     player: Shared[Player]
     networks: Shared[Mapping[str, Learned]]
-    rows: NDArray[Any]
+    rows: Array
     streams: NDArray[np.uint64]
     steps: int
     how: Playing

@@ -12,7 +12,6 @@ from itertools import count, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -24,6 +23,7 @@ from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.games import kernels, new_table
 from leafwise.training.runs import SELECTION_SEED
+from leafwise.training.types import Array, Bools, Ints
 
 TABLE_MB = 256.0
 """Most memory that a solver's table takes while it judges."""
@@ -36,15 +36,15 @@ class Judged:
     """Decisions with what the solver says of them."""
 
     game: Game
-    rows: NDArray[Any]
-    keeps: NDArray[np.bool_]
+    rows: Array
+    keeps: Bools
     """[n, A]: whether an action keeps the value of the position."""
 
-    def kept(self, actions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def kept(self, actions: Ints) -> Bools:
         """Returns whether each choice keeps the value."""
         return self.keeps[np.arange(len(actions)), actions]
 
-    def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> NDArray[np.int64]:
+    def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> Ints:
         """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
         actions = np.zeros(len(self.rows), dtype=np.int64)
         table = new_table(self.game, depth, seed, evaluator)
@@ -101,7 +101,7 @@ def random_positions(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[
     return (state for state, _ in random_lines(game, seed, plies))
 
 
-def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
+def value_keeping(solver: Solver, state: State) -> Bools:
     """Returns which actions [A] keep the value of a decision."""
     solution = solver.solve(state)
     return np.array([solution.action_values.get(name) == solution.value for name in solver.game.actions])
@@ -136,7 +136,7 @@ class Keeping:
     def __reduce__(self) -> Any:
         return Keeping, (self.game,)
 
-    def __call__(self, states: Sequence[State]) -> list[NDArray[np.bool_]]:
+    def __call__(self, states: Sequence[State]) -> list[Bools]:
         """Returns which actions [A] keep the value of each decision."""
         self.solver = self.solver or exact_solver(self.game, TABLE_MB)
         return [value_keeping(self.solver, state) for state in states]
@@ -150,7 +150,7 @@ def critical_positions(
     They come after random actions, or with a `depth` out of games as `played_lines` tells. `executor` is one whose work is
     a `Keeping` of the game (default: this process); it changes no result.
     """
-    found: dict[bytes, tuple[NDArray[Any], NDArray[np.bool_]]] = {}
+    found: dict[bytes, tuple[Array, Bools]] = {}
     lines = played_lines(game, seed, plies, depth) if depth else random_lines(game, seed, plies)
     states = (state for state, _ in lines)
     executor = executor or Here(Keeping(game))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from leafwise.training.evaluation.statistics import elo_difference
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
 from leafwise.training.execution import check_places, executor_for, in_pieces
 from leafwise.training.runs import FINAL_SEED
+from leafwise.training.types import Json
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "check", "elo_difference", "evaluate"]
 
@@ -242,7 +242,7 @@ def evaluate(
     there as they end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
     """
     # Where games start: from seeds alone, or from openings that both seats play
-    where: dict[str, Any] = {"cluster": cluster, "file": file, "resume": resume}
+    where: Json = {"cluster": cluster, "file": file, "resume": resume}
     kept = check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
     found = 0
     if opponent is None:

@@ -13,7 +13,6 @@ from itertools import chain, combinations, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
@@ -28,6 +27,7 @@ from leafwise.training.execution import in_pieces
 from leafwise.training.execution.executor import Executor, Shared
 from leafwise.training.games import BATCH, Played, kernels, new_table, play_solo
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
+from leafwise.training.types import Floats, Json, Logged
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Pairs:
     from_start: float = 0.0
     """Share of the openings that are the game's start: the first of the places."""
 
-    def __call__(self) -> NDArray[np.float64]:
+    def __call__(self) -> Floats:
         """Returns the results of the first network, [openings, 2], first seat first."""
         newest, best = self.networks.get()
         game, evaluator = newest.game, newest.evaluator("newest")
@@ -99,7 +99,7 @@ class NetworkPlayer:
 
     network: Shared[Learned]
     depth: int
-    options: dict[str, Any]
+    options: Json
 
     def __call__(self, seed: int) -> Player:
         """Returns the player; it draws nothing at random."""
@@ -128,7 +128,7 @@ class Meetings:
     players: Sequence[NetworkPlayer | NamedPlayer]
     starts: Sequence[Start]
 
-    def __call__(self) -> NDArray[np.float64]:
+    def __call__(self) -> Floats:
         """Returns the first player's returns from each opening, [openings, seats]."""
         known = [make(0) if isinstance(make, NetworkPlayer) else None for make in self.players]
         found = []
@@ -171,7 +171,7 @@ class ReferencePlayers:
             units[pair] += [Unit(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
         return list(units.values())
 
-    def rating_of(self, newest: Learned, depth: int, options: dict[str, Any], number: int) -> dict[str, float]:
+    def rating_of(self, newest: Learned, depth: int, options: Json, number: int) -> Logged:
         """Returns what is logged: Elo over the first of a search with a network, half its 95 % interval, points against each."""
         n = len(self.names)
         if self.units is None:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
 from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval
+from leafwise.training.types import Floats, Ints
 
 FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
 
@@ -97,9 +97,9 @@ class Evaluation:
 
     player: str
     first_seed: int
-    scores: NDArray[np.float64]
+    scores: Floats
     """Returns of the player, [games]; against an opponent each seed is played from both seats, first seat first."""
-    best_cells: NDArray[np.int64]
+    best_cells: Ints
     """Highest rank on the final board of each game, [games]; 0 in games without ranks."""
     moves: int
     seconds_per_move: float
@@ -127,7 +127,7 @@ class Evaluation:
         return float(self.scores.mean())
 
     @property
-    def by_seed(self) -> NDArray[np.float64]:
+    def by_seed(self) -> Floats:
         """Mean return per seed, [seeds]: the unit that is drawn independently."""
         return self.scores if self.opponent is None else self.scores.reshape(-1, 2).mean(axis=1)
 

@@ -18,6 +18,7 @@ from leafwise.training.evaluation.match_workers import Job, Maker, Outcome
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, openings, plies_of
 from leafwise.training.evaluation.results import FaultKind, GameStore
 from leafwise.training.evaluation.statistics import Ratings, Unit, bounds, rate, results_interval
+from leafwise.training.types import Json
 
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 """Faults by which a player loses."""
@@ -68,7 +69,7 @@ class Played:
         return {one.key: one for one in games}
 
     @staticmethod
-    def listed(games: Mapping[Key, Played]) -> list[dict[str, Any]]:
+    def listed(games: Mapping[Key, Played]) -> list[Json]:
         """Returns games as a file holds them."""
         return [asdict(one) for one in games.values()]
 
@@ -171,7 +172,7 @@ class Tournament:
             for (low, high, _), both in sorted(rounds.items())
         ]
 
-    def tally(self, player: str, other: str | None = None) -> dict[str, Any]:
+    def tally(self, player: str, other: str | None = None) -> Json:
         """Returns a player's games, wins, draws, losses, and its mean result (1, 0, -1) with a 95 % interval."""
         games = self.of(player, other)
         points = [self.points(p, player) for p in games]
@@ -188,7 +189,7 @@ class Tournament:
             **(bounds(results_interval(means)) if len(means) else {"ci_low": None, "ci_high": None}),
         }
 
-    def standing(self, player: str, ratings: Ratings) -> dict[str, Any]:
+    def standing(self, player: str, ratings: Ratings) -> Json:
         """Returns a player's line in the table."""
         k = self.players.index(player)
         low, high = ratings.interval(k)
@@ -209,7 +210,7 @@ class Tournament:
             "faults": {kind: sum(f["kind"] == kind for f in faults) for kind in KINDS},
         }
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Json:
         """Returns all figures by the names that `--json` writes, the strongest player first."""
         ratings = rate(len(self.players), self.units())
         standings = [self.standing(player, ratings) for player in self.players]
@@ -226,7 +227,7 @@ class Tournament:
             ],
         }
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Json:
         """Returns what a file must agree on to be gone on with."""
         return {
             "game": self.game.name,
@@ -235,7 +236,7 @@ class Tournament:
             "seed": self.seed,
         }
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Json:
         """Returns what a file says of a round robin beside its settings and games."""
         return {
             "openings": len(self.positions),

@@ -43,6 +43,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import INHERITED
 from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Lost, P, R, Shared, Unfit
 from leafwise.training.execution.processes import known, warm
+from leafwise.training.types import Json
 
 PACKAGE = Path(__file__).resolve().parents[2]
 """The folder that holds envs, search, models, ... (a checkout, or the installed leafwise package)."""
@@ -135,7 +136,7 @@ def connect(cluster: str, processes: int = 1) -> None:
         _knock(cluster)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    options: dict[str, Any] = {"address": cluster}
+    options: Json = {"address": cluster}
     if cluster == LOCAL:
         os.environ.setdefault(
             "RAY_worker_niceness", "0"
@@ -331,4 +332,4 @@ def task(told: dict[str, str], added: str, work: Put[Callable[[Any], Any]], *pie
     return ready(piece[0]) if piece else None
 
 
-_prepared: dict[str, Any] = {}
+_prepared: Json = {}

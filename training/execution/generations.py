@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.models.network import Learned
 from leafwise.training.execution import check_places
 from leafwise.training.execution.executor import Executor, Shared
+from leafwise.training.types import Array, Json, Tensors
 
 Call = Callable[[], Any]
 """A piece of a learner's work: an object that pickles and is called where it is worked on."""
 MOST_PIECES = 1 << 32
 """Of a generation."""
-Tensors = dict[str, NDArray[Any]]
 
 
 def call(piece: Call) -> Any:
@@ -102,17 +101,17 @@ class Generations:
         del self.flying[0]
         return one, [self._results.pop(key) for key in keys]
 
-    def state(self) -> tuple[Tensors, dict[str, Any]]:
+    def state(self) -> tuple[Tensors, Json]:
         """Returns what a checkpoint holds: the networks of the generations under way, which are played anew after it."""
         tensors: Tensors = {}
-        told: dict[str, Any] = {}
+        told: Json = {}
         for k, (one, _) in enumerate(self.flying):
             for name, network in one.networks.items():
                 tensors |= {f"ahead{k}.{name}.{part}": tensor for part, tensor in network.tensors.items()}
             told[str(k)] = {"number": one.number, "learned": one.learned, "networks": dict.fromkeys(one.networks, 0)}
         return tensors, told
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], told: Mapping[str, Any], like: Learned) -> None:
+    def restore(self, tensors: Mapping[str, Array], told: Mapping[str, Any], like: Learned) -> None:
         """Begins what a checkpoint says was under way; its networks have the shape of another."""
         for k, one in sorted(told.items(), key=lambda item: int(item[0])):
             networks = {}

@@ -11,10 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core import interrupts
 from leafwise.envs.core.interrupts import stoppable
@@ -22,6 +20,7 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.ntuple_td.kernels import MOVES, kernels, new_trainer
+from leafwise.training.types import Bools, Floats, Ints, Json
 
 BATCH = 5
 """Games per task of a thread."""
@@ -35,8 +34,8 @@ RESTART = 100
 class Games:
     """Games of a network that searches to one depth, in the order of their seeds."""
 
-    scores: NDArray[np.float64]
-    ranks: NDArray[np.int64]
+    scores: Floats
+    ranks: Ints
     """Highest value of a cell on each final board."""
     moves: int
     seconds: float
@@ -46,7 +45,7 @@ class Games:
         """Returns the 95 % t interval of the mean score."""
         return mean_interval(self.scores)
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Json:
         """Returns what a table needs, by name."""
         return {
             "games": len(self.scores),
@@ -110,7 +109,7 @@ def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: range) -> 
     return play_games(network, depth, seeds[0], len(seeds), cutoff=cutoff)
 
 
-def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> NDArray[np.bool_]:
+def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> Bools:
     """Returns which entries so many moves of the network's own games look up, [weights]; nothing is learned meanwhile."""
     errors, sizes = (np.zeros(len(network.weights.table), dtype=np.float32) for _ in range(2))
     actor = new_trainer(network.game, seed, coherence=(errors, sizes))

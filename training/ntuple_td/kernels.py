@@ -31,6 +31,7 @@ from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
 from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
+from leafwise.training.types import Array, Bools, Floats, Floats32, Ints
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
 """Counters: actions, trajectories, games played from a start, and where this trajectory began: 0 at a start, else in mid-game, with
@@ -95,17 +96,17 @@ few loads can be under way at once, and so many requests in a row would hold up 
 class Siblings(NamedTuple):
     """Scratch for the n positions that can follow a decision, at most; their rows are those from FREE on."""
 
-    P: NDArray[np.float64]
+    P: Floats
     """Probabilities, as `chance_outcomes` writes them, [FREE + n]."""
-    ends: NDArray[np.int64]
+    ends: Ints
     """Behind the last position of each action, counted from FREE, [actions]."""
-    seen: NDArray[Any]
+    seen: Array
     """What stands for each board under each symmetry, [n, symmetries]."""
     starts: NDArray[np.uint64]
     """Where the tables of each board's stage begin, [n]."""
-    totals: NDArray[np.float32]
+    totals: Floats32
     """What is still to come, as far as it is added up, [n]."""
-    values: NDArray[np.float64]
+    values: Floats
     """[n]"""
 
 
@@ -279,7 +280,7 @@ class Trainer(NamedTuple):
 
     S: NDArray[np.uint64]
     """Rows: HERE, AFTER, and those of its search, or of what can follow a decision."""
-    A: NDArray[np.int64]
+    A: Ints
     """Legal actions of row HERE, [max_actions]."""
     buffers: Buffers
     siblings: Siblings
@@ -287,27 +288,27 @@ class Trainer(NamedTuple):
     """Random stream, [2]."""
     trajectory: NDArray[np.uint64]
     """Rows of the trajectory, [LONGEST + 1, width], each at the stage that is valued; a game that ended before it adds its last."""
-    search_values: NDArray[np.float64]
+    search_values: Floats
     """What the search at the decision after each of these rows said it was worth, [LONGEST + 1]."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """[4], as MOVES and the names beside it say."""
-    sums: NDArray[np.float64]
+    sums: Floats
     """Sums of returns and of squared errors, since the caller last cleared them, [2]."""
-    errors: NDArray[np.float32]
+    errors: Floats32
     """Sum of the errors of every weight, for coherent rates; shared by all actors. [weights], else [1]."""
-    sizes: NDArray[np.float32]
+    sizes: Floats32
     """Sum of the sizes of those errors, of the same shape; FIXED where a weight is not learned."""
     marks: NDArray[np.uint64]
     """Highest values of a cell at which trajectories begin in turn, ascending, [marks]."""
     firsts: NDArray[np.uint64]
     """Rows in which a trajectory first came to them, [marks, CAROUSEL, width]."""
-    met: NDArray[np.int64]
+    met: Ints
     """How many there were, [marks]."""
-    exploration: NDArray[np.float64]
+    exploration: Floats
     """[1]: share of random actions in Q-learning."""
-    explored: NDArray[np.bool_]
+    explored: Bools
     """Which actions of its trajectory were drawn at random, [LONGEST + 1]."""
-    greedy: NDArray[np.float64]
+    greedy: Floats
     """[2]: how many decisions were not, and what they were worth in all, since the caller last cleared it."""
 
 
@@ -324,7 +325,7 @@ def new_trainer(
     game: Game,
     seed: int,
     depth: int = 1,
-    coherence: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    coherence: tuple[Floats32, Floats32] | None = None,
     cutoff: float = 0.0,
     marks: Sequence[int] = (),
 ) -> Trainer:

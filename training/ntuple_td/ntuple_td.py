@@ -25,10 +25,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core import interrupts
 from leafwise.envs.core.contract.game import Game
@@ -46,6 +45,7 @@ from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, hardware, origin
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.run_options import RunOptions
+from leafwise.training.types import Ints, Json, Logged, Tensors
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""
@@ -195,7 +195,7 @@ class NTupleTd(Learner):
         self.entries, self.best, self.score = 0, -np.inf, {}
         self.begun: list[list[int]] = []
         """Counters of each actor as the interval began that Ctrl-C broke off; empty between two."""
-        self.due: dict[str, float] | None = None
+        self.due: Logged | None = None
         """What was logged of an interval whose evaluation is still to come."""
         if not self.resume() and config.pruned:
             self.prune()
@@ -206,9 +206,9 @@ class NTupleTd(Learner):
         table[~kept] = 0
         self.coherence[1][~kept] = FIXED
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Tensors:
         """Returns the arrays of a checkpoint, by name; what is written into them changes the learner."""
-        tensors: dict[str, NDArray[Any]] = {"table": self.network.weights.table}
+        tensors: Tensors = {"table": self.network.weights.table}
         if self.config.coherence:
             tensors |= {"errors": self.coherence[0], "sizes": self.coherence[1]}
         if self.config.average:
@@ -223,12 +223,12 @@ class NTupleTd(Learner):
 
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        told: dict[str, Any] = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
+        told: Json = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
         told |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
         tensors, of_every_run = super().state()
         return self.arrays() | tensors, told | of_every_run
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         for name, own in self.arrays().items():
@@ -236,7 +236,7 @@ class NTupleTd(Learner):
         self.entries, self.best, self.score = metadata["entries"], metadata["best"], metadata["score"]
         self.begun, self.due = metadata.get("begun", []), metadata.get("due")
 
-    def counted(self) -> NDArray[np.int64]:
+    def counted(self) -> Ints:
         """Returns the counters of all actors, added."""
         return np.sum([actor.counts for actor in self.actors], axis=0)
 
@@ -277,7 +277,7 @@ class NTupleTd(Learner):
             kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
             kept += share * (now - kept)
 
-    def evaluate(self) -> dict[str, float]:
+    def evaluate(self) -> Logged:
         """Plays greedy games with the selection seeds; keeps the best model so far, or the last one if it stands the rematch."""
         n = self.config.evaluate_games
         played = play_games(self.kept, 1, SELECTION_SEED, n)
@@ -302,7 +302,7 @@ class NTupleTd(Learner):
         lead = one - other
         return float(lead.mean()) <= 3 * float(lead.std(ddof=1)) / np.sqrt(len(lead))
 
-    def step(self) -> dict[str, float]:
+    def step(self) -> Logged:
         """Learns for one interval, and now and then evaluates; returns what is logged.
 
         Ctrl-C breaks it off between two trajectories, or before the evaluation: then it goes on there.
@@ -316,7 +316,7 @@ class NTupleTd(Learner):
         logged, self.due = self.due | found, None
         return logged
 
-    def learn(self) -> dict[str, float]:
+    def learn(self) -> Logged:
         """Learns for one interval; returns what is logged."""
         self.begun = self.begun or [actor.counts.tolist() for actor in self.actors]
         moves, start, begun = self.done, time.perf_counter(), time.process_time()
@@ -339,7 +339,7 @@ class NTupleTd(Learner):
             actor.sums[:] = 0
         return logged
 
-    def results(self) -> dict[str, Any]:
+    def results(self) -> Json:
         """Returns what results.json says."""
         own = {"trajectories": int(self.counted()[GAMES]), "hardware": hardware(len(self.actors))}
         return super().results() | own

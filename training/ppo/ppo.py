@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
@@ -26,6 +25,7 @@ from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.types import Json, Logged, Tensors
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class MaskedPpo(GatedLearner):
         )
         self.itself = two and config.opponent == "self"
         opponent = self.seated.evaluator("self") if self.itself else config.opponent
-        seats: dict[str, Any] = {"opponent": opponent, "seat": "random"} if two else {}
+        seats: Json = {"opponent": opponent, "seat": "random"} if two else {}
         seats["autoreset_mode"] = "SameStep"
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, plies=config.plies, **seats)
         self.model, told = make_model(self.envs, self.blank, config)
@@ -126,7 +126,7 @@ class MaskedPpo(GatedLearner):
     def done(self) -> int:
         return self.ppo.done
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.ppo.restore(tensors, metadata["updates"])
@@ -137,7 +137,7 @@ class MaskedPpo(GatedLearner):
         tensors, told = super().state()
         return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | told
 
-    def advance(self) -> tuple[dict[str, float], int | None]:
+    def advance(self) -> tuple[Logged, int | None]:
         """Plays one rollout and learns from it; a match is due every few updates."""
         if self.itself:
             self.seat_opponent()

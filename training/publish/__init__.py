@@ -42,6 +42,7 @@ from leafwise.training.runs import FINAL_SEED
 from leafwise.training.runs.folder import command_of, commit, hardware
 from leafwise.training.runs.recipes import PUBLISH, RENAMED, methods, recipes
 from leafwise.training.runs.run_options import option_text, take_option
+from leafwise.training.types import Json
 
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")
@@ -98,7 +99,7 @@ class Config:
     """Chances: games in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
 
 
-def kind_of(game: Game, told: dict[str, Any]) -> Any:
+def kind_of(game: Game, told: Json) -> Any:
     """Returns the kind of a model: the game's own, or by what a file says it holds."""
     own = recipes(game.name).get("modules", {}).get(PUBLISH)
     studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
@@ -142,7 +143,7 @@ def publish(config: Config) -> Path:
     return target
 
 
-def units_of_network(network: Any, config: Config) -> dict[str, Any]:
+def units_of_network(network: Any, config: Config) -> Json:
     """Returns what a network's values mean to people, as its file holds it; -1 games: as many as usual."""
     from leafwise.training.publish import units
 
@@ -195,7 +196,7 @@ def train_command(told: Mapping[str, Any]) -> str:
     return shlex.join(["leafwise", "train", game, "--method", method, *options, *added])
 
 
-def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def starts(told: Mapping[str, Any]) -> Iterator[Json]:
     """Yields how the model was made that a model's training started from, then that model's, and so on."""
     while told := told.get("start") or {}:
         yield dict(told)

@@ -18,13 +18,14 @@ from leafwise.training.evaluation.statistics import interval_text
 from leafwise.training.ntuple_td.games import play_games
 from leafwise.training.ntuple_td.kernels import kernels, new_trainer
 from leafwise.training.runs import FINAL_SEED, PACKING_SEED, SELECTION_SEED
+from leafwise.training.types import Floats, Json, Logged
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
 OPTIONS = ("games", "step", "loss_games", "first_seed")
 REACHED = "reached_"
 
 
-def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, dict[str, Any]]:
+def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, Json]:
     """Returns the packed network, and what packing does to it."""
     if config.first_seed < FINAL_SEED:
         raise UserError(f"expected --first-seed of at least {FINAL_SEED}, got {config.first_seed}")
@@ -32,7 +33,7 @@ def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tup
     return packed, {"step": config.step, "loss": packing_loss(network, packed, config)}
 
 
-def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> dict[str, float]:
+def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> Logged:
     """Returns what packing does to the values of some 10,000 states of games, and to the scores of the same seeds."""
     rows = valued_rows(before, 10_000)
     values = [values_of(network, rows) for network in (before, after)]
@@ -62,13 +63,13 @@ def valued_rows(network: NTupleNetwork, n: int) -> NDArray[np.uint64]:
     return np.concatenate(found)[:n]
 
 
-def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
+def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> Floats:
     """Returns the compiled value of each row."""
     value, T = network.functions.ntuple_value, network.game.tables(network.evaluator("rows"))
     return np.array([value(rows, np.uint64(k), T) for k in range(len(rows))])
 
 
-def measure(network: NTupleNetwork, config: Any) -> Iterator[dict[str, Any]]:
+def measure(network: NTupleNetwork, config: Any) -> Iterator[Json]:
     """Yields the figures of final games, by depth."""
     names, first = features(network.game).names, config.first_seed
     for depth, games in enumerate(config.games or (1000, 500, 300), start=1):
@@ -80,7 +81,7 @@ def measure(network: NTupleNetwork, config: Any) -> Iterator[dict[str, Any]]:
         yield told
 
 
-def about(path: Path, told: dict[str, Any]) -> list[str]:
+def about(path: Path, told: Json) -> list[str]:
     """Returns what the model is."""
     tuples = " ".join("".join(f"{cell:x}" for cell in t) for t in told["tuples"])
     packed = [tensor for name, tensor in load_tensors(path)[0].items() if "low" in name]
@@ -91,7 +92,7 @@ def about(path: Path, told: dict[str, Any]) -> list[str]:
     ]
 
 
-def made(told: dict[str, Any]) -> list[str]:
+def made(told: Json) -> list[str]:
     """Returns what else was done to the model."""
     loss = told["loss"]
     return [
@@ -103,7 +104,7 @@ def made(told: dict[str, Any]) -> list[str]:
     ]
 
 
-def figures(told: dict[str, Any]) -> list[str]:
+def figures(told: Json) -> list[str]:
     """Returns the table of figures."""
     reached = [name for name in told["score"][0] if name.startswith(REACHED)]
     cells = " | ".join(name.removeprefix(REACHED) for name in reached)

@@ -19,7 +19,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
@@ -35,6 +34,7 @@ from leafwise.training.games import play_batches
 from leafwise.training.runs import CALIBRATION_SEED
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
+from leafwise.training.types import Floats, Ints, Json
 
 LARGEST_ERROR = 0.03
 """A greater error than this is said to be one."""
@@ -71,11 +71,11 @@ class Config:
 class ValuedGames:
     """Decisions of games in the order of their seeds, one game after another."""
 
-    values: NDArray[np.float64]
+    values: Floats
     """[decisions]: value of the search, for the player to move."""
-    outcomes: NDArray[np.float64]
+    outcomes: Floats
     """[decisions]: return of the game, for that player."""
-    games: NDArray[np.int64]
+    games: Ints
     """[decisions]: number of the game, from 0 on."""
 
     def share(self, odd: bool) -> ValuedGames:
@@ -119,7 +119,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     values, meanings = (rounded(numbers) for numbers in monotone(fit.values, outcomes[0]))
     kept = np.append(np.diff(values) > 0, True)
     first_seed = CALIBRATION_SEED
-    how: dict[str, Any] = {"games": config.games, "first_seed": first_seed, "depth": config.depth}
+    how: Json = {"games": config.games, "first_seed": first_seed, "depth": config.depth}
     how |= {"plies": config.plies} if game.players == 2 else {}
     how |= {"nodes": config.nodes} if config.nodes else {}
     how |= {"variants": [rules_of(variant) for variant in measured_variants(game)]}
@@ -153,7 +153,7 @@ def measured_variants(game: Game) -> list[Game]:
     return found
 
 
-def rules_of(game: Game) -> dict[str, Any]:
+def rules_of(game: Game) -> Json:
     """Returns the options of a variant that no network sees and that are not the defaults."""
     return {name: value for name, value in game.given_options.items() if name in game.rule_options}
 

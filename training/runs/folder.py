@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError
@@ -33,11 +32,9 @@ from leafwise.models.files import load_tensors, model_path, save_tensors, write_
 from leafwise.models.tensors import MODEL
 from leafwise.training.runs.files import CONFIG, FolderLock, config_file, resumed_file
 from leafwise.training.runs.run_options import NOT_OPTIONS, described, read_options, to_toml
+from leafwise.training.types import Json, Tensors
 
-Tensors = Mapping[str, NDArray[Any]]
-
-
-Checkpoint = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+Checkpoint = tuple[Tensors, Json]
 """What a checkpoint holds: arrays by name, and what JSON can hold."""
 LAST, BEFORE, NEXT = (f"{name}.safetensors" for name in ("state", "state.previous", ".state.next"))
 """Files of a run's checkpoints: the last, the one before, the one that is written."""
@@ -151,7 +148,7 @@ def commit() -> str:
     return f"leafwise {version('leafwise')}"
 
 
-def origin(source: str) -> dict[str, Any]:
+def origin(source: str) -> Json:
     """Returns how a model was made that a run starts from, and what that one started from."""
     metadata = load_tensors(model_path(source))[1]
     return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.ranges import Range
@@ -34,18 +33,19 @@ from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner
 from leafwise.training.runs.run_options import RunOptions
+from leafwise.training.types import Array, Floats, Ints, Json, Logged, Tensors
 
 
 class Replay:
     """Arrays of the same length by name, in the order of a ring: what is recorded takes the place of the oldest."""
 
-    def __init__(self, size: int, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, size: int, arrays: Mapping[str, Array]) -> None:
         """The arrays have room for `size` entries each, [size, ...]."""
         self.size, self.arrays = size, dict(arrays)
         self.recorded = 0
         """Entries so far, those that have lost their place too."""
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
 
     @property
@@ -58,20 +58,20 @@ class Replay:
         """Place of the next entry."""
         return self.recorded % self.size
 
-    def put(self, **found: NDArray[Any]) -> NDArray[np.int64]:
+    def put(self, **found: Array) -> Ints:
         """Takes entries, an array [n, ...] for each name; returns their places, [n]."""
         n = len(next(iter(found.values())))
-        places: NDArray[np.int64] = (self.recorded + np.arange(n)) % self.size
+        places: Ints = (self.recorded + np.arange(n)) % self.size
         for name, array in self.arrays.items():
             array[places] = found[name]
         self.recorded += n
         return places
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> Tensors:
         """Returns what a checkpoint holds, besides `recorded`."""
         return {name: array[: self.filled] for name, array in self.arrays.items()}
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], recorded: int) -> None:
+    def restore(self, tensors: Mapping[str, Array], recorded: int) -> None:
         """Takes the state of a checkpoint after so many entries."""
         self.recorded = recorded
         for name, array in self.arrays.items():
@@ -81,15 +81,13 @@ class Replay:
 LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
 
-Tensors = dict[str, NDArray[Any]]
 
-
-def prefixed(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> Tensors:
+def prefixed(prefix: str, tensors: Mapping[str, Array]) -> Tensors:
     """Returns tensors under names that begin with a prefix."""
     return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
 
 
-def named(tensors: Mapping[str, NDArray[Any]], prefix: str) -> Tensors:
+def named(tensors: Mapping[str, Array], prefix: str) -> Tensors:
     """Returns the tensors whose names begin with a prefix, without it."""
     return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
 
@@ -126,12 +124,12 @@ class Gate:
         self.pool, self.most = [first], pool
         self.pairs, self.depth, self.nodes = pairs, depth, nodes
         self.variants = variants or {"": self.game}
-        self.score: dict[str, Any] = {}
+        self.score: Json = {}
         self.pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] = pairs_of or partial(
             Pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
         )
 
-    def challenge(self, newest: Learned, number: int) -> tuple[dict[str, float], bool]:
+    def challenge(self, newest: Learned, number: int) -> tuple[Logged, bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.
 
         Match `number` has openings of its own. How good a new best network is, other games tell, as many as it took to choose it.
@@ -151,7 +149,7 @@ class Gate:
         told = {"eval/score_mean": share, **logged_bounds(points_interval(points))}
         return {**told, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
-    def meet(self, newest: Learned, number: int) -> tuple[bool, NDArray[np.float64]]:
+    def meet(self, newest: Learned, number: int) -> tuple[bool, Floats]:
         """Returns whether the newest network is better than the best, and its mean points of each pair of games, [pairs]."""
         test, networks = SequentialTest(), self.line.share((newest, self.best))
         starts = range(number * self.pairs, (number + 1) * self.pairs, LOOK)
@@ -165,7 +163,7 @@ class Gate:
         self.line.cancel()
         return bool(better), pairs
 
-    def meet_again(self, newest: Learned, number: int, pairs: int) -> NDArray[np.float64]:
+    def meet_again(self, newest: Learned, number: int, pairs: int) -> Floats:
         """Returns the newest network's mean points of each pair of games from openings of no match, counted from the last one."""
         networks = self.line.share((newest, self.best))
         last = -number * self.pairs
@@ -175,7 +173,7 @@ class Gate:
         found = [(results.mean(axis=1) + 1) / 2 for results in self.line.in_order(blocks)]
         return np.concatenate(found)
 
-    def compare_alone(self, newest: Learned) -> tuple[dict[str, float], bool]:
+    def compare_alone(self, newest: Learned) -> tuple[Logged, bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean.
 
         Of equally good ones it is the newest, which has learned longer.
@@ -208,7 +206,7 @@ class Gate:
             tensors |= prefixed(f"pool{k}", network.tensors)
         return tensors, {"best_elo": self.best_elo, "score": self.score, "pool": len(self.pool)}
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+    def restore(self, tensors: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         self.best_elo, self.score = metadata["best_elo"], metadata["score"]
         self.best = self.best.with_tensors(named(tensors, "best"))
@@ -295,7 +293,7 @@ class GatedLearner(Learner):
         self.executor.shutdown()
 
     @abstractmethod
-    def advance(self) -> tuple[dict[str, float], int | None]:
+    def advance(self) -> tuple[Logged, int | None]:
         """Learns for a while, up to a new `newest` if a match is due; returns what is logged, and the match's number or None."""
 
     def state(self) -> Checkpoint:
@@ -304,13 +302,13 @@ class GatedLearner(Learner):
         networks, gate = self.gate.state()
         return tensors | networks, told | {"gate": gate}
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.gate.restore(tensors, metadata["gate"])
         self.score = self.gate.score
 
-    def step(self) -> dict[str, float]:
+    def step(self) -> Logged:
         """Learns for a while and, where it is time, asks whether the newest network is the best; returns what is logged."""
         start = time.process_time()
         logged, number = self.advance()
@@ -327,7 +325,7 @@ class GatedLearner(Learner):
             logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
         return logged
 
-    def also_logged(self) -> dict[str, float]:
+    def also_logged(self) -> Logged:
         """Returns what else is logged of the newest network when a match is over, outside the run's time."""
         return {}
 
@@ -336,7 +334,7 @@ class GatedLearner(Learner):
         self.score = self.gate.score
         save_network(self.folder.model, self.gate.best, self.description())
 
-    def results(self) -> dict[str, Any]:
+    def results(self) -> Json:
         """Returns what results.json says."""
         return super().results() | ({"elo": self.gate.best_elo} if self.game.players == 2 else {})
 
@@ -350,7 +348,7 @@ class IterationLearner(GatedLearner):
     """The newest network as torch learns it."""
     generations: Generations
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.done = metadata["done"]
@@ -363,7 +361,7 @@ class IterationLearner(GatedLearner):
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors()
-        told: dict[str, Any] = {"recorded": self.replay.recorded, "done": self.done}
+        told: Json = {"recorded": self.replay.recorded, "done": self.done}
         if self.config.piece:
             ahead, told["ahead"] = self.generations.state()
             tensors |= ahead
@@ -371,11 +369,11 @@ class IterationLearner(GatedLearner):
         return tensors | more, told | of_every_run
 
     @abstractmethod
-    def play(self) -> dict[str, float]:
+    def play(self) -> Logged:
         """Takes the games of an iteration into the replay; returns what is logged."""
 
     @abstractmethod
-    def learn(self) -> dict[str, float]:
+    def learn(self) -> Logged:
         """Learns from the replay for one cycle of the learning rate; returns what is logged."""
 
     def rate(self) -> float:
@@ -383,7 +381,7 @@ class IterationLearner(GatedLearner):
         first, last = self.config.learning_rate, self.config.final_learning_rate
         return float(first * (last / first) ** (self.done / max(self.config.total_steps - 1, 1)))
 
-    def advance(self) -> tuple[dict[str, float], int | None]:
+    def advance(self) -> tuple[Logged, int | None]:
         """Plays and learns: one iteration, and says whether a match is due."""
         logged = self.play()
         if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):

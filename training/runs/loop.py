@@ -47,6 +47,7 @@ from leafwise.training.runs.folder import (
     training_command,
 )
 from leafwise.training.runs.run_options import variant_options
+from leafwise.training.types import Json, Tensors
 
 VERSION = "brain.Event:2"
 
@@ -165,7 +166,7 @@ class Learner(ABC):
     folder: RunFolder
     seconds = 0.0
     """Processor time spent."""
-    score: dict[str, Any]
+    score: Json
     """How good the kept network is, and by what games."""
     start: Mapping[str, Any] = MappingProxyType({})
     """How the model was made that the run started from."""
@@ -198,7 +199,7 @@ class Learner(ABC):
         return int(self.config.total_steps)
 
     @abstractmethod
-    def step(self) -> dict[str, Any]:
+    def step(self) -> Json:
         """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3].
 
         Raises KeyboardInterrupt where Ctrl-C broke it off.
@@ -208,7 +209,7 @@ class Learner(ABC):
         """Returns what a checkpoint holds; a method adds its own."""
         return {}, {"method": self.method, "seconds": self.seconds}
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint; a method takes its own besides."""
         self.seconds = metadata["seconds"]
 
@@ -216,7 +217,7 @@ class Learner(ABC):
         """Writes a checkpoint."""
         self.folder.save(*self.state())
 
-    def step_or_save(self, stop: Deferred) -> dict[str, Any]:
+    def step_or_save(self, stop: Deferred) -> Json:
         """Makes a step; where Ctrl-C breaks it off, what was done before is saved and KeyboardInterrupt raised."""
         if self.breaks_whole:
             try:
@@ -252,7 +253,7 @@ class Learner(ABC):
     def close(self) -> None:  # noqa: B027
         """Lets go of what works for the run elsewhere."""
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> Json:
         """Returns what the model file says of how it was made."""
         told = {
             "steps": self.done,
@@ -261,7 +262,7 @@ class Learner(ABC):
         }
         return {**told, "commit": commit(), "score": self.score, "start": dict(self.start)}
 
-    def results(self) -> dict[str, Any]:
+    def results(self) -> Json:
         """Returns what results.json says of a run that is over."""
         return {**self.description(), "hardware": hardware()}
 

@@ -29,6 +29,7 @@ from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.files import read_table
 from leafwise.training.runs.run_options import code_in, file_of, take_option
+from leafwise.training.types import Json
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -79,7 +80,7 @@ RENAMED = {"td": ("ntuple-td", "value-td"), "values": ("ship-values",)}
 PUBLISH = "publish"
 
 
-def recipes(name: str) -> dict[str, Any]:
+def recipes(name: str) -> Json:
     """Returns what the room of a game says; {} where it says nothing."""
     room = find_game(name).room
     file = room / "recipes.toml" if room.is_dir() else room.with_suffix(".toml")

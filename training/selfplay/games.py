@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
@@ -47,6 +46,7 @@ from leafwise.training.games import (
     new_table,
     put_row,
 )
+from leafwise.training.types import Array, Floats, Ints
 
 NOBODY = 2
 """Seat of the earlier self in a game without one."""
@@ -223,11 +223,11 @@ LABELS_MB = 16.0
 class Recorded(NamedTuple):
     """Positions of some games."""
 
-    rows: NDArray[Any]
+    rows: Array
     """[n, width]"""
-    targets: NDArray[np.float64]
+    targets: Floats
     """[n]"""
-    counts: NDArray[np.int64]
+    counts: Ints
     """As in `leafwise.training.games.Table`, of the games that these are of."""
 
 

@@ -24,7 +24,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
@@ -46,6 +45,7 @@ from leafwise.training.runs.gating import IterationLearner, IterationOptions, Re
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.run_options import read_options
 from leafwise.training.selfplay.games import Games, Recorded, Recorder
+from leafwise.training.types import Array, Floats, Floats32, Ints, Json, Logged, Tensors
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module
@@ -211,7 +211,7 @@ class SelfPlay(IterationLearner):
         network = load_sparse(model_path(self.config.init_from), self.game)
         return widened(network, self.config.hidden, self.config.seed, head=head)
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.table.R[:] = tensors["stream"]
@@ -236,7 +236,7 @@ class SelfPlay(IterationLearner):
         """Returns what a lost game counts in an iteration, as a share of how far it got."""
         return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
 
-    def play(self) -> dict[str, float]:
+    def play(self) -> Logged:
         """Takes the games of an iteration into the replay, played here or elsewhere; returns what is logged."""
         start, total, counts = time.perf_counter(), 0, np.zeros(3, dtype=np.int64)
         found, more = self.from_elsewhere() if self.config.piece else (self.from_here(), {})
@@ -255,19 +255,19 @@ class SelfPlay(IterationLearner):
             game = self.variants[place]
             yield place, self.recorder.piece(game, count, self.newest, earlier, guided=guided, credit=credit)
 
-    def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], dict[str, float]]:
+    def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], Logged]:
         """Returns variants and games of the iteration, played as pieces of work, and how far their network was behind."""
         self.generations.fill(self.done, self.goal, self.networks)
         generation, found = self.generations.take()
         behind = generation.number - generation.learned
-        told: dict[str, float] = {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
+        told: Logged = {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
         return zip((place for place, _ in self.pieces_of(generation.number)), found, strict=True), told
 
     def guided(self, number: int) -> bool:
         """Whether the guide plays an iteration."""
         return bool(self.guide) and number < self.config.guided
 
-    def keep(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64], *, repeats: int) -> None:
+    def keep(self, place: int, rows: Array, targets: Floats, *, repeats: int) -> None:
         """Puts positions of a variant into the replay, those that surprise the newest network `repeats` times."""
         if repeats > 1:
             told = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[place]))
@@ -296,7 +296,7 @@ class SelfPlay(IterationLearner):
             for k, (place, count) in enumerate(self.pieces_of(number))
         ]
 
-    def described(self, rows: NDArray[Any], places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def described(self, rows: Array, places: Ints) -> tuple[Ints, Floats32]:
         """Returns features and signs of rows of the variants at `places`."""
         if len(self.variants) == 1:
             features, _, signs = self.newest.describe(rows, self.recorder.tables(self.newest, self.game))
@@ -312,7 +312,7 @@ class SelfPlay(IterationLearner):
             found[here] = features
         return found, signs
 
-    def learn(self) -> dict[str, float]:
+    def learn(self) -> Logged:
         """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
         from leafwise.training.networks import fit
 
@@ -325,7 +325,7 @@ class SelfPlay(IterationLearner):
         symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
         both = np.zeros((2 * config.batch_size, self.game.width), dtype=self.game.dtype)
 
-        def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        def sample() -> tuple[Ints, Floats32]:
             """Returns features and targets of random positions, under random symmetries where those matter."""
             chosen = rng.integers(0, self.replay.filled, config.batch_size)
             rows = self.replay["rows"][chosen]
@@ -340,15 +340,15 @@ class SelfPlay(IterationLearner):
         self.newest = self.module.export()
         return {"train/loss": loss, "train/learning_rate": rate}
 
-    def also_logged(self) -> dict[str, float]:
+    def also_logged(self) -> Logged:
         """Returns the newest network's rating among the reference players, at the depth of matches."""
         if self.references is None:
             return {}
-        how: dict[str, Any] = {"rare": self.config.rare, "candidates": self.config.candidates or None}
+        how: Json = {"rare": self.config.rare, "candidates": self.config.candidates or None}
         return self.references.rating_of(self.newest, self.config.match_depth, how, self.done)
 
 
-def replay_of(run: str, config: Any, game: Game) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def replay_of(run: str, config: Any, game: Game) -> tuple[Array, Floats]:
     """Returns rows [n, width] and targets [n] of a run's replay, the oldest first.
 
     Raises ValueError for a folder without a run's state, or with that of another game, variant or method.

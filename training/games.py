@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -180,12 +179,9 @@ def make_best_action(game: Game, found: CompiledSearch) -> Compiled:
     player 0.
     """
     search, last_step = search_of(game, found)
-    current_player, apply_action, action_cost = (
-        game.rules.current_player,
-        game.rules.apply_action,
-        game.rules.action_cost,
-    )
-    considered = game.rules.candidates or game.rules.legal_actions
+    rules = game.rules
+    current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
+    considered = rules.candidates or rules.legal_actions
 
     @bind(game.room)
     def best_action(table, buffers, depth, T):
@@ -237,11 +233,8 @@ def make_open_game(game: Game) -> Compiled:
 
     It starts a game at row HERE, with up to `plies` random actions after which it is not over, unless it is stopped.
     """
-    initial_state, apply_action, current_player = (
-        game.rules.initial_state,
-        game.rules.apply_action,
-        game.rules.current_player,
-    )
+    rules = game.rules
+    initial_state, apply_action, current_player = rules.initial_state, rules.apply_action, rules.current_player
     settle, random_action = make_settle(game), make_random_action(game)
 
     @bind(game.room, inline=True)
@@ -466,16 +459,35 @@ BATCH = 50
 """Games played before the clock is read, and as one piece of work."""
 
 
-class Batch(NamedTuple):
-    """Games that were played at once."""
+class Played(NamedTuple):
+    """Games in the order of their seeds."""
 
+    scores: Floats
+    """[games]: returns of player 0."""
     values: Floats
-    """What was said of each decision, [n], as `make_play_games` tells."""
+    """[decisions]: what was said of each, as `make_play_games` tells, one game after another."""
     players: Ints
-    returns: Floats
+    """[decisions]: who made it."""
     ends: Ints
+    """[games]: where a game's decisions end."""
     seconds: float
     """Processor time."""
+
+    def game_of(self) -> Ints:
+        """Returns the number of the game of every decision, from 0 on, [decisions]."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+    def outcomes(self) -> Floats:
+        """Returns the return of the game of every decision, [decisions]."""
+        return self.scores[self.game_of()]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Played]) -> Played:
+        """Returns the games of parts, one after another."""
+        scores, values, players, ends, seconds = zip(*parts, strict=True)
+        before = np.cumsum([0, *map(len, values[:-1])])
+        ends = [end + n for end, n in zip(ends, before, strict=True)]
+        return cls(*map(np.concatenate, (scores, values, players, ends)), sum(seconds))
 
 
 def play_batches(
@@ -488,7 +500,7 @@ def play_batches(
     plies: int = 0,
     nodes: int = 0,
     by_search: bool = False,
-) -> Iterator[Batch]:
+) -> Iterator[Played]:
     """Yields games of a search with itself, at most `batch` at once, each from its seed, with up to `plies` random moves first.
 
     `nodes` bounds the decisions that a search looks at, as in `Search` (0: no limit). Raises ValueError for games with more
@@ -510,52 +522,12 @@ def play_batches(
         spent = time.process_time() - begun
         if (n := int(ends[-1])) > len(values):
             raise UserError(f"{game.name}: expected games of at most {LONGEST:,} decisions, got {n:,} in {len(keys)}")
-        yield Batch(values[:n].copy(), players[:n].copy(), returns, ends, spent)
-
-
-@dataclass(frozen=True)
-class Played:
-    """Games in the order of their seeds."""
-
-    scores: Floats
-    """[games]: returns."""
-    values: Floats
-    """[decisions]: what the leaf said of each, one game after another."""
-    ends: Ints
-    """[games]: where a game's decisions end."""
-    seconds: float
-    """Processor time."""
-
-    def outcomes(self) -> Floats:
-        """Returns the return of the game of every decision, [decisions]."""
-        return np.repeat(self.scores, np.diff(self.ends, prepend=0))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Played]) -> Played:
-        """Returns the games of parts, one after another."""
-        before = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
-        return cls(
-            np.concatenate([part.scores for part in parts]),
-            np.concatenate([part.values for part in parts]),
-            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
-            sum(part.seconds for part in parts),
-        )
+        yield Played(returns, values[:n].copy(), players[:n].copy(), ends, spent)
 
 
 def play_solo(
-    game: Game,
-    evaluator: Evaluator,
-    first_seed: int,
-    games: int,
-    *,
-    depth: int = 1,
-    nodes: int = 0,
-    seconds: float = 0.0,
+    game: Game, evaluator: Evaluator, first_seed: int, games: int, *, depth: int = 1, nodes: int = 0
 ) -> Played:
-    """Plays games of one player with seeds from `first_seed` on, for about so many `seconds` at most (0: all of them)."""
-    parts: list[Played] = []
-    for one in play_batches(game, evaluator, range(first_seed, first_seed + games), BATCH, depth=depth, nodes=nodes):
-        parts.append(Played(one.returns, one.values, one.ends, one.seconds))
-        if seconds and sum(part.seconds for part in parts) >= seconds:
-            break
-    return Played.joined(parts)
+    """Plays games of one player with seeds from `first_seed` on."""
+    seeds = range(first_seed, first_seed + games)
+    return Played.joined(list(play_batches(game, evaluator, seeds, BATCH, depth=depth, nodes=nodes)))

@@ -186,10 +186,9 @@ def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> V
         game, leaf, seeds, BATCH, depth=config.depth, plies=plies, nodes=config.nodes, by_search=True
     )
     for begin, one in zip(games[::BATCH], batches, strict=True):
-        number = np.repeat(np.arange(len(one.ends)), np.diff(one.ends, prepend=0))
-        kept = (np.arange(len(number)) + begin) % config.every == 0
-        outcomes = np.where(one.players == 1, -1.0, 1.0) * one.returns[number]
-        found.append((one.values[kept], outcomes[kept], (begin + number)[kept]))
+        kept = (np.arange(len(one.values)) + begin) % config.every == 0
+        outcomes = np.where(one.players == 1, -1.0, 1.0) * one.outcomes()
+        found.append((one.values[kept], outcomes[kept], (begin + one.game_of())[kept]))
     return ValuedGames(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 

@@ -38,6 +38,7 @@ from leafwise.training.games import logged_games
 from leafwise.training.runs.folder import origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.run_options import BufferSize, Count, Every, Plies, Positions, TotalSteps
 from leafwise.training.types import Array, Ints, Logged
 
 if TYPE_CHECKING:
@@ -48,15 +49,15 @@ if TYPE_CHECKING:
 class Config(IterationOptions):
     """Options of `leafwise train GAME --method alphazero`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 100
+    total_steps: TotalSteps = 100
     """Length of the run, in iterations."""
-    positions: Annotated[int, Range(100, 1e8)] = 10_000
+    positions: BufferSize = 10_000
     """Positions recorded in an iteration, or some more: games are recorded whole."""
-    buffer_size: Annotated[int, Range(100, 1e8)] = 200_000
+    buffer_size: BufferSize = 200_000
     """Last positions that are learned from."""
-    learning_starts: Annotated[int, Range(0, 1e8)] = 0
+    learning_starts: Positions = 0
     """Positions recorded before learning begins."""
-    batch_size: Annotated[int, Range(1, 1e6)] = 1024
+    batch_size: Count = 1024
     """Positions in a batch."""
     hidden: tuple[int, ...] = (64, 32)
     """Outputs of the layers between what the network sees and its value and policy, multiples of 4."""
@@ -76,13 +77,13 @@ class Config(IterationOptions):
     """Decisions of a game, after its opening, in which actions are drawn by their simulations; then most simulations win."""
     td_lambda: Share = 1.0
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
-    plies: Annotated[int, Range(0, 200)] = 4
+    plies: Plies = 4
     """Most random actions at the beginning of a game, in matches too."""
     piece: Annotated[int, Range(1, 1e8)] = 1000
     """Positions, at least, that are played as one piece of work, from a seed of its own."""
     match_simulations: Annotated[int, Range(0, 1e6)] = 0
     """Simulations a decision in matches (0: those of the games)."""
-    evaluate_every: Annotated[int, Range(1, 1e9)] = 5
+    evaluate_every: Every = 5
     """Iterations from one match against the best network to the next; the last iteration has one too."""
 
 

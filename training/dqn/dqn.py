@@ -34,6 +34,17 @@ from leafwise.training.games import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import exploration_at, run_learner
+from leafwise.training.runs.run_options import (
+    BufferSize,
+    Count,
+    Depth,
+    Every,
+    Limit,
+    Plies,
+    Positions,
+    Rate,
+    TotalSteps,
+)
 from leafwise.training.types import Json, Logged, Tensors
 
 if TYPE_CHECKING:
@@ -44,25 +55,25 @@ if TYPE_CHECKING:
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 2_000_000
+    total_steps: TotalSteps = 2_000_000
     """Length of the run, in decisions played."""
     envs: Annotated[int, Range(1, 100000)] = 256
     """Games played side by side."""
-    buffer_size: Annotated[int, Range(100, 1e8)] = 200_000
+    buffer_size: BufferSize = 200_000
     """Last decisions that are learned from."""
-    batch_size: Annotated[int, Range(1, 1e6)] = 1024
+    batch_size: Count = 1024
     """Decisions in a batch."""
-    train_every: Annotated[int, Range(1, 1e6)] = 1024
+    train_every: Count = 1024
     """Decisions played between two batches."""
-    learning_starts: Annotated[int, Range(0, 1e8)] = 10_000
+    learning_starts: Positions = 10_000
     """Decisions played before learning begins."""
-    target_every: Annotated[int, Range(1, 1e6)] = 50
+    target_every: Count = 50
     """Batches between two copies of the network to the target network."""
     tau: Share = 0.0
     """Share of the network that the target network takes over after every batch (0: a copy every --target-every batches)."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.001
+    learning_rate: Rate = 0.001
     """Learning rate at the start (Adam)."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0001
+    final_learning_rate: Rate = 0.0001
     """Learning rate at the end; linear in between."""
     gamma: Share = 1.0
     """Discount per decision; below 1 in games for one."""
@@ -87,7 +98,7 @@ class Config(ActorOptions):
     of chance of the best value after it; 0: what was met in play, of the action that was played."""
     rare: Share = 0.0
     """Searches value outcomes of chance less probable than this at once, by the leaf."""
-    nodes: Annotated[int, Range(0, 1e9)] = 0
+    nodes: Limit = 0
     """Most decisions that a search looks at (0: no limit)."""
     candidates: str = ""
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
@@ -101,23 +112,23 @@ class Config(ActorOptions):
     """That part."""
     exploration_spread: Annotated[float, Range(0, 100)] = 0.0
     """Game i of k has the share of random actions to the power 1 + i / (k - 1) times this (0: all the same; 7 in the paper)."""
-    plies: Annotated[int, Range(0, 200)] = 8
+    plies: Plies = 8
     """Most random actions at the beginning of a game."""
     guide: str = ""
     """Whose searches play the first decisions: a score, or a model's name, run folder or file (default: the network's)."""
     guided: Annotated[int, Range(0, 1e12)] = 100_000
     """Decisions played by the guide."""
-    guide_depth: Annotated[int, Range(1, 8)] = 1
+    guide_depth: Depth = 1
     """Depth of the guide's searches."""
     credit: Share = 0.0
     """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in games for one."""
-    credited: Annotated[float, Range(1e-9, 1)] = 0.5
+    credited: Rate = 0.5
     """Part of the run over which that falls to 0."""
     hidden: tuple[int, ...] = (128, 64)
     """Outputs of the layers between what is seen and the values, multiples of 4."""
-    match_depth: Annotated[int, Range(1, 8)] = 1
+    match_depth: Depth = 1
     """Depth of the searches in matches."""
-    interval: Annotated[int, Range(1, 1e9)] = 102_400
+    interval: Every = 102_400
     """Decisions between two log entries, and between two evaluations."""
 
 

@@ -44,7 +44,7 @@ from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, FRESH_GAMES, GAM
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, hardware, origin
 from leafwise.training.runs.loop import Learner, run_learner
-from leafwise.training.runs.run_options import RunOptions
+from leafwise.training.runs.run_options import Every, Limit, Rate, RunOptions, TotalSteps
 from leafwise.training.types import Ints, Json, Logged, Tensors
 
 AT_ONCE = 1 << 20
@@ -55,7 +55,7 @@ AT_ONCE = 1 << 20
 class Config(RunOptions):
     """Options of `leafwise train GAME --method ntuple-td`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 40_000_000
+    total_steps: TotalSteps = 40_000_000
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
     """Tuples of cells 0-9, a-z in the order of the room's cells, separated by blanks; with commas beyond 35: 0,1,40."""
@@ -70,9 +70,9 @@ class Config(RunOptions):
     pruned: Annotated[int, Range(0, 1e12)] = 0
     """Entries that the model to start from does not look up in so many moves of its games are 0 and stay so (0: all are learned);
     with --coherence. Its file is the smaller."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.25
+    learning_rate: Rate = 0.25
     """Learning rate, shared out among the active weights."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0125
+    final_learning_rate: Rate = 0.0125
     """Learning rate at the end of the run."""
     hold: Share = 0.5
     """Share of the run after which the rate begins to fall, geometrically."""
@@ -93,14 +93,14 @@ class Config(RunOptions):
     """What every state is worth before anything is learned, in potential."""
     actors: Annotated[int, Range(1, 64)] = 1
     """Threads that play and learn over the same tables; more than 1 is not reproducible."""
-    restart: Annotated[int, Range(0, 1e9)] = 100
+    restart: Limit = 100
     """Trajectories longer than this are followed by one from their middle; 0: never."""
     carousel: str = ""
     """Highest cells, ascending, by what they show: instead, trajectories begin in turn at a start and where an earlier one first
     came to each of them."""
-    interval: Annotated[int, Range(1, 1e9)] = 500_000
+    interval: Every = 500_000
     """Moves between two log entries."""
-    evaluate_every: Annotated[int, Range(1, 1e9)] = 8
+    evaluate_every: Every = 8
     """Log entries between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 100000)] = 200
     """Games per evaluation."""

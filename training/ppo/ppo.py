@@ -25,6 +25,7 @@ from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.run_options import Count, Every, Plies, Rate, TotalSteps
 from leafwise.training.types import Json, Logged, Tensors
 
 
@@ -32,11 +33,11 @@ from leafwise.training.types import Json, Logged, Tensors
 class Config(Options):
     """Options of `leafwise train GAME --method ppo`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 1_000_000
+    total_steps: TotalSteps = 1_000_000
     """Length of the run, in decisions of the agent."""
     envs: Annotated[int, Range(1, 100000)] = 1024
     """Games played side by side."""
-    rollout: Annotated[int, Range(1, 1e6)] = 16
+    rollout: Count = 16
     """Decisions in each game between two updates."""
     opponent: str = "self"
     """Opponent in games for two: self (the policy as it is now or was, its actions drawn), or any player's text; greedy and random
@@ -45,15 +46,15 @@ class Config(Options):
     """Share of the rollouts against the policy as it is now; the others are against one that won its match (--opponent self)."""
     pool: Annotated[int, Range(1, 100)] = 8
     """Networks that won their matches last, and are kept as opponents."""
-    plies: Annotated[int, Range(0, 200)] = 0
+    plies: Plies = 0
     """Most random actions, of either player, at the beginning of the games that are learned from."""
     reward: str = "score"
     """Reward of the environment."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
     """Return that counts as 1, in games for one."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.002
+    learning_rate: Rate = 0.002
     """Learning rate at the start (Adam)."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0001
+    final_learning_rate: Rate = 0.0001
     """Learning rate at the end; linear in between."""
     gamma: Share = 0.99
     """Discount per decision."""
@@ -69,9 +70,9 @@ class Config(Options):
     """What the network sees: observation, another of the game's sets of sparse features, or features+observation."""
     hidden: tuple[int, int] = (64, 32)
     """Outputs of the shared first layer, and of one more layer for policy and value each; multiples of 4."""
-    evaluate_every: Annotated[int, Range(1, 1e9)] = 8
+    evaluate_every: Every = 8
     """Updates between two evaluations."""
-    match_plies: Annotated[int, Range(0, 200)] = 8
+    match_plies: Plies = 8
     """Most random actions at the beginning of a match's games."""
 
 

@@ -32,7 +32,7 @@ from leafwise.training.execution.generations import Call, Calls, Generations, ca
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner
-from leafwise.training.runs.run_options import RunOptions
+from leafwise.training.runs.run_options import Positions, Rate, RunOptions
 from leafwise.training.types import Array, Floats, Ints, Json, Logged, Tensors
 
 
@@ -231,7 +231,7 @@ class Options(RunOptions):
 class ActorOptions(Options):
     """Options of methods whose games may be played by others than the learner."""
 
-    piece: Annotated[int, Range(0, 1e8)] = 0
+    piece: Positions = 0
     """What is played as one piece of work, from a seed of its own (0: all games are one stream, played by the learner)."""
     staleness: Annotated[int, Range(0, 100)] = 0
     """Generations of games that are played ahead, while the learner learns: so far is the network behind that plays them."""
@@ -248,9 +248,9 @@ class IterationOptions(ActorOptions):
 
     passes: Annotated[float, Range(0.01, 1000)] = 4.0
     """How often a new position is learned from in its iteration's training, on average over the replay."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
+    learning_rate: Rate = 0.004
     """Highest learning rate of the first iteration's cycle (Adam)."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
+    final_learning_rate: Rate = 0.0004
     """The same for the last iteration; geometric in between."""
 
 

@@ -31,6 +31,19 @@ if TYPE_CHECKING:
 NOT_OPTIONS = ("run", "resume", "processes", "cluster")
 """What says where a run is, and where it is worked on, not what it does."""
 
+TotalSteps = Annotated[int, Range(1, 1e13)]
+Every = Annotated[int, Range(1, 1e9)]
+"""Steps from one event of a kind to the next."""
+Count = Annotated[int, Range(1, 1e6)]
+BufferSize = Annotated[int, Range(100, 1e8)]
+Positions = Annotated[int, Range(0, 1e8)]
+Limit = Annotated[int, Range(0, 1e9)]
+"""Most of something, of which 0 stands for no limit, or for none."""
+Plies = Annotated[int, Range(0, 200)]
+Depth = Annotated[int, Range(1, 8)]
+Rate = Annotated[float, Range(1e-9, 1)]
+"""A learning rate."""
+
 
 @dataclass(frozen=True)
 class RunOptions:

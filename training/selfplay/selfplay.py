@@ -43,7 +43,17 @@ from leafwise.training.runs.files import config_file
 from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import find_variant, run_learner
-from leafwise.training.runs.run_options import read_options
+from leafwise.training.runs.run_options import (
+    BufferSize,
+    Count,
+    Depth,
+    Every,
+    Limit,
+    Plies,
+    Positions,
+    TotalSteps,
+    read_options,
+)
 from leafwise.training.selfplay.games import Games, Recorded, Recorder
 from leafwise.training.types import Array, Floats, Floats32, Ints, Json, Logged, Tensors
 
@@ -55,15 +65,15 @@ if TYPE_CHECKING:
 class Config(IterationOptions):
     """Options of `leafwise train GAME --method selfplay`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 60
+    total_steps: TotalSteps = 60
     """Length of the run, in iterations."""
-    positions: Annotated[int, Range(100, 1e8)] = 50_000
+    positions: BufferSize = 50_000
     """Positions recorded in an iteration."""
-    buffer_size: Annotated[int, Range(100, 1e8)] = 400_000
+    buffer_size: BufferSize = 400_000
     """Last positions that are learned from."""
-    learning_starts: Annotated[int, Range(0, 1e8)] = 0
+    learning_starts: Positions = 0
     """Positions recorded before learning begins: few games teach a network that plays well (`--init-from`) more harm than good."""
-    batch_size: Annotated[int, Range(1, 1e6)] = 2048
+    batch_size: Count = 2048
     """Positions in a batch."""
     hidden: tuple[int, ...] = (32, 32)
     """Outputs of the layers between features and value, multiples of 4."""
@@ -71,9 +81,9 @@ class Config(IterationOptions):
     """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
     head: str = "value"
     """What the network says in games for two: value, one number, or wdl, the chances to win, draw and lose."""
-    depth: Annotated[int, Range(1, 8)] = 1
+    depth: Depth = 1
     """Depth of the search whose root values are learned."""
-    nodes: Annotated[int, Range(0, 1e9)] = 0
+    nodes: Limit = 0
     """Most decisions that a search looks at, as in players `search:LEAF,nodes=` (0: no limit); for games with turns of many
     actions."""
     rare: Share = 0.0
@@ -82,7 +92,7 @@ class Config(IterationOptions):
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
     guide: str = ""
     """Whose searches play the first iterations' games: a score, or a model as for --init-from (default: the network's)."""
-    guided: Annotated[int, Range(1, 1e6)] = 1
+    guided: Count = 1
     """Iterations played by the guide."""
     guide_depth: Annotated[int, Range(0, 8)] = 0
     """Depth of the guide's searches (0: that of the others)."""
@@ -97,7 +107,7 @@ class Config(IterationOptions):
     """Iterations played in those; over as many more they give way to the others one by one."""
     credit: Share = 0.0
     """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in games for one."""
-    credited: Annotated[int, Range(1, 1e6)] = 20
+    credited: Count = 20
     """Iterations over which that falls to 0."""
     init_from: str = ""
     """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones); its layers
@@ -108,11 +118,11 @@ class Config(IterationOptions):
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
     exploration: Share = 0.1
     """Share of actions drawn at random."""
-    plies: Annotated[int, Range(0, 200)] = 12
+    plies: Plies = 12
     """Most random actions at the beginning of a game."""
     even: Share = 1.0
     """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
-    exact_nodes: Annotated[int, Range(0, 1e9)] = 0
+    exact_nodes: Limit = 0
     """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
     repeats: Annotated[int, Range(1, 100)] = 1
     """How often a position enters the replay whose target is more than 0.5 from what the newest network says of it."""
@@ -122,9 +132,9 @@ class Config(IterationOptions):
     """Earlier best networks that are kept as opponents."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 2000
     """Most pairs of games in a match against the best network."""
-    evaluate_every: Annotated[int, Range(1, 1e9)] = 1
+    evaluate_every: Every = 1
     """Iterations from one match against the best network to the next; the last iteration has one too."""
-    match_depth: Annotated[int, Range(1, 8)] = 1
+    match_depth: Depth = 1
     """Depth of the searches in matches, and against the reference players."""
     match_from_start: Share = 0.0
     """Share of the match's pairs of games that begin at the start, without random actions; in games of chance for two."""

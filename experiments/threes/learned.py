@@ -88,7 +88,7 @@ class Config(PlacedStudy):
 def play_compiled(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
     """Plays games of an n-tuple network, compiled: the player's text is model, depth and cutoff."""
     model, depth, cutoff = match.player.rsplit(" ", 2)
-    where: dict[str, Any] = {"threads": config.processes, "cluster": config.cluster}
+    where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster}
     network = merged(load_ntuples(model_path(model), THREES))
     found = play_games(network, int(depth), seeds[0], len(seeds), cutoff=float(cutoff), **where)
     return Evaluation(model, seeds[0], found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1))

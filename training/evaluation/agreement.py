@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count, islice
 from typing import Any
 
@@ -118,27 +119,22 @@ def has_solver(game: Game) -> bool:
 
 def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
     """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
-    if n == 0:
-        return None
-    try:
-        keeping = Keeping(game, exact_solver(game, TABLE_MB))
-    except UserError:
-        return None
-    return critical_positions(game, n, SELECTION_SEED, plies, depth, Here(keeping))
+    return critical_positions(game, n, SELECTION_SEED, plies, depth) if n and has_solver(game) else None
 
 
+@dataclass(frozen=True)
 class Keeping:
     """Says which actions keep the value of decisions, by the exact solver, which each process makes for itself."""
 
-    def __init__(self, game: Game, solver: Solver | None = None) -> None:
-        self.game, self.solver = game, solver
+    game: Game
 
-    def __reduce__(self) -> Any:
-        return Keeping, (self.game,)
+    @cached_property
+    def solver(self) -> Solver:
+        """The solver."""
+        return exact_solver(self.game, TABLE_MB)
 
     def __call__(self, states: Sequence[State]) -> list[Bools]:
         """Returns which actions [A] keep the value of each decision."""
-        self.solver = self.solver or exact_solver(self.game, TABLE_MB)
         return [value_keeping(self.solver, state) for state in states]
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,16 +21,13 @@ from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.ntuple_td.kernels import MOVES, kernels, new_trainer
 from leafwise.training.types import Bools, Floats, Ints, Json
 
-BATCH = 5
-"""Games per task of a thread."""
-PIECE = 20
-"""Games of a piece of work for another process."""
+PIECE = 5
+"""Games of a piece of work."""
 RESTART = 100
 """As in training: a trajectory longer than this is followed by one from its middle, so that late positions come often."""
 
 
-@dataclass(frozen=True)
-class Games:
+class Games(NamedTuple):
     """Games of a network that searches to one depth, in the order of their seeds."""
 
     scores: Floats
@@ -39,7 +35,7 @@ class Games:
     """Highest value of a cell on each final board."""
     moves: int
     seconds: float
-    """Time spent, added over the threads."""
+    """Processor time, added over the processes."""
 
     def interval(self) -> tuple[float, float]:
         """Returns the 95 % t interval of the mean score."""
@@ -63,50 +59,34 @@ def play_games(
     games: int,
     *,
     cutoff: float = 0.0,
-    threads: int = 1,
+    processes: int = 1,
     cluster: str = "",
     progress: Callable[[int], None] = lambda done: None,
 ) -> Games:
     """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
 
-    Decisions less probable than `cutoff` are leaves of the search (0: exact). `threads` share the network's tables; a `cluster`, as
-    `leafwise.training.execution.executor_for` has it, has them once in each process.
+    Decisions less probable than `cutoff` are leaves of the search (0: exact). `processes` and `cluster` say where they are
+    played, as `leafwise.training.execution.executor_for` has it; each process has the network's tables once.
     """
-    if cluster:
-        parts: list[Games] = []
-        pieces = in_pieces(range(first_seed, first_seed + games), PIECE)
-        for part in map_pieces(partial(_played, network, depth, cutoff), pieces, threads, cluster):
-            parts.append(part)
-            progress(sum(len(piece) for piece in pieces[: len(parts)]))
-        scores, ranks = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "ranks"))
-        return Games(scores, ranks, sum(part.moves for part in parts), sum(part.seconds for part in parts))
-    run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
-    scores, ranks = np.zeros(games), np.zeros(games, dtype=np.int64)
-    run(new_trainer(network.game, 0, depth), np.zeros(0, dtype=np.uint64), scores[:0], ranks[:0], T)  # compiles
-
-    def play(begin: int) -> tuple[int, float]:
-        actor, end = new_trainer(network.game, 0, depth, cutoff=cutoff), min(begin + BATCH, games)
-        keys = np.arange(first_seed + begin, first_seed + end, dtype=np.uint64)
-        start = time.thread_time()
-        run(actor, keys, scores[begin:end], ranks[begin:end], T)
-        return int(actor.counts[MOVES]), time.thread_time() - start
-
-    def play_all() -> list[tuple[int, float]]:
-        found = []
-        with ThreadPoolExecutor(threads) as pool:
-            for k, one in enumerate(pool.map(play, range(0, games, BATCH))):
-                found.append(one)
-                progress(min((k + 1) * BATCH, games))
-        return found
-
-    done = stoppable(play_all, T.stop)
-    interrupts.check()
-    return Games(scores, ranks, sum(moves for moves, _ in done), sum(spent for _, spent in done))
+    parts: list[Games] = []
+    pieces = in_pieces(range(first_seed, first_seed + games), PIECE)
+    for part in map_pieces(partial(_played, network, depth, cutoff), pieces, processes, cluster):
+        parts.append(part)
+        progress(min(len(parts) * PIECE, games))
+    scores, ranks, moves, seconds = zip(*parts, strict=True)
+    return Games(np.concatenate(scores), np.concatenate(ranks), sum(moves), sum(seconds))
 
 
 def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: range) -> Games:
     """Plays a piece."""
-    return play_games(network, depth, seeds[0], len(seeds), cutoff=cutoff)
+    run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
+    actor, keys = new_trainer(network.game, 0, depth, cutoff=cutoff), np.array(seeds, dtype=np.uint64)
+    scores, ranks = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
+    run(actor, keys[:0], scores, ranks, T)  # compiles
+    start = time.thread_time()
+    stoppable(lambda: run(actor, keys, scores, ranks, T), T.stop)
+    interrupts.check()
+    return Games(scores, ranks, int(actor.counts[MOVES]), time.thread_time() - start)
 
 
 def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> Bools:

@@ -68,7 +68,7 @@ class Config:
     unit_games: int = -1
     """Games of each variant that tell what values mean to people (-1: as many as `leafwise.training.publish.units`, 0: none)."""
     processes: int = 1
-    """Processes that play and judge (n-tuples: threads)."""
+    """Processes that play and judge."""
     cluster: str = ""
     """Ray cluster that does it instead: auto, local or HOST:PORT."""
     games: tuple[int, ...] = ()

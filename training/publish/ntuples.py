@@ -37,7 +37,7 @@ def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> Lo
     """Returns what packing does to the values of some 10,000 states of games, and to the scores of the same seeds."""
     rows = valued_rows(before, 10_000)
     values = [values_of(network, rows) for network in (before, after)]
-    games, where = config.loss_games, {"threads": config.processes, "cluster": config.cluster}
+    games, where = config.loss_games, {"processes": config.processes, "cluster": config.cluster}
     error = np.abs(values[1] - values[0])
     scores = [play_games(n, 1, PACKING_SEED, games, **where).scores for n in (before, after)]
     difference = scores[1] - scores[0]
@@ -73,7 +73,7 @@ def measure(network: NTupleNetwork, config: Any) -> Iterator[Json]:
     """Yields the figures of final games, by depth."""
     names, first = features(network.game).names, config.first_seed
     for depth, games in enumerate(config.games or (1000, 500, 300), start=1):
-        played = play_games(merged(network), depth, first, games, threads=config.processes, cluster=config.cluster)
+        played = play_games(merged(network), depth, first, games, processes=config.processes, cluster=config.cluster)
         reached = {f"{REACHED}{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
         told = {"depth": depth, "first_seed": first, **played.figures(), **reached}
         interval = interval_text(told["ci_low"], told["ci_high"], ",.0f")

@@ -14,7 +14,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -122,7 +122,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     how: Json = {"games": config.games, "first_seed": first_seed, "depth": config.depth}
     how |= {"plies": config.plies} if game.players == 2 else {}
     how |= {"nodes": config.nodes} if config.nodes else {}
-    how |= {"variants": [rules_of(variant) for variant in measured_variants(game)]}
+    how |= {"variants": [rules_of(variant) for variant in own_or(valued_variants, game)(game)]}
     units = Units(name, tuple(values[kept].tolist()), tuple(meanings[kept].tolist()), 0.0, how)
     told, happened = tenths(np.interp(check.values, units.values, units.meanings), outcomes[1])
     off = np.abs(told - happened) / (happened if name == SCORE else 1.0)
@@ -133,7 +133,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
 
 def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> ValuedGames:
     """Plays the games of a leaf, those of every variant of a recipe's mix one after another."""
-    variants = mixed(game)
+    variants = valued_variants(game)
     pieces = list(product(variants, in_pieces(range(config.games), PIECE)))
     parts = list(map_pieces(Valued(leaf, config), pieces, config.processes, config.cluster))
     return ValuedGames(
@@ -141,16 +141,9 @@ def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> V
     )
 
 
-def mixed(game: Game) -> list[Game]:
+def valued_variants(game: Game) -> list[Game]:
     """Returns the variants of a recipe's mix; the game as it is where there is none."""
     return [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [game]
-
-
-def measured_variants(game: Game) -> list[Game]:
-    """Returns the variants whose games are played: those that a room's own `valued_variants` names, else those of the mix."""
-    own = recipes(game.name).get("modules", {}).get(PUBLISH)
-    found: list[Game] = getattr(importlib.import_module(own), "valued_variants", mixed)(game) if own else mixed(game)
-    return found
 
 
 def rules_of(game: Game) -> Json:
@@ -158,24 +151,28 @@ def rules_of(game: Game) -> Json:
     return {name: value for name, value in game.given_options.items() if name in game.rule_options}
 
 
+@dataclass(frozen=True)
 class Valued:
     """Plays games of a leaf in pieces: a variant, and which of its games."""
 
-    def __init__(self, leaf: Callable[[], Evaluator], config: Config) -> None:
-        self.told = leaf, config
-        self.leaf: Evaluator | None = None
+    make: Callable[[], Evaluator]
+    config: Config
 
-    def __reduce__(self) -> Any:
-        return Valued, self.told
+    @cached_property
+    def leaf(self) -> Evaluator:
+        """The leaf, made where the games are played."""
+        return self.make()
 
     def __call__(self, piece: tuple[Game, range]) -> ValuedGames:
         """Returns the decisions of the games."""
-        (make, config), (game, games) = self.told, piece
-        self.leaf = self.leaf or make()
-        own = recipes(game.name).get("modules", {}).get(PUBLISH)
-        play = getattr(importlib.import_module(own), "valued_piece", valued_piece) if own else valued_piece
-        found: ValuedGames = play(game, self.leaf, config, games)
-        return found
+        game, games = piece
+        return own_or(valued_piece, game)(game, self.leaf, self.config, games)
+
+
+def own_or(usual: Callable[..., Any], game: Game) -> Any:
+    """Returns the function of that name that a room brings for its publications, else the usual one."""
+    own = recipes(game.name).get("modules", {}).get(PUBLISH)
+    return getattr(importlib.import_module(own), usual.__name__, usual) if own else usual
 
 
 def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> ValuedGames:

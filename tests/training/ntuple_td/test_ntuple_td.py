@@ -54,7 +54,7 @@ def test_it_learns_to_beat_the_hand_made_leaf(run):
 def test_compiled_games_equal_the_players_games(run):
     network = load_ntuples(run / "model.safetensors", GAME)
     for depth, seed, cutoff in ((1, 20_000, 0.0), (2, 20_003, 0.0), (2, 20_003, 0.02)):
-        played = play_games(network, depth, seed, 3, cutoff=cutoff, threads=2)
+        played = play_games(network, depth, seed, 3, cutoff=cutoff)
         evaluation = evaluate(GAME, f'search:"{run}",depth={depth},cutoff={cutoff}', 3, seed)
         assert np.array_equal(evaluation.scores, played.scores)
         assert np.array_equal(evaluation.best_cells, played.ranks)
@@ -70,7 +70,7 @@ def test_the_last_network_is_kept_unless_another_is_clearly_better(lead, tmp_pat
         met.append(seed)
         played = play_games(network, depth, seed, games)
         ahead = 10**9 if len(met) == 1 else lead if met.count(REMATCH_SEED) == 1 else 0
-        return replace(played, scores=played.scores + ahead)
+        return played._replace(scores=played.scores + ahead)
 
     monkeypatch.setattr(td, "play_games", play)
     options = {**SMALL, "total_steps": 100_000, "evaluate_every": 1, "average": 0.0, "evaluate_games": 4}

@@ -29,7 +29,7 @@ def test_it_beats_random_play_and_compiled_games_equal_the_players(run: Path) ->
     assert network.shape.stage == "tile"
     assert network.shape.power == 1.0
     learned = evaluate(stacks.GAME, f'search:"{run}",depth=1', 12, 20_000)
-    played = play_games(network, 1, 20_000, 12, threads=2)
+    played = play_games(network, 1, 20_000, 12)
     assert np.array_equal(learned.scores, played.scores)
     assert np.array_equal(learned.best_cells, played.ranks)
     random = evaluate(stacks.GAME, "random", 12, 20_000)

@@ -17,8 +17,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import reset_options
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.networks import load_optimizer, load_parameters, optimizer_tensors, parameters
-from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.types import Array, Json, Tensors
+from leafwise.training.types import Array, Json, Tensors, named, prefixed
 
 
 class Sb3VecEnv(VecEnv):

@@ -19,7 +19,9 @@ alone keeps it, by the exact solver, which judges but teaches nothing).
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,10 +30,9 @@ import numpy as np
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
-from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
 from leafwise.models.sparse import BOUND, load_sparse
-from leafwise.training.alphazero.games import Games, How, Pairs, Recorder
+from leafwise.training.alphazero.games import How, Recorder, play_pairs, record_piece
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import logged_games
@@ -114,7 +115,8 @@ class AlphaZero(IterationLearner):
         self.work_by(recorder)
         self.actor = self.executor.share(recorder)
         self.generations = Generations(self.line(), self.pieces, config.staleness)
-        self.begin(pool=1, plies=config.plies, pairs_of=self.pairs_of)
+        simulations = config.match_simulations or config.simulations
+        self.begin(pool=1, plies=config.plies, play=partial(play_pairs, self.actor, simulations=simulations))
 
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
@@ -137,15 +139,13 @@ class AlphaZero(IterationLearner):
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
-        positions, piece = self.config.positions, self.config.piece
+        positions, piece, number = self.config.positions, self.config.piece, generation.number
         return [
-            Games(self.actor, networks, min(piece, positions - first), key_of(self.config.seed, generation.number, k))
+            partial(
+                record_piece, self.actor, networks, min(piece, positions - first), key_of(self.config.seed, number, k)
+            )
             for k, first in enumerate(range(0, positions, piece))
         ]
-
-    def pairs_of(self, networks: Shared[tuple[Learned, Learned]], places: range) -> Call:
-        """Returns a match of two networks as a piece of work."""
-        return Pairs(self.actor, networks, places, self.config.match_simulations or self.config.simulations)
 
     def play(self) -> Logged:
         """Takes the games of an iteration into the replay; returns what is logged."""
@@ -156,24 +156,16 @@ class AlphaZero(IterationLearner):
         for recorded in found:
             self.replay.put(rows=recorded.rows, targets=recorded.targets, policies=recorded.policies)
             total, counts = total + len(recorded.rows), counts + recorded.counts
-        staleness = {
-            "rollout/staleness": generation.number - generation.learned,
-            "rollout/repeated": self.executor.repeated,
-        }
-        return logged_games(counts, total, time.perf_counter() - start) | staleness
+        return logged_games(counts, total, time.perf_counter() - start) | self.behind(generation)
 
-    def learn(self) -> Logged:
-        """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks import fit, policy_loss, values_for_two
+    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any]]:
+        """Returns what draws a batch from the replay, and its loss, that of the value and that of the policy."""
+        from leafwise.training.networks import policy_loss, values_for_two
 
         config, n = self.config, self.config.batch_size
-        rate = self.rate()
-        steps = max(1, int(config.passes * config.positions / n))
-        rng = np.random.default_rng((config.seed, self.done))
         T, actions = self.game.tables(self.newest.evaluator("newest")), len(self.game.actions)
         rows = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
         policies = np.zeros((2 * n, self.game.max_actions), dtype=np.float32)
-        policy_losses, entropies = [], []
 
         def sample() -> tuple[Ints, Array, Array, Array]:
             """Returns features, values, policies and legal actions of random positions under random symmetries."""
@@ -182,18 +174,23 @@ class AlphaZero(IterationLearner):
             self.kernels.turn(rows, policies, rng.integers(0, self.game.symmetry_count, n), T)
             features, legal, signs = self.newest.describe(rows[n:], T)
             shares = policies[n:, :actions].copy()
-            entropies.append(-float((shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()))
+            self.entropies.append(-float((shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()))
             return features, (self.replay["targets"][chosen] * signs / BOUND).astype(np.float32), shares, legal
 
         def loss_by(outputs: Any, values: Any, shares: Any, legal: Any) -> Any:
             policy = policy_loss(outputs, shares, legal)
-            policy_losses.append(float(policy.detach()))
+            self.policy_losses.append(float(policy.detach()))
             return values_for_two(outputs, values) + config.policy_weight * policy
 
-        loss = fit(self.module, sample, steps, rate, loss_by)
-        self.newest = self.module.export()
-        told = {"train/policy_loss": float(np.mean(policy_losses)), "train/policy_entropy": float(np.mean(entropies))}
-        return {"train/loss": loss, "train/learning_rate": rate, **told}
+        return sample, loss_by
+
+    def learn(self) -> Logged:
+        """Learns from the replay for one cycle of the learning rate; returns what is logged."""
+        self.policy_losses: list[float] = []
+        self.entropies: list[float] = []
+        told = super().learn()
+        means = float(np.mean(self.policy_losses)), float(np.mean(self.entropies))
+        return told | {"train/policy_loss": means[0], "train/policy_entropy": means[1]}
 
 
 def train(config: Config) -> Path:

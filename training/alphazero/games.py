@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -326,32 +325,14 @@ class Recorder:
         return results
 
 
-@dataclass(frozen=True)
-class Games:
-    """A piece of work: games of the newest network."""
-
-    recorder: Shared[Recorder]
-    networks: Shared[Mapping[str, Learned]]
-    count: int
-    """Positions to record, at least."""
-    key: int
-
-    def __call__(self) -> Recorded:
-        """Returns the positions."""
-        return self.recorder.get().piece(self.networks.get()["newest"], self.count, self.key)
+def record_piece(recorder: Shared[Recorder], networks: Shared[Mapping[str, Learned]], count: int, key: int) -> Recorded:
+    """Returns games of the newest network with at least `count` positions."""
+    return recorder.get().piece(networks.get()["newest"], count, key)
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """A piece of work: games of two networks from openings, each from both seats."""
-
-    recorder: Shared[Recorder]
-    networks: Shared[tuple[Learned, Learned]]
-    places: range
-    """Which of the selection seeds the openings have."""
-    simulations: int
-
-    def __call__(self) -> Floats:
-        """Returns the results of the first network, [openings, 2], first seat first."""
-        keys = (SELECTION_SEED + np.array(self.places) % SELECTION_SEEDS).astype(np.uint64)
-        return self.recorder.get().match(*self.networks.get(), keys, self.simulations)
+def play_pairs(
+    recorder: Shared[Recorder], networks: Shared[tuple[Learned, Learned]], places: range, simulations: int
+) -> Floats:
+    """Returns the results of the first network, [openings, 2], first seat first; `places` are those of the selection seeds."""
+    keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64)
+    return recorder.get().match(*networks.get(), keys, simulations)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,7 +28,7 @@ import numpy as np
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.dqn.games import GROUP, Decisions, How, Player, Playing, Steps
+from leafwise.training.dqn.games import GROUP, Decisions, How, Player, Playing, play_steps
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, PLIES
@@ -235,12 +236,12 @@ class QLearner(GatedLearner):
         credit = config.credit * max(0.0, 1 - min(done / config.total_steps, 1.0) / config.credited)
         return Playing(exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guided)
 
-    def play(self) -> tuple[float, int]:
+    def play(self) -> tuple[float, Logged]:
         """Remembers one decision of every game, played here by the newest network, or a generation's, played elsewhere.
 
-        Returns the mean value of what was not random, and how far the network that played was behind.
+        Returns the mean value of what was not random, and what is logged of games played elsewhere.
         """
-        config, behind = self.config, 0
+        config, behind = self.config, Logged()
         if config.piece:
             found, behind = self.from_elsewhere()
         else:
@@ -273,10 +274,10 @@ class QLearner(GatedLearner):
             key = key_of(self.config.seed, number, begin)
             rows, streams = self.rows[own].copy(), self.streams[own].copy()
             here = how._replace(exploration=how.exploration[own.start - first : own.stop - first])
-            found.append(Steps(self.actor, networks, rows, streams, self.steps, here, key))
+            found.append(partial(play_steps, self.actor, networks, rows, streams, self.steps, here, key))
         return found
 
-    def from_elsewhere(self) -> tuple[Iterator[Decisions], int]:
+    def from_elsewhere(self) -> tuple[Iterator[Decisions], Logged]:
         """Returns the decisions of a generation, played as pieces of work, and how far their network was behind."""
         n = self.config.envs
         size = n * self.steps
@@ -290,19 +291,18 @@ class QLearner(GatedLearner):
             self.streams[begin : begin + len(played.rows)] = played.streams
             self.player.table.counts[:] += played.counts
         in_order = (played.decisions[k] for k in range(self.steps) for played in found)
-        return in_order, generation.number - generation.learned
+        return in_order, self.behind(generation)
 
     def advance(self) -> tuple[Logged, int | None]:
         """Plays and learns for one interval, after which a match is due."""
         config, start, before = self.config, time.perf_counter(), self.done
-        counts, behind = self.player.table.counts, 0
+        counts = self.player.table.counts
         counts[:], self.rewards = 0, 0.0
         learned: list[tuple[float, float]] = []
         values: list[float] = []
         while self.done < min(before + config.interval, config.total_steps):
-            value, stale = self.play()
+            value, behind = self.play()
             values.append(value)
-            behind = max(behind, stale)
             while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
                 learned.append(self.learning.step(min(self.done / config.total_steps, 1.0)))
         games = max(int(counts[GAMES]), 1)
@@ -312,11 +312,9 @@ class QLearner(GatedLearner):
             "train/exploration_rate": exploration_at(config, self.done),
         }
         tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
-        logged[tag] = self.rewards / games
+        logged |= {tag: self.rewards / games, **behind}
         if np.isfinite(values).any():
             logged["train/q_mean"] = mean(values)
-        if config.piece:
-            logged |= {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
         if learned:
             logged["train/loss"], logged["train/td_error"] = np.mean(learned, axis=0).tolist()
         self.newest = self.learning.online.export()

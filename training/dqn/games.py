@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -360,24 +359,14 @@ class Played(NamedTuple):
     counts: Ints
 
 
-@dataclass(frozen=True)
-class Steps:
-    """A piece of work: decisions of some games, `steps` in each."""
-
-    player: Shared[Player]
-    networks: Shared[Mapping[str, Learned]]
-    rows: Array
-    streams: NDArray[np.uint64]
-    steps: int
-    how: Playing
-    key: int
-
-    def __call__(self) -> Played:
-        """Returns what came of it."""
-        player, network = self.player.get(), self.networks.get()["newest"]
-        module, rng = network.kind.torch_module(network), np.random.default_rng(self.key)
-        rows, streams = self.rows.copy(), self.streams.copy()
-        player.table.counts[:] = 0
-        steps = range(self.steps)
-        decisions = [player.step(network, module, rows, streams, self.how, rng) for _ in steps]
-        return Played(decisions, rows, streams, player.table.counts.copy())
+def play_steps(
+    player: Shared[Player], networks: Shared[Mapping[str, Learned]], rows: Array, streams: NDArray[np.uint64], steps: int,
+    how: Playing, key: int,
+) -> Played:  # fmt: skip
+    """Plays so many decisions in each of some games."""
+    own, network = player.get(), networks.get()["newest"]
+    module, rng = network.kind.torch_module(network), np.random.default_rng(key)
+    rows, streams = rows.copy(), streams.copy()
+    own.table.counts[:] = 0
+    decisions = [own.step(network, module, rows, streams, how, rng) for _ in range(steps)]
+    return Played(decisions, rows, streams, own.table.counts.copy())

@@ -22,8 +22,8 @@ from leafwise.training.networks import (
     parameters,
     value_of,
 )
-from leafwise.training.runs.gating import Replay, named, prefixed
-from leafwise.training.types import Array, Bools, Floats, Floats32, Ints, Tensors
+from leafwise.training.runs.gating import Replay
+from leafwise.training.types import Array, Bools, Floats, Floats32, Ints, Tensors, named, prefixed
 
 LEAST = 0.01
 """Added to the size of an error, so that what was learned well is seen again."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import call
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, starts_of
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
-from leafwise.training.evaluation.matches import Meetings, NamedPlayer, NetworkPlayer, Pairs, play_alone
+from leafwise.training.evaluation.matches import NamedPlayer, NetworkPlayer, meet, play_alone, play_pairs
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.statistics import (
     bounds,
@@ -34,14 +35,12 @@ from leafwise.training.evaluation.statistics import (
 )
 from leafwise.training.execution import executor_for, in_pieces, map_pieces
 from leafwise.training.execution.executor import Own
-from leafwise.training.execution.generations import call
 from leafwise.training.games import Played
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.runs import CALIBRATION_SEED, REMATCH_SEED, SELECTION_SEED
-from leafwise.training.runs.gating import named
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import recipe
-from leafwise.training.types import Json
+from leafwise.training.types import Json, named
 
 EXACT_NODES = "--exact-nodes"
 GAMES = (400, 100)
@@ -80,7 +79,7 @@ class Games:
                 found: Json = {"depth": depth, "games": game.players * len(starts), "players": game.players}
                 found["first_seed"] = FINAL_SEED
                 for name, players in meetings.items():
-                    pieces = [Meetings(game, players, some) for some in in_pieces(starts, BATCH)]
+                    pieces = [partial(meet, game, players, some) for some in in_pieces(starts, BATCH)]
                     scores = np.concatenate(list(executor.in_order(enumerate(pieces)))).mean(axis=1)
                     ends = bounds(returns_interval(scores, game.return_range))
                     found[name] = {"mean": float(scores.mean()), **ends}
@@ -144,7 +143,7 @@ class Positions(Games):
             told["candidates"] or None,
             told["match_from_start"],
         )
-        points = (1 + Pairs(Own((newest, best)), range(first, first + games // 2), *how)().mean(axis=1)) / 2
+        points = (1 + play_pairs(Own((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
         mean, (low, high) = float(points.mean()), points_interval(points)
         print(
             f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True

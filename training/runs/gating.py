@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import call
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from leafwise.models.files import save_network
 from leafwise.models.network import Learned
 from leafwise.training.evaluation.agreement import Judged, judge_of
 from leafwise.training.evaluation.calibration import calibration
-from leafwise.training.evaluation.matches import Pairs, play_alone
+from leafwise.training.evaluation.matches import play_alone, play_pairs
 from leafwise.training.evaluation.statistics import (
     SequentialTest,
     bounds,
@@ -26,14 +27,14 @@ from leafwise.training.evaluation.statistics import (
     points_interval,
     returns_interval,
 )
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import executor_for, in_pieces
 from leafwise.training.execution.executor import Executor, Here, Line, Shared
-from leafwise.training.execution.generations import Call, Calls, Generations, call
+from leafwise.training.execution.generations import Call, Calls, Generation, Generations
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner
 from leafwise.training.runs.run_options import Positions, Rate, RunOptions
-from leafwise.training.types import Array, Floats, Ints, Json, Logged, Tensors
+from leafwise.training.types import Array, Floats, Ints, Json, Logged, Tensors, named, prefixed
 
 
 class Replay:
@@ -82,16 +83,6 @@ LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
 
 
-def prefixed(prefix: str, tensors: Mapping[str, Array]) -> Tensors:
-    """Returns tensors under names that begin with a prefix."""
-    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
-
-
-def named(tensors: Mapping[str, Array], prefix: str) -> Tensors:
-    """Returns the tensors whose names begin with a prefix, without it."""
-    return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
-
-
 class Gate:
     """The best network so far, its Elo (the first network has 0), and earlier best ones."""
 
@@ -109,14 +100,14 @@ class Gate:
         candidates: str | None = None,
         variants: Mapping[str, Game] | None = None,
         line: Executor[Any, Any] | None = None,
-        pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] | None = None,
+        play: Callable[[Shared[tuple[Learned, Learned]], range], Floats] | None = None,
     ) -> None:
         """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
 
         Their games begin with up to `plies` random actions, a share `from_start` of the pairs with none.
         A game for one is played in all `variants` (default: the network's), which are logged by their names. `line` works on
-        the games (default: this process). `pairs_of` says by which games two networks meet, from openings at places among the
-        selection seeds (default: those of the searches above, `Pairs`).
+        the games (default: this process). `play` plays the games of two networks from openings at places among the selection seeds
+        (default: those of the searches above, `play_pairs`).
         """
         self.line: Executor[Any, Any] = Here(call) if line is None else line
         self.game = first.game
@@ -125,8 +116,8 @@ class Gate:
         self.pairs, self.depth, self.nodes = pairs, depth, nodes
         self.variants = variants or {"": self.game}
         self.score: Json = {}
-        self.pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] = pairs_of or partial(
-            Pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
+        self.play = play or partial(
+            play_pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
         )
 
     def challenge(self, newest: Learned, number: int) -> tuple[Logged, bool]:
@@ -139,7 +130,8 @@ class Gate:
             return self.compare_alone(newest)
         better, points = self.meet(newest, number)
         if better:  # games that let it win a match show it better than it is
-            points = self.meet_again(newest, number, len(points))
+            last = -number * self.pairs  # from openings of no match, counted from the last one
+            points = np.concatenate(list(self.points_of(newest, range(last - len(points), last))))
         share, games = float(np.clip(points.mean(), 0.01, 0.99)), 2 * len(points)
         elo = self.best_elo + elo_difference(share)
         if better:
@@ -151,27 +143,22 @@ class Gate:
 
     def meet(self, newest: Learned, number: int) -> tuple[bool, Floats]:
         """Returns whether the newest network is better than the best, and its mean points of each pair of games, [pairs]."""
-        test, networks = SequentialTest(), self.line.share((newest, self.best))
-        starts = range(number * self.pairs, (number + 1) * self.pairs, LOOK)
-        blocks = ((at, self.pairs_of(networks, range(at, at + LOOK))) for at in starts)
+        first, whole, test = number * self.pairs, -(-self.pairs // LOOK) * LOOK, SequentialTest()
         pairs, better = np.zeros(0), None
-        for results in self.line.in_order(blocks):
-            pairs = np.concatenate([pairs, (results.mean(axis=1) + 1) / 2])
+        for points in self.points_of(newest, range(first, first + whole)):
+            pairs = np.append(pairs, points)
             better = test.decision(pairs)
             if better is not None:
                 break
         self.line.cancel()
         return bool(better), pairs
 
-    def meet_again(self, newest: Learned, number: int, pairs: int) -> Floats:
-        """Returns the newest network's mean points of each pair of games from openings of no match, counted from the last one."""
+    def points_of(self, newest: Learned, places: range) -> Iterator[Floats]:
+        """Yields the newest network's mean points of each pair of games from openings at places, [LOOK] at a time."""
         networks = self.line.share((newest, self.best))
-        last = -number * self.pairs
-        blocks = (
-            (at, self.pairs_of(networks, range(at, min(at + LOOK, last)))) for at in range(last - pairs, last, LOOK)
-        )
-        found = [(results.mean(axis=1) + 1) / 2 for results in self.line.in_order(blocks)]
-        return np.concatenate(found)
+        pieces = enumerate(partial(self.play, networks, some) for some in in_pieces(places, LOOK))
+        for results in self.line.in_order(pieces):
+            yield (results.mean(axis=1) + 1) / 2
 
     def compare_alone(self, newest: Learned) -> tuple[Logged, bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean.
@@ -284,6 +271,11 @@ class GatedLearner(Learner):
         """Has pieces of the run's work done where the options say; `first` is warmed up there."""
         self.executor = executor_for(Calls(first), self.config.processes, self.config.cluster)
 
+    def behind(self, generation: Generation) -> Logged:
+        """Returns what is logged of games that were played as pieces of work."""
+        staleness = generation.number - generation.learned
+        return {"rollout/staleness": staleness, "rollout/repeated": self.executor.repeated}
+
     def line(self) -> Executor[Call, Any]:
         """Returns what takes pieces of work, for one of those who have some; only what they share must know whose they are."""
         return Here(call) if isinstance(self.executor, Here) else Line(self.executor, self.owners)
@@ -373,8 +365,19 @@ class IterationLearner(GatedLearner):
         """Takes the games of an iteration into the replay; returns what is logged."""
 
     @abstractmethod
+    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
+        """Returns what draws a batch from the replay, and the loss of one, as `fit` takes them."""
+
     def learn(self) -> Logged:
         """Learns from the replay for one cycle of the learning rate; returns what is logged."""
+        from leafwise.training.networks import fit
+
+        config, rate = self.config, self.rate()
+        steps = max(1, int(config.passes * config.positions / config.batch_size))
+        sample, loss_by = self.lesson(np.random.default_rng((config.seed, self.done)))
+        loss = fit(self.module, sample, steps, rate, loss_by)
+        self.newest = self.module.export()
+        return {"train/loss": loss, "train/learning_rate": rate}
 
     def rate(self) -> float:
         """Returns the highest learning rate of this iteration."""

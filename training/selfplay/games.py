@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -306,24 +305,10 @@ def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool,
     return Recorder(variants, newest, options, own=own, positions=positions)
 
 
-@dataclass(frozen=True)
-class Games:
-    """A piece of work: games of one variant."""
-
-    recorder: Shared[Recorder]
-    networks: Shared[Mapping[str, Learned]]
-    place: int
-    """Which of the recorder's variants."""
-    count: int
-    """Positions to record, at least."""
-    key: int
-    guided: bool
-    credit: float
-
-    def __call__(self) -> Recorded:
-        """Returns the positions."""
-        recorder, networks = self.recorder.get(), self.networks.get()
-        return recorder.piece(
-            recorder.variants[self.place], self.count, networks["newest"], networks["earlier"], self.key,
-            guided=self.guided, credit=self.credit,
-        )  # fmt: skip
+def record_piece(
+    recorder: Shared[Recorder], networks: Shared[Mapping[str, Learned]], place: int, count: int, key: int, guided: bool,
+    credit: float,
+) -> Recorded:  # fmt: skip
+    """Returns at least `count` positions of games of the recorder's variant at a place."""
+    own, both = recorder.get(), networks.get()
+    return own.piece(own.variants[place], count, both["newest"], both["earlier"], key, guided=guided, credit=credit)

@@ -17,8 +17,9 @@ What is logged stands in docs/methods/selfplay.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,7 +55,7 @@ from leafwise.training.runs.run_options import (
     TotalSteps,
     read_options,
 )
-from leafwise.training.selfplay.games import Games, Recorded, Recorder
+from leafwise.training.selfplay.games import Recorded, Recorder, record_piece
 from leafwise.training.types import Array, Floats, Floats32, Ints, Json, Logged, Tensors
 
 if TYPE_CHECKING:
@@ -269,9 +270,8 @@ class SelfPlay(IterationLearner):
         """Returns variants and games of the iteration, played as pieces of work, and how far their network was behind."""
         self.generations.fill(self.done, self.goal, self.networks)
         generation, found = self.generations.take()
-        behind = generation.number - generation.learned
-        told: Logged = {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
-        return zip((place for place, _ in self.pieces_of(generation.number)), found, strict=True), told
+        places = [place for place, _ in self.pieces_of(generation.number)]
+        return zip(places, found, strict=True), self.behind(generation)
 
     def guided(self, number: int) -> bool:
         """Whether the guide plays an iteration."""
@@ -302,7 +302,9 @@ class SelfPlay(IterationLearner):
         number = generation.number
         guided, credit = self.guided(number), self.credit(number)
         return [
-            Games(self.actor, networks, place, count, key_of(self.config.seed, number, k), guided, credit)
+            partial(
+                record_piece, self.actor, networks, place, count, key_of(self.config.seed, number, k), guided, credit
+            )
             for k, (place, count) in enumerate(self.pieces_of(number))
         ]
 
@@ -322,33 +324,25 @@ class SelfPlay(IterationLearner):
             found[here] = features
         return found, signs
 
-    def learn(self) -> Logged:
-        """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks import fit
-
-        config = self.config
-        rate = self.rate()
-        steps = max(1, int(config.passes * config.positions / config.batch_size))
-        rng = np.random.default_rng((config.seed, self.done))
-        T = self.recorder.tables(self.newest, self.game)
-        none, most = np.zeros(config.batch_size, dtype=np.int64), 1.0 if self.solo else BOUND
+    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], None]:
+        """Returns what draws a batch from the replay; its loss is that of the network's head."""
+        n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
+        none, most = np.zeros(n, dtype=np.int64), 1.0 if self.solo else BOUND
         symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
-        both = np.zeros((2 * config.batch_size, self.game.width), dtype=self.game.dtype)
+        both = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
 
         def sample() -> tuple[Ints, Floats32]:
             """Returns features and targets of random positions, under random symmetries where those matter."""
-            chosen = rng.integers(0, self.replay.filled, config.batch_size)
+            chosen = rng.integers(0, self.replay.filled, n)
             rows = self.replay["rows"][chosen]
             if symmetric:
-                both[: config.batch_size] = rows
-                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, config.batch_size), none, T)
-                rows = both[config.batch_size :]
+                both[:n] = rows
+                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, n), none, T)
+                rows = both[n:]
             features, signs = self.described(rows, self.replay["places"][chosen])
             return features, (self.replay["targets"][chosen] * signs / most).astype(np.float32)
 
-        loss = fit(self.module, sample, steps, rate)
-        self.newest = self.module.export()
-        return {"train/loss": loss, "train/learning_rate": rate}
+        return sample, None
 
     def also_logged(self) -> Logged:
         """Returns the newest network's rating among the reference players, at the depth of matches."""

@@ -299,7 +299,7 @@ def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(matches, "new_table", lambda *_, **limits: None)
     monkeypatch.setattr(matches, "kernels", lambda *_: SimpleNamespace(play_matches=play_matches))
-    results = matches.Pairs(Own((random_network(0), random_network(1))), range(4), 1, 6, 0.0, None, 0.25)()
+    results = matches.play_pairs(Own((random_network(0), random_network(1))), range(4), 1, 6, 0.0, None, 0.25)
     assert asked == [([SELECTION_SEED], 0), ([SELECTION_SEED + k for k in (1, 2, 3)], 6)]
     assert results[:, 0].tolist() == [0, 6, 6, 6]
     message = r"^expected --match-from-start in a game of chance for two, got 'trilobite'$"

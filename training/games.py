@@ -311,10 +311,8 @@ class Kernels(NamedTuple):
 
     play_matches: Compiled
     """(table, keys, results, depth, plies, None, T, other)"""
-    play_alone: Compiled
-    """(table, keys, depth, plies, values, players, returns, ends, T), with what the leaf says of decisions"""
-    play_searched: Compiled
-    """The same, with what the search says."""
+    play_games: Compiled
+    """(table, keys, depth, plies, by_search, values, players, returns, ends, T)"""
     choose_actions: Compiled
     """(table, rows, depth, actions, T)"""
 
@@ -326,13 +324,46 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch) -> Kernels:
-    best_action = make_best_action(game, found)
-    return Kernels(
-        play_matches=make_play_matches(game, nothing_to_begin, make_search_act(game, best_action)),
-        play_alone=make_play_games(game, best_action, found.leaf_value, False),
-        play_searched=make_play_games(game, best_action, found.leaf_value, True),
-        choose_actions=make_choose_actions(game, best_action),
-    )
+    best_action, leaf_value = make_best_action(game, found), found.leaf_value
+    current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
+    open_game, settle = make_open_game(game), make_settle(game)
+
+    @bind(game.room, inline=True)
+    def act(table, own, depth, options, T):
+        """Returns the action of a search to a depth, which has no other options, as `make_play_matches` asks for it."""
+        best_action(table, table.buffers if own else table.other_buffers, depth, T)
+        return table.chosen[0]
+
+    @bind(game.room)
+    def play_games(table, keys, depth, plies, by_search, values, players, returns, ends, T):
+        """Plays a game per key of `keys` [games].
+
+        As long as there is room, `values` and `players` [n] get what the leaf says of each decision, or with `by_search` what the
+        search says it is worth to the player to move, and who that is, one game after another; `returns` [games] player 0's
+        return, `ends` [games] where a game's decisions end.
+        """
+        S, R = table.S, table.R
+        n = 0
+        for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
+            R[0], R[1] = keys[g], np.uint64(0)
+            open_game(table, plies, T)
+            player = current_player(S, HERE, T)
+            while player != TERMINAL:
+                worth = for_player_zero(best_action(table, table.buffers, depth, T), player)
+                if n < values.shape[0]:
+                    values[n] = worth if by_search else leaf_value(S, HERE, T)
+                    players[n] = player
+                n += 1
+                apply_action(S, HERE, table.chosen[0], HERE, T)
+                settle(S, R, T)
+                player = current_player(S, HERE, T)
+            returns[g] = result(S, HERE, T)
+            ends[g] = n
+
+    matches = make_play_matches(game, nothing_to_begin, act)
+    return Kernels(matches, play_games, make_choose_actions(game, best_action))
 
 
 def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
@@ -369,55 +400,9 @@ def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
     return play_matches
 
 
-def make_search_act(game: Game, best_action: Compiled) -> Compiled:
-    """Returns `act` of `make_play_matches` by a search to a depth, which has no other options."""
-
-    @bind(game.room, inline=True)
-    def act(table, own, depth, options, T):
-        best_action(table, table.buffers if own else table.other_buffers, depth, T)
-        return table.chosen[0]
-
-    return act
-
-
 @jit(inline=True)
 def nothing_to_begin(table):
     """Does nothing before a game."""
-
-
-def make_play_games(game: Game, best_action: Compiled, leaf_value: Compiled, by_search: bool) -> Compiled:
-    """Returns `play_games(table, keys, depth, plies, values, players, returns, ends, T)`.
-
-    It plays a game per key of `keys` [games]. As long as there is room, `values` and `players` [n] get what the leaf says of each
-    decision, or with `by_search` what the search says it is worth to the player to move, and who that is, one game after another;
-    `returns` [games] player 0's return, `ends` [games] where a game's decisions end.
-    """
-    current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
-    open_game, settle = make_open_game(game), make_settle(game)
-
-    @bind(game.room)
-    def play_games(table, keys, depth, plies, values, players, returns, ends, T):
-        S, R = table.S, table.R
-        n = 0
-        for g in range(keys.shape[0]):
-            if T.stop[0]:
-                return
-            R[0], R[1] = keys[g], np.uint64(0)
-            open_game(table, plies, T)
-            player = current_player(S, HERE, T)
-            while player != TERMINAL:
-                worth = for_player_zero(best_action(table, table.buffers, depth, T), player)
-                if n < values.shape[0]:
-                    values[n] = worth if by_search else leaf_value(S, HERE, T)
-                    players[n] = player
-                n += 1
-                apply_action(S, HERE, table.chosen[0], HERE, T)
-                settle(S, R, T)
-                player = current_player(S, HERE, T)
-            returns[g] = result(S, HERE, T)
-            ends[g] = n
-
-    return play_games
 
 
 def make_choose_actions(game: Game, best_action: Compiled) -> Compiled:
@@ -465,7 +450,7 @@ class Played(NamedTuple):
     scores: Floats
     """[games]: returns of player 0."""
     values: Floats
-    """[decisions]: what was said of each, as `make_play_games` tells, one game after another."""
+    """[decisions]: what was said of each, as `play_games` tells, one game after another."""
     players: Ints
     """[decisions]: who made it."""
     ends: Ints
@@ -506,19 +491,15 @@ def play_batches(
     `nodes` bounds the decisions that a search looks at, as in `Search` (0: no limit). Raises ValueError for games with more
     decisions than there is room for.
     """
-    table, T, known = (
-        new_table(game, depth, 0, evaluator, nodes=nodes),
-        game.tables(evaluator),
-        kernels(game, evaluator),
-    )
-    run = known.play_searched if by_search else known.play_alone
+    table, T = new_table(game, depth, 0, evaluator, nodes=nodes), game.tables(evaluator)
+    run = kernels(game, evaluator).play_games
     values, players = np.zeros(batch * LONGEST), np.zeros(batch * LONGEST, dtype=np.int64)
     forget(table)
     for first in seeds[::batch]:
         keys = np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
         returns, ends = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
         begun = time.process_time()
-        stoppable(partial(run, table, keys, depth, plies, values, players, returns, ends, T), T.stop)
+        stoppable(partial(run, table, keys, depth, plies, by_search, values, players, returns, ends, T), T.stop)
         spent = time.process_time() - begun
         if (n := int(ends[-1])) > len(values):
             raise UserError(f"{game.name}: expected games of at most {LONGEST:,} decisions, got {n:,} in {len(keys)}")

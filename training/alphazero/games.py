@@ -124,19 +124,15 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: MctsFunctions) -> Kernels:
-    think = make_think(game, found)
-    return Kernels(
-        make_record_games(game, think), make_play_matches(game, forget_both, make_act(game, think)), make_turn(game)
-    )
-
-
-def make_think(game: Game, found: MctsFunctions) -> Compiled:
-    """Returns `think(table, seat, simulations, noise, concentration, options, T)` -> the root of the search of row HERE."""
-    current_player, add_node = game.rules.current_player, make_add_node(game.rules, game.room)
-    by_policy, simulate = found.by_policy, found.simulate
+    rules, by_policy, simulate = game.rules, found.by_policy, found.simulate
+    current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
+    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
+    add_node, open_game, settle = make_add_node(rules, game.room), make_open_game(game), make_settle(game)
+    write_targets = make_write_targets(game)
 
     @bind(game.room)
     def think(table, seat, simulations, noise, concentration, options, T):
+        """Searches row HERE; returns the root."""
         tree, S = seat.tree, seat.S
         put_row(table.S, HERE, S, ROW)
         root = find_node(tree, S, ROW)
@@ -152,14 +148,9 @@ def make_think(game: Game, found: MctsFunctions) -> Compiled:
             take_back(tree, root, table.kept)
         return root
 
-    return think
-
-
-def make_choose(game: Game) -> Compiled:
-    """Returns `choose(tree, root, sampled, R)` -> an action: that of most simulations, or `sampled`, drawn by them."""
-
     @bind(game.room, inline=True)
     def choose(tree, root, sampled, R):
+        """Returns an action: that of most simulations, or `sampled`, drawn by them."""
         first, end = tree.first[root], tree.end[root]
         best, total = first, 0
         for e in range(first, end):
@@ -173,20 +164,6 @@ def make_choose(game: Game) -> Compiled:
                 if left < 0.0:
                     return tree.action[e]
         return tree.action[best]
-
-    return choose
-
-
-def make_record_games(game: Game, think: Compiled) -> Compiled:
-    """Returns `record_games`, with the arguments that `Kernels` states.
-
-    It plays whole games until `count` positions are recorded, or no room is left for another game; returns how many. A position's
-    policy are the shares of its root's simulations, its target is the lambda-return of the root values that follow, the last of
-    which is the outcome. Games begin with up to `plies` random actions.
-    """
-    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
-    open_game, settle, choose = make_open_game(game), make_settle(game), make_choose(game)
-    write_targets = make_write_targets(game)
 
     @bind(game.room)
     def record_game(table, record, policies, first, how, options, T):
@@ -209,6 +186,11 @@ def make_record_games(game: Game, think: Compiled) -> Compiled:
 
     @bind(game.room)
     def record_games(table, record, policies, count, plies, how, options, T):
+        """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
+
+        A position's policy are the shares of its root's simulations, its target is the lambda-return of the root values that
+        follow, the last of which is the outcome. Games begin with up to `plies` random actions.
+        """
         S, n = table.S, 0
         while n < count and not T.stop[0]:
             open_game(table, plies, T)
@@ -223,37 +205,18 @@ def make_record_games(game: Game, think: Compiled) -> Compiled:
             n = end
         return n
 
-    return record_games
-
-
-def make_act(game: Game, think: Compiled) -> Compiled:
-    """Returns `act` of `make_play_matches`: an action of most simulations."""
-    choose = make_choose(game)
-
     @bind(game.room)
     def act(table, own, simulations, options, T):
+        """Returns an action of most simulations, as `make_play_matches` asks for it."""
         seat = table.own if own else table.other
         return choose(seat.tree, think(table, seat, simulations, 0.0, 0.0, options, T), False, table.R)
 
-    return act
-
-
-@jit(inline=True)
-def forget_both(table):
-    """Begins a game with nothing known."""
-    forget_nodes(table.own.tree)
-    forget_nodes(table.other.tree)
-
-
-def make_turn(game: Game) -> Compiled:
-    """Returns `turn(rows, policies, symmetries, T)`, with `rows` [2 n, width], `policies` [2 n, max_actions], `symmetries` [n].
-
-    It writes each row of the first half and its policy under its symmetry to the second half.
-    """
-    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
-
     @bind(game.room)
     def turn(rows, policies, symmetries, T):
+        """Writes each row of the first half and its policy under its symmetry to the second half.
+
+        `rows` [2 n, width], `policies` [2 n, max_actions], `symmetries` [n].
+        """
         n = symmetries.shape[0]
         for i in range(n):
             transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
@@ -263,7 +226,14 @@ def make_turn(game: Game) -> Compiled:
                 if policies[i, a] > 0.0:
                     policies[n + i, transform_action(a, symmetries[i], T)] = policies[i, a]
 
-    return turn
+    return Kernels(record_games, make_play_matches(game, forget_both, act), turn)
+
+
+@jit(inline=True)
+def forget_both(table):
+    """Begins a game with nothing known."""
+    forget_nodes(table.own.tree)
+    forget_nodes(table.other.tree)
 
 
 class Recorded(NamedTuple):

@@ -67,25 +67,15 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
-    return Kernels(
-        start_games=make_start_games(game),
-        advance=make_advance(game, leaf_stage),
-        mask_actions=make_mask_actions(game),
-        root_values=make_root_values(game, *search_of(game, found)),
-        choose_actions=make_choose_actions(game, make_best_action(game, found)),
-        transform_rows=make_transform_rows(game),
-    )
-
-
-def make_start_games(game: Game) -> Compiled:
-    """Returns `start_games(table, rows, streams, plies, T)`.
-
-    It starts a game in every row, with up to `plies` random actions, each drawn from a stream of its own, `streams` [n, 2].
-    """
-    open_game = make_open_game(game)
+    rules = game.rules
+    current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
+    legal_actions, action_cost, progress = rules.legal_actions, rules.action_cost, rules.progress
+    considered, (search, last_step) = rules.candidates or legal_actions, search_of(game, found)
+    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
 
     @bind(game.room)
     def start_games(table, rows, streams, plies, T):
+        """Starts a game in every row, with up to `plies` random actions, each drawn from a stream of its own, `streams` [n, 2]."""
         R = table.R
         for i in range(rows.shape[0]):
             R[0], R[1] = streams[i, 0], streams[i, 1]
@@ -93,30 +83,16 @@ def make_start_games(game: Game) -> Compiled:
             put_row(table.S, HERE, rows, i)
             streams[i, 0], streams[i, 1] = R[0], R[1]
 
-    return start_games
-
-
-def make_advance(game: Game, leaf_stage: int) -> Compiled:
-    """Returns `advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T)`.
-
-    It acts in every row, as whoever acts there, and starts a new game where one is over, with up to `plies` random actions.
-
-    `after` [n, width] are the next decisions or ends, also where a new game starts; `asked` [n, width] what a leaf is asked on the
-    way there, where its stage is one of chance: the state at that stage, or `after` where none was passed. `rewards` [n] are the
-    actor's; a game that is over is worth at least the share `credit` of its progress. `signs` [n] turn what the next decision is
-    worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. `streams` [n, 2], `actions` [n].
-    """
-    rules = game.rules
-    current_player, apply_action, returns, progress = (
-        rules.current_player,
-        rules.apply_action,
-        rules.returns,
-        rules.progress,
-    )
-    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
-
     @bind(game.room)
     def advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T):
+        """Acts in every row, as whoever acts there, and starts a new game where one is over, with up to `plies` random actions.
+
+        `after` [n, width] are the next decisions or ends, also where a new game starts; `asked` [n, width] what a leaf is asked on
+        the way there, where its stage is one of chance: the state at that stage, or `after` where none was passed. `rewards` [n]
+        are the actor's; a game that is over is worth at least the share `credit` of its progress. `signs` [n] turn what the next
+        decision is worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. `streams`
+        [n, 2], `actions` [n].
+        """
         S, R = table.S, table.R
         for i in range(rows.shape[0]):
             put_row(rows, i, S, HERE)
@@ -140,39 +116,20 @@ def make_advance(game: Game, leaf_stage: int) -> Compiled:
             put_row(S, HERE, rows, i)
             streams[i, 0], streams[i, 1] = R[0], R[1]
 
-    return advance
-
-
-def make_mask_actions(game: Game) -> Compiled:
-    """Returns `mask_actions(table, rows, legal, T)`: sets those of `legal` [n, A] that are, in rows that are decisions."""
-    legal_actions = game.rules.legal_actions
-
     @bind(game.room)
     def mask_actions(table, rows, legal, T):
+        """Sets those of `legal` [n, A] that are, in rows that are decisions."""
         for i in range(rows.shape[0]):
             for k in range(legal_actions(rows, np.uint64(i), table.A, T)):
                 legal[i, table.A[k]] = 1
 
-    return mask_actions
-
-
-def make_root_values(game: Game, search: Compiled, last_step: Compiled) -> Compiled:
-    """Returns `root_values(table, rows, depth, values, T)`; `search` and `last_step` are those of `search_of`.
-
-    It writes what a search says of each action in each row, all of them decisions, to `values` [n, A]: what comes from now on, for
-    who acts, with all outcomes of chance by their probabilities; -inf where an action is not considered.
-    """
-    rules = game.rules
-    current_player, apply_action, returns, action_cost = (
-        rules.current_player,
-        rules.apply_action,
-        rules.returns,
-        rules.action_cost,
-    )
-    considered = rules.candidates or rules.legal_actions
-
     @bind(game.room)
     def root_values(table, rows, depth, values, T):
+        """Writes what a search says of each action in each row, all of them decisions, to `values` [n, A].
+
+        That is what comes from now on, for who acts, with all outcomes of chance by their probabilities; -inf where an action is
+        not considered.
+        """
         S, A = table.S, table.A
         for i in range(rows.shape[0]):
             put_row(rows, i, S, HERE)
@@ -191,7 +148,8 @@ def make_root_values(game: Game, search: Compiled, last_step: Compiled) -> Compi
                     value = search(S, shared, AFTER, FREE, left, -np.inf, np.inf, T)
                 values[i, a] = for_player_zero(value - so_far, player)
 
-    return root_values
+    choose_actions = make_choose_actions(game, make_best_action(game, found))
+    return Kernels(start_games, advance, mask_actions, root_values, choose_actions, make_transform_rows(game))
 
 
 GROUP = 64

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,52 +40,6 @@ RETURNS, SQUARED_ERRORS = 0, 1
 """Sums."""
 CAROUSEL = 1000
 """Positions that are kept of each mark of a carousel, the last ones."""
-
-
-def make_trajectories(game: Game, highest: Compiled) -> tuple[Compiled, Compiled]:
-    """Returns `open_trajectory(trainer, T)`, which puts the start of the next one to row HERE, and `close_trajectory(trainer,
-    length, restart, T)`, which counts one of `length` actions and says where the next begins: in turn at each of the trainer's
-    marks that was met, or in the middle of one of more than `restart` actions."""
-    initial_state, returns, settle = game.rules.initial_state, game.rules.returns, make_settle(game)
-
-    @bind(game.room, inline=True)
-    def open_trajectory(trainer, T):
-        if trainer.counts[RESTARTED] == 0:
-            initial_state(trainer.S, HERE, T)
-        settle(trainer.S, trainer.R, T)
-
-    @bind(game.room)
-    def keep_firsts(trainer, length, T):
-        before = highest(trainer.trajectory, np.uint64(0), T)
-        for i in range(1, length):
-            now = highest(trainer.trajectory, np.uint64(i), T)
-            for k in range(trainer.marks.shape[0]):
-                if before < trainer.marks[k] <= now:
-                    put_row(trainer.trajectory, i, trainer.firsts[k], trainer.met[k] % CAROUSEL)
-                    trainer.met[k] += 1
-            before = max(before, now)
-
-    @bind(game.room, inline=True)
-    def close_trajectory(trainer, length, restart, T):
-        counts, marks = trainer.counts, trainer.marks.shape[0]
-        counts[MOVES] += length
-        counts[GAMES] += 1
-        if counts[RESTARTED] == 0:
-            counts[FRESH_GAMES] += 1
-            trainer.sums[RETURNS] += returns(trainer.S, HERE, T)
-        if marks > 0:
-            keep_firsts(trainer, length, T)
-            k = counts[RESTARTED]
-            counts[RESTARTED] = k + 1 if k < marks and trainer.met[k] > 0 else 0
-            if counts[RESTARTED] > 0:
-                put_row(trainer.firsts[k], below(trainer.R, min(trainer.met[k], CAROUSEL)), trainer.S, HERE)
-            return
-        counts[RESTARTED] = 0
-        if restart > 0 and length > restart:
-            counts[RESTARTED] = 1
-            put_row(trainer.trajectory, length // 2, trainer.S, HERE)
-
-    return open_trajectory, close_trajectory
 
 
 TABLES_AHEAD = 5
@@ -134,33 +88,16 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
 
     Values are asked right after an action, or after the one stage of chance that comes before the stage `valued`.
     """
-    open_rows, value_rows = make_open_rows(game, valued), make_value_rows(game, network, layout)
-
-    @bind(game.room, inline=True)
-    def best_action(trainer, T):
-        A, P, ends, values = trainer.A, trainer.siblings.P, trainer.siblings.ends, trainer.siblings.values
-        n = open_rows(trainer, T)
-        value_rows(trainer, ends[n - 1], T)
-        best, chosen, r = 0.0, A[0], 0
-        for k in range(n):
-            total = 0.0
-            while r < ends[k]:
-                total += P[FREE + np.uint64(r)] * values[r]
-                r += 1
-            if k == 0 or total > best:
-                best, chosen = total, A[k]
-        return chosen, best
-
-    return best_action
-
-
-def make_open_rows(game: Game, valued: int) -> Compiled:
-    """Returns `open_rows(trainer, T)`: writes what can follow row HERE to the rows from FREE on, returns the number of actions."""
-    current_player, stage, chance_outcomes = game.rules.current_player, game.rules.stage, game.rules.chance_outcomes
-    legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
+    rules, cells, board, stage_start = game.rules, features(game), network.board, network.stage_start
+    current_player, stage, chance_outcomes = rules.current_player, rules.stage, rules.chance_outcomes
+    legal_actions, apply_action = rules.legal_actions, rules.apply_action
+    boards, tuple_index, potential, packed = board.seen, board.tuple_index, board.potential, layout.packed
+    views, small, tables = len(cells.views), small_bits(cells, layout.small), len(cells.tables)
+    index_of = cells.index or bind(game.room, inline=True)(no_index)
 
     @bind(game.room, inline=True)
     def open_rows(trainer, T):
+        """Writes what can follow row HERE to the rows from FREE on; returns the number of actions."""
         S, A, P, ends = trainer.S, trainer.A, trainer.siblings.P, trainer.siblings.ends
         n, last = legal_actions(S, HERE, A, T), FREE
         for k in range(n):
@@ -173,17 +110,6 @@ def make_open_rows(game: Game, valued: int) -> Compiled:
                 last += np.uint64(chance_outcomes(S, AFTER, P, last, T))
             ends[k] = np.int64(last - FREE)
         return n
-
-    return open_rows
-
-
-def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Compiled:
-    """Returns `value_rows(trainer, n, T)`: writes the values of n rows from FREE on to `trainer.siblings.values`."""
-    cells, board, stage_start = features(game), network.board, network.stage_start
-    boards, tuple_index, potential, packed = board.seen, board.tuple_index, board.potential, layout.packed
-    views, small, tables = len(cells.views), small_bits(cells, layout.small), len(cells.tables)
-    index_of = cells.index or bind(game.room, inline=True)(no_index)
-    current_player = game.rules.current_player
 
     @bind(game.room, inline=True)
     def look_at(trainer, n, T):
@@ -239,6 +165,7 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Com
 
     @bind(game.room, inline=True)
     def value_rows(trainer, n, T):
+        """Writes the values of n rows from FREE on to `trainer.siblings.values`."""
         S, M, tuples = trainer.S, trainer.siblings, T.leaf.tuples
         look_at(trainer, n, T)
         # Large tables are asked for TABLES_AHEAD tuples before they are read
@@ -262,7 +189,22 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Com
             if current_player(S, i, T) != TERMINAL:
                 M.values[r] += add_small(trainer, r, T)
 
-    return value_rows
+    @bind(game.room, inline=True)
+    def best_action(trainer, T):
+        A, P, ends, values = trainer.A, trainer.siblings.P, trainer.siblings.ends, trainer.siblings.values
+        n = open_rows(trainer, T)
+        value_rows(trainer, ends[n - 1], T)
+        best, chosen, r = 0.0, A[0], 0
+        for k in range(n):
+            total = 0.0
+            while r < ends[k]:
+                total += P[FREE + np.uint64(r)] * values[r]
+                r += 1
+            if k == 0 or total > best:
+                best, chosen = total, A[k]
+        return chosen, best
+
+    return best_action
 
 
 LONGEST = 30_000
@@ -382,45 +324,20 @@ def compiled(
 ) -> Kernels:
     """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
-    best_action = chooser(game, layout, stage, depth)
-    move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step)
-    learn = (
-        make_learn_best(game, network, move_weights) if exploring else make_learn(game, network, move_weights, searched)
-    )
-    trajectory = make_play_trajectory(game, network, best_action, valued, exploring)
-    return Kernels(
-        make_td_games(game, network.board.highest, trajectory, learn),
-        make_greedy_games(game, best_action, network.board.highest, valued),
-    )
+    learn = make_learn(game, layout, network, coherent_step if coherent else plain_step, searched, exploring)
+    return make_games(game, network, chooser(game, layout, stage, depth), learn, valued, exploring)
 
 
 def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
-    """Returns `best_action(trainer, T)` by a search of `depth` decisions."""
+    """Returns `best_action(trainer, T)`, the action of row HERE with the best expected value and that value, by a search of
+    `depth` decisions."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
-    if depth == 1 and near(game, valued):
+    # After an action at most one stage of chance comes before the stage that is valued
+    near = game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
+    if depth == 1 and near:
         return make_best_sibling(game, network, layout, valued)
     leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
-    look_ahead = make_deep(game, compiled_search(game, leaf).plain, depth)
-    return make_best_action(game, look_ahead)
-
-
-def near(game: Game, valued: int) -> bool:
-    """Returns whether after an action at most one stage of chance comes before the stage that is valued."""
-    return game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
-
-
-def make_deep(game: Game, search: Compiled, depth: int) -> Compiled:
-    """Returns `deep(trainer, T)`: the value of row AFTER by a search of the decisions that remain of `depth`."""
-
-    @bind(game.room, inline=True)
-    def deep(trainer, T):
-        return search(trainer.S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), -np.inf, np.inf, T)
-
-    return deep
-
-
-def make_best_action(game: Game, look_ahead: Compiled) -> Compiled:
-    """Returns `best_action(trainer, T)`: the action of row HERE with the best expected value, and that value."""
+    search = compiled_search(game, leaf).plain
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
     @bind(game.room, inline=True)
@@ -430,25 +347,12 @@ def make_best_action(game: Game, look_ahead: Compiled) -> Compiled:
         best, chosen = 0.0, A[0]
         for k in range(n):
             apply_action(S, HERE, A[k], AFTER, T)
-            value = look_ahead(trainer, T)
+            value = search(S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), -np.inf, np.inf, T)
             if k == 0 or value > best:
                 best, chosen = value, A[k]
         return chosen, best
 
     return best_action
-
-
-def make_act(game: Game, valued: int) -> Compiled:
-    """Returns `act(S, R, a, T)`: plays action a at row HERE and draws chance up to the stage that is valued."""
-    apply_action, settle_to_stage = game.rules.apply_action, make_settle_to_stage(game, valued)
-
-    @bind(game.room, inline=True)
-    def act(S, R, a, T):
-        apply_action(S, HERE, a, AFTER, T)
-        copy_row(S, AFTER, HERE)
-        settle_to_stage(S, R, T)
-
-    return act
 
 
 @jit(inline=True)
@@ -469,15 +373,22 @@ def coherent_step(trainer, index, learning_rate, error, W):
     sizes[index] += np.float32(abs(error))
 
 
-def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Compiled) -> Compiled:
-    """Returns `move_weights(trainer, i, learning_rate, error, T)`: moves every weight that row i of the trajectory uses."""
+def make_learn(
+    game: Game, layout: Layout, network: NTupleFunctions, step_weight: Compiled, searched: bool, exploring: bool
+) -> Compiled:
+    """Returns `learn(trainer, length, learning_rate, trace_decay, T)`, or `learn_best` of Q-learning.
+
+    It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
+    """
     cells, board, stage_start = features(game), network.board, network.stage_start
-    boards, tuple_index = board.seen, board.tuple_index
+    boards, tuple_index, potential = board.seen, board.tuple_index, board.potential
     small, tables = small_bits(cells, layout.small), len(cells.tables)
     index_of = cells.index or bind(game.room, inline=True)(no_index)
+    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.fetch
 
     @bind(game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):
+        """Moves every weight that row i of the trajectory uses."""
         S, W = trainer.trajectory, T.leaf
         tuples = W.tuples
         start = stage_start(S, i, T)
@@ -491,17 +402,6 @@ def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Com
                 index = start + W.offsets[place] + index_of(S, i, k, T)
                 step_weight(trainer, index, learning_rate, error, W)
                 place += 1
-
-    return move_weights
-
-
-def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool) -> Compiled:
-    """Returns `learn(trainer, length, learning_rate, trace_decay, T)`.
-
-    It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
-    """
-    current_player, potential, to_come = game.rules.current_player, network.board.potential, network.to_come
-    fetch = network.fetch
 
     @bind(game.room)
     def learn(trainer, length, learning_rate, trace_decay, T):
@@ -524,21 +424,13 @@ def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool)
             move_weights(trainer, t, learning_rate, error, T)
             later_potential = own_potential
 
-    return learn
-
-
-def make_learn_best(game: Game, network: Any, move_weights: Compiled) -> Compiled:
-    """Returns `learn_best(trainer, length, learning_rate, trace_decay, T)`, which is `learn` of Q-learning.
-
-    It updates the weights backward along the first `length` rows of the trajectory, towards the best action's value at the decision
-    after each; where the action there was not random, a share `trace_decay` of what came of it takes its place (Watkins's
-    Q(lambda)). Where the game is over the last row is its end, which is worth nothing more.
-    """
-    potential, to_come, fetch = network.board.potential, network.to_come, network.fetch
-    current_player = game.rules.current_player
-
     @bind(game.room)
     def learn_best(trainer, length, learning_rate, trace_decay, T):
+        """Learns the best action's value at the decision after each row.
+
+        Where the action there was not random, a share `trace_decay` of what came of it takes its place (Watkins's Q(lambda)).
+        Where the game is over the last row is its end, which is worth nothing more.
+        """
         S, explored = trainer.trajectory, trainer.explored
         each_move = T.leaf.constants[1]
         target, later_potential = 0.0, 0.0
@@ -561,24 +453,38 @@ def make_learn_best(game: Game, network: Any, move_weights: Compiled) -> Compile
             move_weights(trainer, i, learning_rate, error, T)
             later_potential = own_potential
 
-    return learn_best
+    return learn_best if exploring else learn
 
 
-def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued: int, exploring: bool) -> Compiled:
-    """Returns `play_trajectory(trainer, T)`: plays from row HERE to the end, LONGEST actions at most.
+def make_games(
+    game: Game, network: NTupleFunctions, best_action: Compiled, learn: Compiled, valued: int, exploring: bool
+) -> Kernels:
+    """Returns the games that are learned from, and those that are not."""
+    rules, highest, potential = game.rules, network.board.highest, network.board.potential
+    current_player, legal_actions, returns = rules.current_player, rules.legal_actions, rules.returns
+    initial_state, apply_action, settle = rules.initial_state, rules.apply_action, make_settle(game)
+    settle_to_stage = make_settle_to_stage(game, valued)
 
-    It returns the number of actions, and that of the rows of the trajectory. `exploring`: with the trainer's share of random
-    actions, and a value for what follows the last row too.
-    """
-    current_player, legal_actions, potential = (
-        game.rules.current_player,
-        game.rules.legal_actions,
-        network.board.potential,
-    )
-    act, settle = make_act(game, valued), make_settle(game)
+    @bind(game.room, inline=True)
+    def act(S, R, a, T):
+        """Plays action a at row HERE and draws chance up to the stage that is valued."""
+        apply_action(S, HERE, a, AFTER, T)
+        copy_row(S, AFTER, HERE)
+        settle_to_stage(S, R, T)
+
+    @bind(game.room, inline=True)
+    def open_trajectory(trainer, T):
+        """Puts the start of the next one to row HERE."""
+        if trainer.counts[RESTARTED] == 0:
+            initial_state(trainer.S, HERE, T)
+        settle(trainer.S, trainer.R, T)
 
     @bind(game.room)
     def play_trajectory(trainer, T):
+        """Plays from row HERE to the end, LONGEST actions at most; returns their number, and that of the trajectory's rows.
+
+        Exploring, with the trainer's share of random actions, and a value for what follows the last row too.
+        """
         S, R, A, share = trainer.S, trainer.R, trainer.A, trainer.exploration[0]
         length = 0
         while current_player(S, HERE, T) != TERMINAL and length < LONGEST:
@@ -606,20 +512,49 @@ def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued
             trainer.search_values[length - 1] = best_action(trainer, T)[1]
         return length, rows
 
-    return play_trajectory
+    @bind(game.room)
+    def keep_firsts(trainer, length, T):
+        """Keeps the rows in which the trajectory first came to the trainer's marks."""
+        before = highest(trainer.trajectory, np.uint64(0), T)
+        for i in range(1, length):
+            now = highest(trainer.trajectory, np.uint64(i), T)
+            for k in range(trainer.marks.shape[0]):
+                if before < trainer.marks[k] <= now:
+                    put_row(trainer.trajectory, i, trainer.firsts[k], trainer.met[k] % CAROUSEL)
+                    trainer.met[k] += 1
+            before = max(before, now)
 
+    @bind(game.room, inline=True)
+    def close_trajectory(trainer, length, restart, T):
+        """Counts one of `length` actions and says where the next begins.
 
-def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, learn: Compiled) -> Compiled:
-    """Returns `td_games(trainer, moves, learning_rate, trace_decay, restart, T)`.
-
-    It plays and learns until `moves` actions more have been played, up to the end of a trajectory. `learning_rate` is the
-    step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart` actions is followed
-    by one from its middle (0: never), unless the trainer has marks.
-    """
-    open_trajectory, close_trajectory = make_trajectories(game, highest)
+        That is in turn at each of the trainer's marks that was met, or in the middle of one of more than `restart` actions.
+        """
+        counts, marks = trainer.counts, trainer.marks.shape[0]
+        counts[MOVES] += length
+        counts[GAMES] += 1
+        if counts[RESTARTED] == 0:
+            counts[FRESH_GAMES] += 1
+            trainer.sums[RETURNS] += returns(trainer.S, HERE, T)
+        if marks > 0:
+            keep_firsts(trainer, length, T)
+            k = counts[RESTARTED]
+            counts[RESTARTED] = k + 1 if k < marks and trainer.met[k] > 0 else 0
+            if counts[RESTARTED] > 0:
+                put_row(trainer.firsts[k], below(trainer.R, min(trainer.met[k], CAROUSEL)), trainer.S, HERE)
+            return
+        counts[RESTARTED] = 0
+        if restart > 0 and length > restart:
+            counts[RESTARTED] = 1
+            put_row(trainer.trajectory, length // 2, trainer.S, HERE)
 
     @bind(game.room)
     def td_games(trainer, moves, learning_rate, trace_decay, restart, T):
+        """Plays and learns until `moves` actions more have been played, up to the end of a trajectory.
+
+        `learning_rate` is the step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart`
+        actions is followed by one from its middle (0: never), unless the trainer has marks.
+        """
         goal = trainer.counts[MOVES] + moves
         while trainer.counts[MOVES] < goal and not T.stop[0]:
             open_trajectory(trainer, T)
@@ -627,20 +562,12 @@ def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, lear
             close_trajectory(trainer, length, restart, T)
             learn(trainer, rows, learning_rate, trace_decay, T)
 
-    return td_games
-
-
-def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valued: int) -> Compiled:
-    """Returns `greedy_games(trainer, keys, scores, ranks, T)`.
-
-    It plays one game per key of `keys` [games] without learning, writes the returns to `scores` [games] and the highest
-    values of a cell to `ranks` [games], and counts the moves.
-    """
-    current_player, initial_state, returns = game.rules.current_player, game.rules.initial_state, game.rules.returns
-    act, settle = make_act(game, valued), make_settle(game)
-
     @bind(game.room)
     def greedy_games(trainer, keys, scores, ranks, T):
+        """Plays one game per key of `keys` [games] without learning, and counts the moves.
+
+        It writes the returns to `scores` [games] and the highest values of a cell to `ranks` [games].
+        """
         S, R = trainer.S, trainer.R
         for g in range(keys.shape[0]):
             R[0], R[1] = keys[g], np.uint64(0)
@@ -654,4 +581,4 @@ def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valu
             scores[g] = returns(S, HERE, T)
             ranks[g] = np.int64(highest(S, HERE, T))
 
-    return greedy_games
+    return Kernels(td_games, greedy_games)

@@ -52,7 +52,7 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     else:
         scores, values = np.zeros(2), np.zeros(2000)
         ends, players = np.zeros(2, dtype=np.int64), np.zeros(2000, dtype=np.int64)
-        meet.play_alone(table, keys, 1, 0, values, players, scores, ends, T)
+        meet.play_games(table, keys, 1, 0, False, values, players, scores, ends, T)
         found += [scores, values, ends]
     rows, streams = game.rows(4), np.array([(k, 0) for k in range(4)], dtype=np.uint64)
     many.start_games(table, rows, streams, 0, T)

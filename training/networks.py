@@ -110,8 +110,7 @@ class DuelingModule(SparseModule):
 
     def head(self, x: Tensor) -> Tensor:
         advantages = super().head(x)
-        values: Tensor = self.state(x) + advantages - advantages.mean(dim=1, keepdim=True)
-        return values
+        return self.state(x) + advantages - advantages.mean(dim=1, keepdim=True)
 
     def last_layer(self) -> tuple[Tensor, Tensor]:
         weight, bias = super().last_layer()

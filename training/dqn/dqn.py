@@ -28,7 +28,7 @@ import numpy as np
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.dqn.games import GROUP, Decisions, How, Player, Playing, play_steps
+from leafwise.training.dqn.games import GROUP, Decisions, Player, Playing, play_steps
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, PLIES
@@ -181,17 +181,13 @@ class QLearner(GatedLearner):
         chance = features_of(self.game, config.sees).stage != "decision"
         order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
         self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
-        how = How(
-            config.plies, config.candidates, max(1, config.target_depth), config.rare, config.nodes, config.guide,
-            config.guide_depth,
-        )  # fmt: skip
         # raises ValueError for candidates or a guide that there are not
-        self.learning = Learning(self.game, config, target_of(config), self.replay, how)
+        self.learning = Learning(self.game, config, target_of(config), self.replay)
         self.newest, self.player = self.learning.shape, self.learning.player
         self.open_folder()
         if config.piece:
             self.work_by(self.player)
-            self.actor = self.executor.share(Player(self.newest, how))
+            self.actor = self.executor.share(Player(self.newest, config))
         self.generations = Generations(self.line(), self.pieces, config.staleness)
         n = config.envs * (config.staleness + 1)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)

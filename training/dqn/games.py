@@ -175,22 +175,6 @@ class Decisions(NamedTuple):
     """Mean value of the other actions, to who took them; not a number where there are none."""
 
 
-class How(NamedTuple):
-    """How games are played."""
-
-    plies: int
-    """Most random actions at the beginning of a game."""
-    candidates: str = ""
-    """Actions that searches consider; all legal ones where empty."""
-    depth: int = 1
-    """Deepest search."""
-    rare: float = 0.0
-    nodes: int = 0
-    guide: str = ""
-    """Whose searches play where a guide plays, as `guide_of` knows it."""
-    guide_depth: int = 1
-
-
 class Playing(NamedTuple):
     """How decisions are played, as it changes over a run."""
 
@@ -205,29 +189,32 @@ class Playing(NamedTuple):
 class Player:
     """Plays games side by side: at random, the action that a network values most, or a guide's."""
 
-    def __init__(self, network: Learned, how: How) -> None:
-        """The network is only known by its shape.
+    def __init__(self, network: Learned, options: Any) -> None:
+        """The network is only known by its shape; `options` has the fields of the method's `Config` that say how games are played.
 
         One that says something of each action is asked for that; else a search of one decision values the actions, by what
         the network says of all that may follow them. Raises ValueError for a guide that there is not.
         """
-        self.game, self.how, self._first = network.game, how, network
+        self.game, self.options, self._first = network.game, options, network
         self.by_actions = network.head in WITH_ACTIONS
         evaluator = network.evaluator("newest")
         self.kernels, self.T = kernels(self.game, evaluator), self.new_tables(network)
-        leaf = None if how.depth == 1 and not how.nodes else evaluator  # shallow searches have nothing to remember
-        self.table = new_table(self.game, how.depth, 0, leaf, rare=how.rare, nodes=how.nodes)
+        depth, limits = max(1, options.target_depth), {"rare": options.rare, "nodes": options.nodes}
+        leaf = None if depth == 1 and not options.nodes else evaluator  # shallow searches have nothing to remember
+        self.table = new_table(self.game, depth, 0, leaf, **limits)
         self.width = len(self.game.actions)
-        if guide := guide_of(self.game, how.guide):
-            self.guide, self.guide_T = kernels(self.game, guide), self.game.tables(guide, how.candidates or None)
-            self.guide_table = new_table(self.game, how.guide_depth, 0, guide, rare=how.rare, nodes=how.nodes)
+        if guide := guide_of(self.game, options.guide):
+            self.guide, self.guide_T = kernels(self.game, guide), self.game.tables(guide, options.candidates or None)
+            self.guide_table = new_table(self.game, options.guide_depth, 0, guide, **limits)
 
     def __reduce__(self) -> Any:
-        return Player, (self._first, self.how)
+        return Player, (self._first, self.options)
 
     def new_tables(self, network: Learned) -> Any:
         """Returns `T` with weights of its own."""
-        T = self.game.tables(network.with_tensors(dict(network.tensors)).evaluator("own"), self.how.candidates or None)
+        T = self.game.tables(
+            network.with_tensors(dict(network.tensors)).evaluator("own"), self.options.candidates or None
+        )
         own = {name: getattr(T.leaf, name).copy() for name in ("embedding", "bias", "dense")}
         return T._replace(leaf=T.leaf._replace(**own))
 
@@ -237,7 +224,7 @@ class Player:
 
         one_thread()
         rows, streams = self.begun(np.zeros((1, 2), dtype=np.uint64))
-        for guided in (False, *([True] if self.how.guide else [])):
+        for guided in (False, *([True] if self.options.guide else [])):
             how = Playing(np.array([0.5]), 0.0, guided)
             self.step(
                 self._first, self._first.kind.torch_module(self._first), rows, streams, how, np.random.default_rng(0)
@@ -246,7 +233,7 @@ class Player:
     def begun(self, streams: NDArray[np.uint64]) -> tuple[Array, NDArray[np.uint64]]:
         """Returns new games, [n, width], and their random streams, [n, 2]."""
         rows = self.game.rows(len(streams))
-        self.kernels.start_games(self.table, rows, streams, self.how.plies, self.T)
+        self.kernels.start_games(self.table, rows, streams, self.options.plies, self.T)
         return rows, streams
 
     def searched(self, rows: Array, depth: int, T: Any) -> Floats:
@@ -284,7 +271,7 @@ class Player:
         before, rewards, signs = rows.copy(), np.zeros(n), np.zeros(n)
         asked, after = np.zeros_like(rows), np.zeros_like(rows)
         told = asked, after, streams, actions, rewards, signs
-        self.kernels.advance(self.table, rows, *told, self.how.plies, how.credit, self.T)
+        self.kernels.advance(self.table, rows, *told, self.options.plies, how.credit, self.T)
         gains = np.stack([rewards, signs], axis=1).astype(np.float32)
         if self.by_actions:  # as who acts would count them: what searches say they say so already
             best = np.tanh(best) if self.game.players == 2 else best * self._first.unit
@@ -296,7 +283,7 @@ class Player:
         actions, found = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), self.width))
         choose = self.guide.choose_actions
         stoppable(
-            lambda: choose(self.guide_table, rows, self.how.guide_depth, actions, self.guide_T), self.guide_T.stop
+            lambda: choose(self.guide_table, rows, self.options.guide_depth, actions, self.guide_T), self.guide_T.stop
         )
         found[np.arange(len(rows)), actions] = 1.0
         return found

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import BOUND
-from leafwise.training.dqn.games import Decisions, How, Player
+from leafwise.training.dqn.games import Decisions, Player
 from leafwise.training.networks import (
     chance_losses,
     fresh_module,
@@ -76,8 +76,7 @@ class Priorities:
 
     def __getitem__(self, places: Ints) -> Floats:
         """Returns the priorities of places, [n]."""
-        found: Floats = self.sums[self.first + places]
-        return found
+        return self.sums[self.first + places]
 
     def put(self, places: Ints, priorities: Floats) -> None:
         """Gives places [n] priorities [n], at least 0; of a place named twice the last counts."""
@@ -130,8 +129,7 @@ class Decided(Replay):
         """Returns whether a leaf's stage of chance came after the decisions at places [n], [n]."""
         if "asked" not in self.arrays:
             return np.zeros(len(places), dtype=bool)
-        found: Bools = (self["asked"][places] != self["after"][places]).any(axis=1)
-        return found
+        return (self["asked"][places] != self["after"][places]).any(axis=1)
 
     def draw(self, rng: np.random.Generator, n: int, beta: float) -> tuple[Ints, Floats32 | None]:
         """Returns n places, and what each counts (None: all the same), at most 1: (filled * chance to be drawn)**-beta."""
@@ -195,8 +193,8 @@ ASKED = 0.5
 class Learning:
     """The newest network, the target network, the optimiser."""
 
-    def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided, how: How) -> None:
-        """`config` are the method's options; `wanted` says which target is learned, `how` searches with the target network work.
+    def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided) -> None:
+        """`config` are the method's options; `wanted` says which target is learned.
 
         The network says the chance of a win where a game for one is won or lost and states are valued.
         """
@@ -208,7 +206,7 @@ class Learning:
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.shape, self.batches = self.online.export(), 0
         self.both = np.zeros((2 * config.batch_size, game.width), dtype=game.dtype)
-        self.player = Player(self.shape, how)
+        self.player = Player(self.shape, config)
         self.T = self.player.new_tables(self.shape)
         """Those of the target network."""
 

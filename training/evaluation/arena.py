@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,26 +38,6 @@ BATCH = 5
 """Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
 
 
-class Watch:
-    """The time that each player takes, turn by turn."""
-
-    def __init__(self, players: int) -> None:
-        self.paces = [NO_PACE] * players
-        self._last, self._turn = -1, 0.0
-
-    @contextmanager
-    def timing(self, player: int) -> Iterator[None]:
-        """Counts what is done meanwhile as the player's."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            spent = time.perf_counter() - started
-            begins = player != self._last
-            self._last, self._turn = player, spent if begins else self._turn + spent
-            self.paces[player] = self.paces[player].after(spent, self._turn, begins)
-
-
 def play_game(
     game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False, opening: State | None = None
 ) -> Figures:
@@ -76,13 +55,18 @@ def play_game(
             who.stream = new_stream(derived(seed, PLAYER + (k != seat)))
     stream, start = new_stream(seed), game.start() if opening is None else opening
     recorder = Recorder(start, [who.name for who in seats], seed)
-    watch, moves, latest = Watch(len(seats)), 0, start
+    paces, moves, latest, last, turn = [NO_PACE] * len(seats), 0, start, -1, 0.0
 
     def choose(state: State) -> int:
-        nonlocal moves, latest
+        nonlocal moves, latest, last, turn
         latest, at = state, state.current_player
-        with watch.timing(at):
+        started = time.perf_counter()
+        try:
             action = seats[at].choose(state)
+        finally:
+            spent, begins = time.perf_counter() - started, at != last
+            last, turn = at, spent if begins else turn + spent
+            paces[at] = paces[at].after(spent, turn, begins)
         moves += at == seat
         return action
 
@@ -98,7 +82,7 @@ def play_game(
         at = latest.current_player
         returns, loser, fault = game.return_range[at], int(at != seat), "\n".join([str(problem), *problem.report])
         text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", returns)) if keep else ""
-    own, other = watch.paces[seat], watch.paces[1 - seat] if len(seats) > 1 else NO_PACE
+    own, other = paces[seat], paces[1 - seat] if len(seats) > 1 else NO_PACE
     score = returns if seat == 0 else -returns
     return Figures(score, highest_cell(latest), moves, own.seconds, text, own, other, loser, fault)
 
@@ -106,8 +90,7 @@ def play_game(
 def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
     """Returns what settles chance for a player that deals itself; None for any other."""
     dealer = getattr(who, "dealer", None)
-    found: Callable[[State], State] | None = None if dealer is None else dealer(seed)
-    return found
+    return None if dealer is None else dealer(seed)
 
 
 Start = tuple[int, State]

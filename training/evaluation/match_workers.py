@@ -133,8 +133,7 @@ class Table:
         if name not in self.loaded:
             self.timed(seat, lambda: load_code(make(), job.opening), starting=True)
             self.loaded.add(name)
-        made: Player = self.timed(seat, make)[0]
-        return made
+        return self.timed(seat, make)[0]
 
     def timed(self, seat: int, work: Callable[[], Any], starting: bool = False) -> tuple[Any, float]:
         """Returns what a player's work returns and the seconds it took; raises Misplay if it raises anything."""

@@ -203,8 +203,7 @@ class Put(Generic[T]):
         return self._known(warm)
 
     def _known(self, begin: Callable[[Any], None]) -> T:
-        thing: T = known(self.ident, lambda: ray.get(self.place), begin)
-        return thing
+        return known(self.ident, lambda: ray.get(self.place), begin)
 
 
 class Cluster(Executor[P, R]):

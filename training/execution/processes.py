@@ -120,8 +120,7 @@ class Sent(Generic[T]):
 
     def get(self) -> T:
         """Returns the thing."""
-        thing: T = known(self.ident, Path(self.path).read_bytes)
-        return thing
+        return known(self.ident, Path(self.path).read_bytes)
 
 
 class Processes(Executor[P, R]):

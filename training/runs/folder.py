@@ -78,14 +78,11 @@ def check_form(saved: tuple[Tensors, Mapping[str, Any]], own: tuple[Tensors, Map
     It may have more; an array that is empty at the start may have grown.
     """
     for name, tensor in own[0].items():
-        expected, got = f"{tensor.dtype} {list(tensor.shape)}", "nothing"
-        if name in saved[0]:
-            given = saved[0][name]
-            got = f"{given.dtype} {list(given.shape)}"
-            free = 1 if tensor.ndim and not len(tensor) else 0
-            if given.ndim == tensor.ndim and (given.dtype, given.shape[free:]) == (tensor.dtype, tensor.shape[free:]):
-                continue
-        raise UserError(f"expected {name!r} as {expected}, got {got}")
+        given, free = saved[0].get(name), 1 if tensor.ndim and not len(tensor) else 0
+        forms = ["nothing" if one is None else f"{one.dtype} {list(one.shape)}" for one in (tensor, given)]
+        fixed = [one is not None and (one.ndim, one.dtype, one.shape[free:]) for one in (tensor, given)]
+        if fixed[0] != fixed[1]:
+            raise UserError(f"expected {name!r} as {forms[0]}, got {forms[1]}")
     _check_entries(saved[1], own[1])
 
 

@@ -46,8 +46,7 @@ class Method(NamedTuple):
     @property
     def options(self) -> type:
         """The class of its options."""
-        found: type = importlib.import_module(self.module).Config
-        return found
+        return importlib.import_module(self.module).Config
 
     @property
     def line(self) -> str:
@@ -171,5 +170,4 @@ def train(name: str, method: str, options: Mapping[str, Any]) -> Path:
             )
     for option, value in missing(name, found.name, chosen.get("variant"), {flag_of(option) for option in chosen}):
         chosen[option] = msgspec.convert(value, types[option])
-    folder: Path = importlib.import_module(found.module).train(found.options(game=name, **chosen))
-    return folder
+    return importlib.import_module(found.module).train(found.options(game=name, **chosen))

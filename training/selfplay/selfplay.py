@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -186,8 +185,7 @@ class SelfPlay(IterationLearner):
         self.references: ReferencePlayers | None = None
         for name in config.reference_players:
             player(name, self.game)  # raises ValueError for what is none
-        told = SimpleNamespace(**asdict(config))
-        self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
+        self.recorder = Recorder(self.variants, self.newest, config, own=self.own, positions=config.positions)
         self.recorder.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
         self.open_folder()
         self.table, self.kernels = self.recorder.table, self.recorder.kernels
@@ -198,7 +196,7 @@ class SelfPlay(IterationLearner):
             rows, targets = replay_of(config.replay_from, config, self.game)
             self.keep(0, rows[-size:], targets[-size:], repeats=1)
         if config.piece:
-            actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
+            actor = Recorder(self.variants, self.newest, config, own=self.own, positions=config.piece)
             self.work_by(actor)
             self.actor = self.executor.share(actor)
         self.generations = Generations(self.line(), self.pieces, config.staleness)

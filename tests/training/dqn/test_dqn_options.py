@@ -11,7 +11,7 @@ import pytest
 
 import leafwise
 from leafwise.training.dqn import dqn
-from leafwise.training.dqn.games import How, Player
+from leafwise.training.dqn.games import Player
 from leafwise.training.networks import fresh_module
 from running.training import cut_and_compare
 
@@ -54,7 +54,7 @@ def test_what_is_exported_says_what_the_module_says(dueling: bool) -> None:
 def test_searches_say_what_comes_of_each_action() -> None:
     module = fresh_module(GAME, (16, 8), 1, head="value", sees="observation")
     network = module.export()
-    player, leaf = Player(network, How(0)), network.evaluator("x")
+    player, leaf = Player(network, dqn.Config(game="trilobite", plies=0)), network.evaluator("x")
     state = GAME.start().play(0)
     values = player.searched(state.row[None], 1, player.new_tables(network))[0]
     for action in range(len(GAME.actions)):

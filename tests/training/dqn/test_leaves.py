@@ -13,7 +13,8 @@ from games.walks import positions
 from leafwise.envs.core.contract.state import State
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.search import Search
-from leafwise.training.dqn.games import How, Player
+from leafwise.training.dqn.dqn import Config
+from leafwise.training.dqn.games import Player
 
 GAME = dice.GAME
 WILD = GAME.actions.index("wild")
@@ -61,7 +62,7 @@ def test_leaves_are_the_best_at_decisions_and_the_mean_after_chance(head: str) -
     network = random_network(head)
     evaluator, worth = network.evaluator("x"), worth_by(network)
     exact, batched = Search(GAME, evaluator, 2, nodes=0), Search(GAME, evaluator, 2, batched=True)
-    player = Player(network, How(0))
+    player = Player(network, Config(game="dice", plies=0))
     apart = 0.0
     for state in positions(GAME, 40)[::4]:
         sign = 1 if state.current_player == 0 else -1

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich import get_console
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
-from rich.text import Text
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
@@ -109,18 +108,9 @@ BAR = 20
 """Width of the bar."""
 
 
-class Shortened(ProgressColumn):
-    """A text of the task that gives way where the line is too long."""
-
-    def __init__(self, field: str) -> None:
-        """`field` is a field of the task, or its description."""
-        super().__init__(Column(overflow="ellipsis"))
-        self.field = field
-
-    def render(self, task: Task) -> Text:
-        """Returns the text, on one line."""
-        text = task.description if self.field == "description" else str(task.fields.get(self.field, ""))
-        return Text(text, no_wrap=True, overflow="ellipsis")
+def shortened(text: str) -> TextColumn:
+    """Returns a column with a text of the task, which gives way where the line is too long."""
+    return TextColumn(text, markup=False, table_column=Column(overflow="ellipsis", no_wrap=True))
 
 
 def run_progress(console: Console | None = None, *, shown: bool = True, transient: bool = False) -> Progress:
@@ -131,8 +121,8 @@ def run_progress(console: Console | None = None, *, shown: bool = True, transien
     if (console or get_console()).is_jupyter and find_spec("ipywidgets") is None:
         shown = False
     columns = (
-        Shortened("description"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
-        Shortened("told"),
+        shortened("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
+        shortened("{task.fields[told]}"),
     )  # fmt: skip
     return Progress(*columns, console=console, transient=transient, disable=not shown)
 

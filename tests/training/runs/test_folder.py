@@ -289,7 +289,8 @@ def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     out = io.StringIO()
     told = "score_mean 12,345  score_ci_low 12,300  score_ci_high 12,400  elo 123  keeps_value 0.987"
     with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
-        task = progress.add_task("selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3", total=200)
+        what = "selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3"
+        task = progress.add_task(what, total=200, told="")
         progress.update(task, completed=86, told=told)
         progress.refresh()
         drawn = Console(width=80, record=True, file=io.StringIO())

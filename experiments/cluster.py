@@ -26,9 +26,8 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
-from leafwise.training.evaluation.arena import BATCH, Batches
+from leafwise.training.evaluation.arena import BATCH, Batches, plan
 from leafwise.training.evaluation.match_workers import from_text, matches_for
-from leafwise.training.evaluation.tournament import plan
 from leafwise.training.execution import check_places, executor_for, in_pieces
 from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.execution.generations import Calls

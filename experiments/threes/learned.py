@@ -33,7 +33,7 @@ from leafwise.models.files import model_path
 from leafwise.models.ntuple import load_ntuples, merged
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.results import Evaluation
-from leafwise.training.ntuple_td.games import play_games
+from leafwise.training.ntuple_td.kernels import play_games
 
 THREES = game("threes")
 LEARNED_SEED = 2_000_000

@@ -1,4 +1,4 @@
-"""The compiled part of temporal-difference learning: games played by the network, then learned from backward.
+"""The compiled part of temporal-difference learning: games of the network, learned from backward, or played for figures.
 
 One set of factories, whose functions are compiled per game, shape of the network and way of learning. Arrays: rows `S`
 [rows, width] of the game; `trainer` is a `Trainer`; `T` are the game's tables, with the network in `T.leaf`.
@@ -12,12 +12,15 @@ and for the sums of one position overlap with those of the others. The values ar
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core import interrupts
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
@@ -25,13 +28,16 @@ from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_row
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.training.evaluation.statistics import bounds, mean_interval
+from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
-from leafwise.training.types import Array, Bools, Floats, Floats32, Ints
+from leafwise.training.types import Array, Bools, Floats, Floats32, Ints, Json
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
 """Counters: actions, trajectories, games played from a start, and where this trajectory began: 0 at a start, else in mid-game, with
@@ -582,3 +588,80 @@ def make_games(
             ranks[g] = np.int64(highest(S, HERE, T))
 
     return Kernels(td_games, greedy_games)
+
+
+PIECE = 5
+"""Games of a piece of work."""
+RESTART = 100
+"""As in training: a trajectory longer than this is followed by one from its middle, so that late positions come often."""
+
+
+class GreedyGames(NamedTuple):
+    """Games of a network that searches to one depth, in the order of their seeds."""
+
+    scores: Floats
+    ranks: Ints
+    """Highest value of a cell on each final board."""
+    moves: int
+    seconds: float
+    """Processor time, added over the processes."""
+
+    def interval(self) -> tuple[float, float]:
+        """Returns the 95 % t interval of the mean score."""
+        return mean_interval(self.scores)
+
+    def figures(self) -> Json:
+        """Returns what a table needs, by name."""
+        return {
+            "games": len(self.scores),
+            "mean": float(self.scores.mean()),
+            **bounds(self.interval()),
+            "median": float(np.median(self.scores)),
+            "seconds_per_move": self.seconds / max(self.moves, 1),
+        }
+
+
+def play_games(
+    network: NTupleNetwork,
+    depth: int,
+    first_seed: int,
+    games: int,
+    *,
+    cutoff: float = 0.0,
+    processes: int = 1,
+    cluster: str = "",
+    progress: Callable[[int], None] = lambda done: None,
+) -> GreedyGames:
+    """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
+
+    Decisions less probable than `cutoff` are leaves of the search (0: exact). `processes` and `cluster` say where they are
+    played, as `leafwise.training.execution.executor_for` has it; each process has the network's tables once.
+    """
+    parts: list[GreedyGames] = []
+    pieces = in_pieces(range(first_seed, first_seed + games), PIECE)
+    for part in map_pieces(partial(_played, network, depth, cutoff), pieces, processes, cluster):
+        parts.append(part)
+        progress(min(len(parts) * PIECE, games))
+    scores, ranks, moves, seconds = zip(*parts, strict=True)
+    return GreedyGames(np.concatenate(scores), np.concatenate(ranks), sum(moves), sum(seconds))
+
+
+def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: range) -> GreedyGames:
+    """Plays a piece."""
+    run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
+    actor, keys = new_trainer(network.game, 0, depth, cutoff=cutoff), np.array(seeds, dtype=np.uint64)
+    scores, ranks = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
+    run(actor, keys[:0], scores, ranks, T)  # compiles
+    start = time.thread_time()
+    stoppable(lambda: run(actor, keys, scores, ranks, T), T.stop)
+    interrupts.check()
+    return GreedyGames(scores, ranks, int(actor.counts[MOVES]), time.thread_time() - start)
+
+
+def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> Bools:
+    """Returns which entries so many moves of the network's own games look up, [weights]; nothing is learned meanwhile."""
+    errors, sizes = (np.zeros(len(network.weights.table), dtype=np.float32) for _ in range(2))
+    actor = new_trainer(network.game, seed, coherence=(errors, sizes))
+    T = network.game.tables(network.evaluator("games"))
+    stoppable(lambda: kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T), T.stop)
+    return sizes > 0

@@ -39,8 +39,18 @@ from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, parse_tup
 from leafwise.models.ntuple_functions import features
 from leafwise.training.evaluation.statistics import bounds, logged_bounds
 from leafwise.training.games import HERE
-from leafwise.training.ntuple_td.games import looked_up, play_games
-from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
+from leafwise.training.ntuple_td.kernels import (
+    DEEPEST,
+    FIXED,
+    FRESH_GAMES,
+    GAMES,
+    MOVES,
+    Trainer,
+    kernels,
+    looked_up,
+    new_trainer,
+    play_games,
+)
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, hardware, origin
 from leafwise.training.runs.loop import Learner, run_learner

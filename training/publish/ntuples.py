@@ -15,8 +15,7 @@ from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork, load_ntuples, merged, quantised
 from leafwise.models.ntuple_functions import features
 from leafwise.training.evaluation.statistics import interval_text
-from leafwise.training.ntuple_td.games import play_games
-from leafwise.training.ntuple_td.kernels import kernels, new_trainer
+from leafwise.training.ntuple_td.kernels import kernels, new_trainer, play_games
 from leafwise.training.runs import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 from leafwise.training.types import Floats, Json, Logged
 

@@ -18,11 +18,10 @@ import leafwise
 from games import dice, faulty
 from leafwise.envs.core.contract.state import State
 from leafwise.search.players import RandomPlayer
-from leafwise.training.evaluation.arena import arena, evaluate
+from leafwise.training.evaluation.arena import Tournament, arena, evaluate, plan
 from leafwise.training.evaluation.match_workers import Job, Table, from_text
 from leafwise.training.evaluation.openings import openings
 from leafwise.training.evaluation.statistics import elo_difference
-from leafwise.training.evaluation.tournament import Tournament, plan
 from running.killing import alive
 from running.waiting import until
 

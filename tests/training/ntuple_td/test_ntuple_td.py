@@ -18,7 +18,7 @@ from leafwise.models.tensors import load_tensors
 from leafwise.training import publish
 from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.ntuple_td.games import looked_up, play_games
+from leafwise.training.ntuple_td.kernels import looked_up, play_games
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from running.training import learn, train_command

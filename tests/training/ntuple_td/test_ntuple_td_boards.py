@@ -10,7 +10,7 @@ from games import stacks
 from leafwise.envs.registry import register_game
 from leafwise.models import load_ntuples
 from leafwise.training.evaluation.arena import evaluate
-from leafwise.training.ntuple_td.games import play_games
+from leafwise.training.ntuple_td.kernels import play_games
 from running.training import learn
 
 

@@ -390,15 +390,7 @@ class Tournament:
         seconds = (round(outcome.seconds[0], 6), round(outcome.seconds[1], 6))
         first, second = job.names
         one = Played(
-            first,
-            second,
-            job.number,
-            str(job.opening),
-            outcome.result,
-            outcome.moves,
-            seconds,
-            fault,
-            outcome.random,
+            first, second, job.number, str(job.opening), outcome.result, outcome.moves, seconds, fault, outcome.random
         )
         self.played.add(one.key, one, self.counts())
         return one
@@ -491,12 +483,7 @@ class Tournament:
 
     def settings(self) -> Json:
         """Returns what a file must agree on to be gone on with."""
-        return {
-            "game": self.game.name,
-            "options": self.game.given_options,
-            "plies": self.plies,
-            "seed": self.seed,
-        }
+        return {"game": self.game.name, "options": self.game.given_options, "plies": self.plies, "seed": self.seed}
 
     def counts(self) -> Json:
         """Returns what a file says of a round robin beside its settings and games."""

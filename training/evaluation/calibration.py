@@ -55,11 +55,7 @@ class CalibrationTest(NamedTuple):
 
 
 def calibration_test(
-    decisions: Floats,
-    chances: Floats,
-    outcomes: Floats,
-    draws: int = 4000,
-    seed: int = 0,
+    decisions: Floats, chances: Floats, outcomes: Floats, draws: int = 4000, seed: int = 0
 ) -> CalibrationTest:
     """Tests whether chances told in games are right, where the decisions of one game are all but one and the same case.
 

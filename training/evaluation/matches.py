@@ -62,11 +62,7 @@ def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes
 
 
 def play_alone(
-    line: Executor[Any, Any],
-    network: Learned,
-    wanted: Sequence[tuple[Game, int, int]],
-    first_seed: int,
-    nodes: int,
+    line: Executor[Any, Any], network: Learned, wanted: Sequence[tuple[Game, int, int]], first_seed: int, nodes: int
 ) -> Iterator[Played]:
     """Yields the games of a network in variants of a game for one: variant, games and depth are wanted, in this order."""
     own = line.share(network)

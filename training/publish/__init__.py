@@ -27,14 +27,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.registry import listed, take_modules
 from leafwise.envs.registry import source_of as source_of_game
-from leafwise.models.files import (
-    game_of,
-    load_tensors,
-    model_path,
-    save_network,
-    shipped_name,
-    write_atomically,
-)
+from leafwise.models.files import game_of, load_tensors, model_path, save_network, shipped_name, write_atomically
 from leafwise.models.units import UNITS
 from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.evaluation.statistics import interval_text

@@ -1,7 +1,5 @@
 """Learning by tree search: what a position teaches, that it learns, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Datasets: what is written is what the environment shows and pays; files both ways; a network of one's own learns from one."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Datasets of Minari: what is written is loaded again, and each episode replays in the environment that is recovered."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any

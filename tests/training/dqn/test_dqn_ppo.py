@@ -1,7 +1,5 @@
 """Q-learning and PPO: they learn, their models are leaves, runs that were cut end as those that were not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +17,6 @@ from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.games import new_table
 from leafwise.training.ppo import ppo
 from leafwise.training.runs.files import Curves
-from running.training import cut_and_compare
 
 GAME = leafwise.game("trilobite")
 DQN: dict[str, Any] = {
@@ -119,14 +116,6 @@ def test_what_is_exported_says_ppos_values_and_policy(tmp_path, sees: str) -> No
     T = GAME.tables(network.evaluator("x"))
     assert np.abs(network.batch(rows, T) - 0.9999 * expected).max() < 1e-5
     assert np.abs(by_logits(network.action_values(rows, T)) - policy).max() < 1e-5
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("module", "kind", "small"), [(dqn, "QLearner", DQN), (ppo, "MaskedPpo", PPO)])
-def test_a_run_that_was_cut_ends_as_one_that_was_not(tmp_path, module: Any, kind: str, small: dict[str, Any], request):
-    whole = request.getfixturevalue("q_run" if module is dqn else "ppo_run")
-    config = module.Config(run=str(tmp_path / "cut"), **small)
-    cut_and_compare(getattr(module, kind), module.train, config, whole)
 
 
 def test_ppo_refuses_features_that_its_game_has_not_or_that_cannot_tell_actions_apart(tmp_path) -> None:

@@ -1,7 +1,5 @@
 """The replay of Q-learning: what follows a decision some steps on, and places drawn by priority."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluation: paired seeds, both seats, intervals, processes."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The test of chances told in games: right ones pass, wrong ones do not, and games count, not decisions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Ratings: against closed forms, against the truth behind drawn games, and what their errors cover."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The one store of games: what it holds is taken over, what is of something else is refused or begun anew."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

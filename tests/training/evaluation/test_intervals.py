@@ -1,7 +1,5 @@
 """Intervals: what they cover, on stored samples and for every share; where there is none."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

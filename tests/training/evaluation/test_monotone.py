@@ -1,7 +1,5 @@
 """The monotone fit: against brute force on few points, and how far off it says that it is."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Round robins: openings, both seats, faulty players, files that are gone on with."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

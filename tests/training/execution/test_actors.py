@@ -1,8 +1,5 @@
-"""Games played by others for a learner: a run comes to the same wherever they are played, is cut and gone on with."""
+"""Games played by others for a learner: a run comes to the same wherever they are played."""
 
-from __future__ import annotations
-
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +9,7 @@ import pytest
 from leafwise.models.files import load_tensors
 from leafwise.training.alphazero import alphazero
 from leafwise.training.dqn import dqn
-from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
-from running.training import cut_and_compare
 
 SELFPLAY: dict[str, Any] = {
     "game": "trilobite", "total_steps": 4, "positions": 1200, "buffer_size": 5000, "plies": 7, "batch_size": 256,
@@ -41,22 +36,6 @@ def state(path: Path) -> dict[str, Any]:
     """Returns what a run's last checkpoint holds."""
     tensors, told = load_tensors(path / "state.safetensors")
     return {**{name: tensor.tobytes() for name, tensor in tensors.items()}, "gate": told["gate"], "done": told["done"]}
-
-
-def staleness(path: Path) -> list[float]:
-    events = Curves(path).read()
-    return [value for _, value in events["rollout/staleness"]]
-
-
-@pytest.mark.parametrize("method", ["selfplay", pytest.param("alphazero", marks=pytest.mark.long), "dqn"])
-def test_a_run_that_was_cut_ends_as_one_that_was_not(method: str, tmp_path: Path) -> None:
-    module, learner_of, options = METHODS[method]
-    config = module.Config(run=str(tmp_path / "whole"), **options)
-    whole = module.train(config)
-    assert max(staleness(whole)) == 1
-    cut = replace(config, run=str(tmp_path / "cut"))
-    cut_and_compare(learner_of, module.train, cut, whole)
-    assert state(tmp_path / "cut") == state(whole)
 
 
 @pytest.mark.long

@@ -1,7 +1,5 @@
 """A Ray cluster on this machine: the same results as everywhere, whatever is killed, and mismatches are told."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

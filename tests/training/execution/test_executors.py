@@ -1,7 +1,5 @@
 """Executors: each piece comes back once, whatever happens to the processes that work."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

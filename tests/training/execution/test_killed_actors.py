@@ -1,7 +1,5 @@
 """Runs killed at random (kill -9), players or the learner: what is learned is the same, no game is lost or counted twice."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

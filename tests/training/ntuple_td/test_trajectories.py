@@ -2,10 +2,7 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 import leafwise
-from leafwise.models.ntuple import load_ntuples
 from leafwise.training.games import HERE
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import FRESH_GAMES, GAMES, RESTARTED
@@ -49,14 +46,3 @@ def test_a_carousel_begins_in_turn_at_a_start_and_where_its_tiles_were_first_met
     assert turns.count(0) <= actor.counts[FRESH_GAMES] < actor.counts[GAMES] / 2, (
         "games of the network begin at a start"
     )
-
-
-def test_a_stopped_run_with_a_carousel_goes_on_to_the_same_end(tmp_path):
-    learner = td.NTupleTd(replace(CONFIG, run=str(tmp_path / "cut")))
-    learner.step()
-    learner.save()
-    learner.folder.lock.release()
-    for name, resume in (("cut", True), ("whole", False)):
-        td.train(replace(CONFIG, run=str(tmp_path / name), resume=resume))
-    cut, whole = (load_ntuples(tmp_path / name / "model.safetensors", GAME).weights.table for name in ("cut", "whole"))
-    assert np.array_equal(cut, whole)

@@ -1,7 +1,5 @@
 """One publisher for every kind of model: what fits a kind, what a card says, and the commands that it prints."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Games of a search with itself: the values and outcomes are those that `Search` and the rules tell."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Run folders: one writer, checkpoints that are damaged or of something else, full disks, what is told of it."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Which network of a run is kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """The loop of all learners: what it says in a file, where no bar is shown before the end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

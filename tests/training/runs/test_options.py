@@ -1,7 +1,5 @@
 """Options of learners: files of options, runs that are repeated, resumed and lengthened."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Options of methods that do not fit are refused in one line, with status 2, before anything is written."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,4 @@
-"""Self-play: it learns without labels, one sign convention holds, a run that was cut ends as one that was not."""
-
-from __future__ import annotations
+"""Self-play: it learns without labels, and one sign convention holds."""
 
 import json
 from dataclasses import replace
@@ -26,7 +24,6 @@ from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Recorder, kernels
-from running.training import cut_and_compare
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -64,13 +61,6 @@ def test_the_run_folder(run) -> None:
     tags = {"rollout/ep_len_mean", "time/fps", "train/loss", "train/learning_rate", "eval/elo", "eval/keeps_value"}
     assert tags <= set(events)
     assert [step for step, _ in events["eval/elo"]] == list(range(1, 7))
-
-
-def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
-    config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
-    cut_and_compare(selfplay.SelfPlay, selfplay.train, config, run, steps=3)
-    one, other = (load_sparse(path / "model.safetensors", GAME).tensors for path in (run, tmp_path / "cut"))
-    assert all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp_path) -> None:

@@ -257,7 +257,7 @@ def arrays_of(observer: Observer, decisions: Sequence[Decision], end: State, num
     """Returns the arrays of one game."""
     n, result = len(decisions), end.returns
     players = np.array([decision.state.current_player for decision in decisions], dtype=np.int8)
-    last = np.zeros(n, dtype=np.bool_)
+    last = np.zeros(n, np.bool_)
     last[[np.flatnonzero(players == seat)[-1] for seat in set(players.tolist())]] = True
     rows = [*(decision.state.row for decision in decisions), *[end.row] * last.sum()]
     seen = observer(np.array(rows), viewers=np.concatenate([players, players[last]]))
@@ -432,7 +432,7 @@ def buffers(dataset: Dataset, groups: list[Ints]) -> Iterator[Any]:
             actions=arrays["actions"][rows],
             rewards=arrays["rewards"][rows],
             terminations=arrays["terminations"][rows],
-            truncations=np.zeros(len(rows), dtype=np.bool_),
+            truncations=np.zeros(len(rows), np.bool_),
             infos=infos,
         )
 

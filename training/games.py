@@ -121,10 +121,10 @@ def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = N
         S=rows,
         buffers=buffers,
         other_buffers=other_buffers,
-        A=np.zeros(game.max_actions, dtype=np.int64),
+        A=np.zeros(game.max_actions, np.int64),
         R=new_stream(seed),
-        chosen=np.zeros(1, dtype=np.int64),
-        counts=np.zeros(3, dtype=np.int64),
+        chosen=np.zeros(1, np.int64),
+        counts=np.zeros(3, np.int64),
     )
 
 
@@ -280,9 +280,7 @@ class Record(NamedTuple):
 
 def new_record(game: Game, n: int) -> Record:
     """Returns room for n positions."""
-    return Record(
-        game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int8), np.zeros(n, dtype=np.int64), np.zeros(n)
-    )
+    return Record(game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, np.int8), np.zeros(n, np.int64), np.zeros(n))
 
 
 def make_write_targets(game: Game) -> Compiled:
@@ -493,11 +491,11 @@ def play_batches(
     """
     table, T = new_table(game, depth, 0, evaluator, nodes=nodes), game.tables(evaluator)
     run = kernels(game, evaluator).play_games
-    values, players = np.zeros(batch * LONGEST), np.zeros(batch * LONGEST, dtype=np.int64)
+    values, players = np.zeros(batch * LONGEST), np.zeros(batch * LONGEST, np.int64)
     forget(table)
     for first in seeds[::batch]:
         keys = np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
-        returns, ends = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
+        returns, ends = np.zeros(len(keys)), np.zeros(len(keys), np.int64)
         begun = time.process_time()
         stoppable(partial(run, table, keys, depth, plies, by_search, values, players, returns, ends, T), T.stop)
         spent = time.process_time() - begun

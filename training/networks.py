@@ -23,9 +23,7 @@ class SparseModule(nn.Module):
         super().__init__()
         self.network = network
         W = network.weights
-        self.embedding = nn.EmbeddingBag(
-            len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
-        )
+        self.embedding = nn.EmbeddingBag(*W.embedding.shape, mode="sum", padding_idx=len(W.embedding) - 1)
         self.embedding.weight.data.copy_(torch.from_numpy(W.embedding))
         self.bias = nn.Parameter(torch.tensor(W.bias))
         self.layers = nn.ModuleList()

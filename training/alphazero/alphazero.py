@@ -102,13 +102,9 @@ class AlphaZero(IterationLearner):
         self.start = origin(config.init_from) if config.init_from else {}
         self.newest = self.module.export()
         self.open_folder()
-        size, actions = config.buffer_size, self.game.max_actions
-        kept = {
-            "rows": self.game.rows(size),
-            "targets": np.zeros(size),
-            "policies": np.zeros((size, actions), np.float32),
-        }
-        self.replay = Replay(size, kept)
+        size = config.buffer_size
+        kept = {"rows": self.game.rows(size), "targets": np.zeros(size)}
+        self.replay = Replay(size, kept | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
         how = How(config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda)
         recorder = Recorder(self.newest, how, config.plies, config.puct, min(config.piece, config.positions))
         self.kernels = recorder.kernels
@@ -124,18 +120,15 @@ class AlphaZero(IterationLearner):
 
         config = self.config
         if not config.init_from:
-            return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=self.seen())
+            # the room's features do not tell actions apart where symmetric positions share them
+            sparse = self.game.features.get("sparse")
+            sees = OBSERVATION if sparse is None else BOTH if sparse.invariant else FEATURES
+            return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=sees)
         network = load_sparse(model_path(config.init_from), self.game)
         if network.head != "policy" or network.hidden != config.hidden:
             told = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
             raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
         return network.kind.torch_module(network)
-
-    def seen(self) -> str:
-        """Returns what networks see: the room's features, which do not tell actions apart where symmetric positions share them."""
-        if "sparse" not in self.game.features:
-            return OBSERVATION
-        return BOTH if self.game.features["sparse"].invariant else FEATURES
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
@@ -152,7 +145,7 @@ class AlphaZero(IterationLearner):
         start = time.perf_counter()
         self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
         generation, found = self.generations.take()
-        total, counts = 0, np.zeros(3, dtype=np.int64)
+        total, counts = 0, np.zeros(3, np.int64)
         for recorded in found:
             self.replay.put(rows=recorded.rows, targets=recorded.targets, policies=recorded.policies)
             total, counts = total + len(recorded.rows), counts + recorded.counts
@@ -165,7 +158,7 @@ class AlphaZero(IterationLearner):
         config, n = self.config, self.config.batch_size
         T, actions = self.game.tables(self.newest.evaluator("newest")), len(self.game.actions)
         rows = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
-        policies = np.zeros((2 * n, self.game.max_actions), dtype=np.float32)
+        policies = np.zeros((2 * n, self.game.max_actions), np.float32)
 
         def sample() -> tuple[Ints, Array, Array, Array]:
             """Returns features, values, policies and legal actions of random positions under random symmetries."""

@@ -110,8 +110,8 @@ def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
         rows, buffers = make_buffers(game, 2, 1, False, options, evaluator.speed.cache_values)
         return Seat(new_tree(game, max(LEAST_NODES, TREE_SEARCHES * simulations), 1, R), rows, buffers)
 
-    actions = np.zeros(game.max_actions, dtype=np.int64)
-    return Table(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, dtype=np.int64), seat(), seat())
+    actions = np.zeros(game.max_actions, np.int64)
+    return Table(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, np.int64), seat(), seat())
 
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
@@ -259,7 +259,7 @@ class Recorder:
         leaf = first.evaluator("newest")
         self.table = new_table(self.game, leaf, how.simulations)
         self.record = new_record(self.game, positions + ROOM)
-        self.policies = np.zeros((positions + ROOM, self.game.max_actions), dtype=np.float32)
+        self.policies = np.zeros((positions + ROOM, self.game.max_actions), np.float32)
         # Searches are by the leaf's own policy, and their exploration is a share of the span of values
         self.options = Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
         self.kernels = kernels(self.game, leaf)
@@ -270,7 +270,7 @@ class Recorder:
     def warm(self) -> None:
         """Loads the code: records a game and plays a match."""
         self.piece(self.first, 1, 0)
-        self.match(self.first, self.first, np.zeros(1, dtype=np.uint64), 1)
+        self.match(self.first, self.first, np.zeros(1, np.uint64), 1)
 
     def tables(self, network: Learned) -> Any:
         """Returns `T` with a network's weights."""

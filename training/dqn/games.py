@@ -223,7 +223,7 @@ class Player:
         from leafwise.training.networks import one_thread
 
         one_thread()
-        rows, streams = self.begun(np.zeros((1, 2), dtype=np.uint64))
+        rows, streams = self.begun(np.zeros((1, 2), np.uint64))
         for guided in (False, *([True] if self.options.guide else [])):
             how = Playing(np.array([0.5]), 0.0, guided)
             self.step(
@@ -280,7 +280,7 @@ class Player:
 
     def of_guide(self, rows: Array) -> Floats:
         """Returns 1 for the action that the guide chooses in each row, 0 for the others, [n, A]."""
-        actions, found = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), self.width))
+        actions, found = np.zeros(len(rows), np.int64), np.zeros((len(rows), self.width))
         choose = self.guide.choose_actions
         stoppable(
             lambda: choose(self.guide_table, rows, self.options.guide_depth, actions, self.guide_T), self.guide_T.stop

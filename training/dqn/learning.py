@@ -88,7 +88,7 @@ class Priorities:
 
     def draw(self, shares: Floats) -> Ints:
         """Returns the places [n] at which shares [n], in [0, 1), of the total are reached."""
-        left, nodes = shares * self.total, np.ones(len(shares), dtype=np.int64)
+        left, nodes = shares * self.total, np.ones(len(shares), np.int64)
         for _ in range(self.levels):
             nodes *= 2
             below = self.sums[nodes]
@@ -109,10 +109,10 @@ class Decided(Replay):
         kept = {
             "before": game.rows(size),
             "after": game.rows(size),
-            "actions": np.zeros(size, dtype=np.int64),
-            "gains": np.zeros((size, 2), dtype=np.float32),  # reward, and sign of what comes after it
+            "actions": np.zeros(size, np.int64),
+            "gains": np.zeros((size, 2), np.float32),  # reward, and sign of what comes after it
         }
-        kept |= {"explored": np.zeros(size, dtype=np.bool_)} if cut else {}
+        kept |= {"explored": np.zeros(size, np.bool_)} if cut else {}
         kept |= {"asked": game.rows(size)} if chance else {}
         super().__init__(size, kept)
         self.order, self.cut, self.alpha = order, cut, alpha
@@ -152,8 +152,8 @@ class Decided(Replay):
         before what is not known yet, and as `cut` says.
         """
         n = len(places)
-        rows, gained = self["before"][places], np.zeros(n, dtype=np.float32)
-        factor, going = np.ones(n, dtype=np.float32), np.ones(n, dtype=bool)
+        rows, gained = self["before"][places], np.zeros(n, np.float32)
+        factor, going = np.ones(n, np.float32), np.ones(n, dtype=bool)
         numbers = self.recorded - 1 - (self.recorded - 1 - places) % self.size
         for step in range(steps):
             at = numbers % self.size
@@ -287,7 +287,7 @@ class Learning:
             outputs = outputs.gather(1, torch.from_numpy(actions)[:, None])[:, 0]
             targets = torch.from_numpy(self.sampled(places, symmetries))
         else:
-            worth = np.zeros(len(places), dtype=np.float32)
+            worth = np.zeros(len(places), np.float32)
             for chance in (False, True):
                 worth[asked == chance] = self.searched(places[asked == chance], asked=chance)
             outputs, targets = outputs[:, 0], torch.from_numpy(worth * signs)

@@ -47,7 +47,7 @@ class Judged:
 
     def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> Ints:
         """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
-        actions = np.zeros(len(self.rows), dtype=np.int64)
+        actions = np.zeros(len(self.rows), np.int64)
         table = new_table(self.game, depth, seed, evaluator)
         kernels(self.game, evaluator).choose_actions(table, self.rows, depth, actions, self.game.tables(evaluator))
         return actions
@@ -88,7 +88,7 @@ def played_lines(game: Game, seed: int, plies: tuple[int, int], depth: int) -> I
     """
     blank = SparseNetwork.create(game, (BLOCK,)).evaluator("blank")
     run, T, table = kernels(game, blank), game.tables(blank), new_table(game, depth, seed)
-    action = np.zeros(1, dtype=np.int64)
+    action = np.zeros(1, np.int64)
 
     def choose(state: State) -> int:
         run.choose_actions(table, state.row[None], depth, action, T)

@@ -160,7 +160,7 @@ def groups(values: Floats, count: int) -> Ints:
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     first = np.searchsorted(ranked, ranked, side="left")  # equal values count as the first of them
-    found = np.empty(len(values), dtype=np.int64)
+    found = np.empty(len(values), np.int64)
     found[order] = first * count // max(len(values), 1)
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
 

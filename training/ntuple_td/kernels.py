@@ -81,10 +81,10 @@ def new_siblings(game: Game) -> Siblings:
     views = len(cells.views)
     return Siblings(
         P=np.zeros(int(FREE) + n),
-        ends=np.zeros(game.max_actions, dtype=np.int64),
+        ends=np.zeros(game.max_actions, np.int64),
         seen=np.zeros((n, views), dtype=np.int64 if cells.boards is None else np.uint64),
-        starts=np.zeros(n, dtype=np.uint64),
-        totals=np.zeros(n, dtype=np.float32),
+        starts=np.zeros(n, np.uint64),
+        totals=np.zeros(n, np.float32),
         values=np.zeros(n),
     )
 
@@ -282,24 +282,24 @@ def new_trainer(
     S, buffers = make_buffers(
         game, depth, 1, False, SearchOptions(depth=depth, cutoff=cutoff).compiled(game, -np.inf, np.inf)
     )
-    errors, sizes = coherence or (np.zeros(1, dtype=np.float32), np.zeros(1, dtype=np.float32))
+    errors, sizes = coherence or (np.zeros(1, np.float32), np.zeros(1, np.float32))
     return Trainer(
         S=S if len(S) >= int(FREE) + most_siblings(game) else game.rows(int(FREE) + most_siblings(game)),
-        A=np.zeros(game.max_actions, dtype=np.int64),
+        A=np.zeros(game.max_actions, np.int64),
         buffers=buffers,
         siblings=new_siblings(game),
         R=new_stream(seed),
         trajectory=game.rows(LONGEST + 1),
         search_values=np.zeros(LONGEST + 1),
-        counts=np.zeros(4, dtype=np.int64),
+        counts=np.zeros(4, np.int64),
         sums=np.zeros(2),
         errors=errors,
         sizes=sizes,
         marks=np.array(marks, dtype=np.uint64),
         firsts=np.stack([game.rows(CAROUSEL)] * len(marks)) if marks else game.rows(CAROUSEL)[None, :0],
-        met=np.zeros(len(marks), dtype=np.int64),
+        met=np.zeros(len(marks), np.int64),
         exploration=np.zeros(1),
-        explored=np.zeros(LONGEST + 1, dtype=np.bool_),
+        explored=np.zeros(LONGEST + 1, np.bool_),
         greedy=np.zeros(2),
     )
 
@@ -650,7 +650,7 @@ def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: range) -> 
     """Plays a piece."""
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
     actor, keys = new_trainer(network.game, 0, depth, cutoff=cutoff), np.array(seeds, dtype=np.uint64)
-    scores, ranks = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
+    scores, ranks = np.zeros(len(keys)), np.zeros(len(keys), np.int64)
     run(actor, keys[:0], scores, ranks, T)  # compiles
     start = time.thread_time()
     stoppable(lambda: run(actor, keys, scores, ranks, T), T.stop)
@@ -660,7 +660,7 @@ def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: range) -> 
 
 def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> Bools:
     """Returns which entries so many moves of the network's own games look up, [weights]; nothing is learned meanwhile."""
-    errors, sizes = (np.zeros(len(network.weights.table), dtype=np.float32) for _ in range(2))
+    errors, sizes = (np.zeros(len(network.weights.table), np.float32) for _ in range(2))
     actor = new_trainer(network.game, seed, coherence=(errors, sizes))
     T = network.game.tables(network.evaluator("games"))
     stoppable(lambda: kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T), T.stop)

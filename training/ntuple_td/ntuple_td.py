@@ -195,7 +195,7 @@ class NTupleTd(Learner):
         self.start = origin(config.init_from) if config.init_from else {}
         self.open_folder()
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
-        self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+        self.coherence = np.zeros(size, np.float32), np.zeros(size, np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
         marks = values_of(config, "carousel", features(self.game).names)
         self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence, marks=marks) for key in keys]

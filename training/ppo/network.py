@@ -54,9 +54,7 @@ class FeaturesExtractor(BaseFeaturesExtractor):
     def __init__(self, observation_space: gym.Space[Any], network: SparseNetwork) -> None:
         W = network.weights
         super().__init__(observation_space, W.embedding.shape[1])
-        self.embedding = nn.EmbeddingBag(
-            len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
-        )
+        self.embedding = nn.EmbeddingBag(*W.embedding.shape, mode="sum", padding_idx=len(W.embedding) - 1)
         self.bias = nn.Parameter(torch.full((W.embedding.shape[1],), 0.1))
         with torch.no_grad():
             begin(self.embedding, network)
@@ -155,7 +153,7 @@ def exported(model: Any, blank: SparseNetwork) -> SparseNetwork:
         for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)
     )
     extractor, hidden = policy.features_extractor, own.out_features
-    first, end = (np.zeros(w.shape, dtype=np.float32) for w, _ in blank.layers())
+    first, end = (np.zeros(w.shape, np.float32) for w, _ in blank.layers())
     first[:, :hidden], first[:, hidden:] = array(own.weight).T, array(of_value.weight).T
     end[hidden:, :1], end[:hidden, 1:] = array(last.weight).T, array(of_actions.weight).T
     biases = [array(layer.bias) for layer in (own, of_value, last, of_actions)]

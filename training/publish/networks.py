@@ -42,12 +42,14 @@ from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import recipe
 from leafwise.training.types import Json, named
 
+Prepared = tuple[SparseNetwork, Json]
+"""The network that is published, and what its file tells of it besides."""
 EXACT_NODES = "--exact-nodes"
 GAMES = (400, 100)
 """Games at depth 1, 2 unless the options say others."""
 
 
-def newest_of(source: Path, best: SparseNetwork) -> tuple[SparseNetwork, Json]:
+def newest_of(source: Path, best: SparseNetwork) -> Prepared:
     """Returns the newest network of a run and what its state tells; raises ValueError where the trainer's state is missing."""
     tensors, state = load_tensors(source.with_name("state.safetensors"))
     return best.with_tensors(named(tensors, "newest")), state
@@ -59,7 +61,7 @@ class Games:
     WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
     OPTIONS: tuple[str, ...] = ("games",)
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> tuple[SparseNetwork, Json]:
+    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
         """Returns the network, and what hand-made leaf it is held against; random play where the game has none."""
         return network, {"hand_made": network.game.default_score}
 
@@ -125,7 +127,7 @@ class Positions(Games):
 
     OPTIONS = ("judged", "judged_plies", "judged_depth", "depths", "rematch", "half")
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> tuple[SparseNetwork, Json]:
+    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
         """Returns the network that is published, and what hand-made leaf it is held against."""
         network, more = super().prepare(network, source, told, config)
         if config.rematch:
@@ -133,7 +135,7 @@ class Positions(Games):
             more |= chosen
         return network.rounded() if config.half else network, more
 
-    def rematch(self, source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwork, Json]:
+    def rematch(self, source: Path, best: SparseNetwork, games: int) -> Prepared:
         """Plays a match of a run's newest and best network, as the run does; returns the better one and what is told of it."""
         newest, state = newest_of(source, best)
         told = {"match_from_start": 0.0, **tomllib.loads(read_text(source.with_name("config.toml")))}
@@ -242,7 +244,7 @@ class Chances(Games):
         with executor_for(call, config.processes, config.cluster) as executor:
             yield from play_alone(executor, network, wanted, first_seed, config.nodes)
 
-    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> tuple[SparseNetwork, Json]:
+    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
         """Returns the network that is published, and how it was chosen and scaled."""
         more: Json = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
         if config.rematch:
@@ -252,7 +254,7 @@ class Chances(Games):
             network, more["calibrated"] = self.calibrated(network, config)
         return network, more
 
-    def rematch(self, source: Path, best: SparseNetwork, told: Json, config: Any) -> tuple[SparseNetwork, Json]:
+    def rematch(self, source: Path, best: SparseNetwork, told: Json, config: Any) -> Prepared:
         """Plays a run's best and its newest network; returns the better one and what is told of it."""
         found = []
         wanted = [(game, config.rematch, 1) for game in self.variants(best.game, config).values()]
@@ -265,7 +267,7 @@ class Chances(Games):
             print(f"after {steps:,} iterations: won {wins / games:.1%} of {games:,}", flush=True)
         return max(found, key=lambda pair: pair[1]["selected"]["mean"])
 
-    def calibrated(self, network: SparseNetwork, config: Any) -> tuple[SparseNetwork, Json]:
+    def calibrated(self, network: SparseNetwork, config: Any) -> Prepared:
         """Returns a network whose chances fit its games of selection best, and how that was done."""
         wanted = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
         games = Played.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))

@@ -118,8 +118,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     outcomes = [points(game, half) for half in (fit, check)]
     values, meanings = (rounded(numbers) for numbers in monotone(fit.values, outcomes[0]))
     kept = np.append(np.diff(values) > 0, True)
-    first_seed = CALIBRATION_SEED
-    how: Json = {"games": config.games, "first_seed": first_seed, "depth": config.depth}
+    how: Json = {"games": config.games, "first_seed": CALIBRATION_SEED, "depth": config.depth}
     how |= {"plies": config.plies} if game.players == 2 else {}
     how |= {"nodes": config.nodes} if config.nodes else {}
     how |= {"variants": [rules_of(variant) for variant in own_or(valued_variants, game)(game)]}

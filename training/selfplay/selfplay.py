@@ -247,7 +247,7 @@ class SelfPlay(IterationLearner):
 
     def play(self) -> Logged:
         """Takes the games of an iteration into the replay, played here or elsewhere; returns what is logged."""
-        start, total, counts = time.perf_counter(), 0, np.zeros(3, dtype=np.int64)
+        start, total, counts = time.perf_counter(), 0, np.zeros(3, np.int64)
         found, more = self.from_elsewhere() if self.config.piece else (self.from_here(), {})
         for place, recorded in found:
             self.keep(place, recorded.rows, recorded.targets, repeats=self.config.repeats)
@@ -308,24 +308,17 @@ class SelfPlay(IterationLearner):
 
     def described(self, rows: Array, places: Ints) -> tuple[Ints, Floats32]:
         """Returns features and signs of rows of the variants at `places`."""
-        if len(self.variants) == 1:
-            features, _, signs = self.newest.describe(rows, self.recorder.tables(self.newest, self.game))
-            return features, signs
-        found, signs = np.zeros((len(rows), 0), dtype=np.int64), np.ones(len(rows), dtype=np.float32)
+        found = np.zeros((len(rows), len(self.newest.weights.features)), np.int64)
+        signs = np.ones(len(rows), np.float32)
         for place in np.unique(places):
-            here = places == place
-            features, _, signs[here] = self.newest.describe(
-                rows[here], self.recorder.tables(self.newest, self.variants[place])
-            )
-            if not found.shape[1]:
-                found = np.zeros((len(rows), features.shape[1]), dtype=np.int64)
-            found[here] = features
+            here, T = places == place, self.recorder.tables(self.newest, self.variants[place])
+            found[here], _, signs[here] = self.newest.describe(rows[here], T)
         return found, signs
 
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], None]:
         """Returns what draws a batch from the replay; its loss is that of the network's head."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
-        none, most = np.zeros(n, dtype=np.int64), 1.0 if self.solo else BOUND
+        none, most = np.zeros(n, np.int64), 1.0 if self.solo else BOUND
         symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
         both = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
 

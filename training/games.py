@@ -469,8 +469,8 @@ class Played(NamedTuple):
         """Returns the games of parts, one after another."""
         scores, values, players, ends, seconds = zip(*parts, strict=True)
         before = np.cumsum([0, *map(len, values[:-1])])
-        ends = [end + n for end, n in zip(ends, before, strict=True)]
-        return cls(*map(np.concatenate, (scores, values, players, ends)), sum(seconds))
+        moved = [end + n for end, n in zip(ends, before, strict=True)]
+        return cls(*map(np.concatenate, (scores, values, players, moved)), seconds=sum(seconds))
 
 
 def play_batches(

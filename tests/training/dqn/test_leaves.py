@@ -15,19 +15,11 @@ from leafwise.search import Search
 from leafwise.training.dqn.dqn import Config
 from leafwise.training.dqn.games import Player
 from leafwise.training.networks import fresh_module
+from running.networks import random_network
 
 GAME, TRILOBITE = dice.GAME, leafwise.game("trilobite")
 WILD = GAME.actions.index("wild")
 """An action that costs no depth."""
-
-
-def random_network(head: str) -> SparseNetwork:
-    """A network whose values of different actions lie far apart."""
-    rng = np.random.default_rng(3)
-    blank = SparseNetwork.create(GAME, (8, 4), head=head, sees="observation")
-    return blank.with_tensors(
-        {name: rng.normal(0, 0.7, t.shape).astype(np.float32) for name, t in blank.tensors.items()}
-    )
 
 
 def worth_by(network: SparseNetwork) -> Callable[[State], float]:
@@ -59,7 +51,7 @@ def naive(state: State, depth: int, worth: Callable[[State], float]) -> float:
 
 @pytest.mark.parametrize("head", ["max", "value"])
 def test_leaves_are_the_best_at_decisions_and_the_mean_after_chance(head: str) -> None:
-    network = random_network(head)
+    network = random_network(GAME, (8, 4), 3, 0.7, head=head, sees="observation")
     evaluator, worth = network.evaluator("x"), worth_by(network)
     exact, batched = Search(GAME, evaluator, 2, nodes=0), Search(GAME, evaluator, 2, batched=True)
     player = Player(network, Config(game="dice", plies=0))

@@ -1,5 +1,6 @@
-"""Evaluation: paired seeds, both seats, intervals, processes."""
+"""Evaluation: paired seeds, both seats, intervals, processes, and the store of games."""
 
+import json
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.models.players import player
 from leafwise.training.evaluation import arena as evaluating
 from leafwise.training.evaluation.arena import evaluate, play_game
+from leafwise.training.evaluation.results import SAVE_SECONDS, GameStore
 
 
 def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
@@ -134,3 +136,42 @@ def test_games_in_a_file_are_gone_on_with(tmp_path: Path) -> None:
     file.write_text("[]")
     with pytest.raises(ValueError, match="expected the games of an evaluation"):
         evaluate(dice.GAME, "random", 30, 900_000, opponent="random", file=file, resume=True)
+
+
+def store(file: Path, **about: object) -> GameStore[str, int]:
+    """Returns a store that has read nothing."""
+    return GameStore(file, about, under="games", what="games of a test")
+
+
+def test_games_about_something_else_are_refused_or_begun_anew(tmp_path: Path) -> None:
+    file = tmp_path / "games.json"
+    store(file, player="a").keep("x", 1)
+    assert json.loads(file.read_text()) == {"player": "a", "games": {"x": 1}}
+    again, other = store(file, player="a"), store(file, player="b")
+    again.begin("test", resume=True)
+    assert again == {"x": 1}
+    with pytest.raises(
+        ValueError, match=r"^test: expected a new file, or to resume, got '.*games.json', which is there$"
+    ):
+        store(file, player="a").begin("test", resume=False)
+    with pytest.raises(ValueError, match=r"games.json': expected player 'b', got 'a'$"):
+        other.read(file)
+    other.read(file, anew=True)
+    assert other == {}
+    file.write_text('{"player": "a"}')
+    with pytest.raises(ValueError, match=r"^expected games of a test, got '.*games.json': 'games'$"):
+        again.read(file)
+
+
+def test_games_are_written_at_intervals_and_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("leafwise.training.evaluation.results.time.monotonic", lambda: now[0])
+    kept = store(tmp_path / "games.json")
+    kept.add("x", 1)
+    assert not kept.file.exists()  # type: ignore[union-attr]
+    now[0] += SAVE_SECONDS + 1
+    kept.add("y", 2, {"complete": False})
+    assert json.loads((tmp_path / "games.json").read_text()) == {"complete": False, "games": {"x": 1, "y": 2}}
+    kept.add("z", 3)
+    kept.save()
+    assert json.loads((tmp_path / "games.json").read_text()) == {"games": {"x": 1, "y": 2, "z": 3}}

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -229,26 +228,6 @@ def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
     assert written["complete"] is True
     assert len(written["played"]) == 10
     assert written["standings"] == json.loads(json.dumps(again.figures()["standings"]))
-
-
-@pytest.mark.long
-def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]
-    process = subprocess.Popen([sys.executable, "-m", "leafwise", *words], stderr=subprocess.DEVNULL)
-    until(file.exists, process)
-    process.kill()
-    process.wait()
-    before = {(p["first"], p["second"], p["round"]): p for p in json.loads(file.read_text())["played"]}
-    assert 0 < len(before) < 20_000
-    games = max(2 * number + 2 for _, _, number in before)
-    heard: list[tuple[str, str, int]] = []
-    how: dict[str, Any] = {"plies": 1, "file": file, "resume": True, "progress": lambda t, p: heard.append(p.key)}
-    resumed = arena(TRILOBITE, ["random", "minimax"], games, **how)
-    assert resumed.complete
-    assert not set(heard) & set(before)
-    assert len(heard) + len(before) == games
-    assert all(resumed.played[key].seconds == tuple(p["seconds"]) for key, p in before.items())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -11,13 +11,13 @@ import pytest
 import leafwise
 from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.models.ntuple import NTupleNetwork, Shape
-from leafwise.models.sparse import SparseNetwork
 from leafwise.training import games
 from leafwise.training.dqn import games as dqn
 from leafwise.training.games import new_record, new_table
 from leafwise.training.ntuple_td import kernels as td
 from leafwise.training.selfplay import games as selfplay
 from leafwise.training.starship import grid
+from running.networks import random_network
 
 pytestmark = pytest.mark.long
 
@@ -36,10 +36,8 @@ def td_games(depth: int, searched: bool, coherent: bool) -> list[np.ndarray]:
 
 
 def self_played(name: str, head: str) -> list[np.ndarray]:
-    game, rng = leafwise.game(name), np.random.default_rng(1)
-    blank = SparseNetwork.create(game, (8,), head=head)
-    drawn = {k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()}
-    evaluator = blank.with_tensors(drawn).evaluator("x")
+    game = leafwise.game(name)
+    evaluator = random_network(game, head=head).evaluator("x")
     run, T = selfplay.kernels(game, evaluator), game.tables(evaluator)
     table, record = new_table(game, 1, 3, evaluator, nodes=5), new_record(game, 2000)
     meet, many = games.kernels(game, evaluator), dqn.kernels(game, evaluator)

@@ -1,29 +1,32 @@
-"""TD learning: it learns, logs, and a run that was killed or stopped ends as one that was not."""
+"""TD learning: it learns, logs, where its games begin, and a run that was killed or stopped ends as one that was not."""
 
 import json
 import os
 import signal
 import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from leafwise.envs.threes import GAME
+import leafwise
 from leafwise.models import load_ntuples
 from leafwise.models.files import model_path
 from leafwise.models.ntuple import NTupleNetwork, Shape
 from leafwise.models.tensors import load_tensors
 from leafwise.training import publish
 from leafwise.training.evaluation.arena import evaluate
+from leafwise.training.games import HERE
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.ntuple_td.kernels import looked_up, play_games
+from leafwise.training.ntuple_td.kernels import FRESH_GAMES, GAMES, RESTARTED, looked_up, play_games
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from running.training import learn, train_command
 from running.waiting import until
 
+GAME = leafwise.game("threes")
 SMALL: dict[str, Any] = {
     "game": "threes", "total_steps": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20,
     "checkpoint_seconds": 0.0, "average": 2.0,
@@ -229,3 +232,76 @@ def test_the_train_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch)
     assert learn("ntuple-td", ["--game", "threes", "--total-steps", "1000"]) == 2
     assert "expected the train extra, pip install 'leafwise[train]'; torch and tensorboard" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+RANKS = [6, 8]
+
+
+def highest(row):
+    return max(int(row[0]) >> shift & 15 for shift in range(0, 64, 4))
+
+
+def test_a_carousel_begins_in_turn_at_a_start_and_where_its_tiles_were_first_met(tmp_path):
+    options = {**SMALL, "tuples": "0123 4567", "carousel": "24 96", "average": 0.0}
+    learner = td.NTupleTd(td.Config(run=str(tmp_path / "run"), **options))
+    actor, turns = learner.actors[0], []
+    for _ in range(400):
+        met, games, turn = actor.met.copy(), int(actor.counts[GAMES]), int(actor.counts[RESTARTED])
+        if turn:
+            kept = actor.firsts[turn - 1, : met[turn - 1]]
+            assert (kept == actor.S[HERE]).all(1).any()
+        learner.kernels.td_games(
+            actor, 1, 0.001, 0.5, 100, learner.T
+        )  # one trajectory, before it those that are over at once
+        if actor.counts[GAMES] == games + 1:
+            turns.append(turn)
+            assert actor.counts[RESTARTED] == (turn + 1 if turn < 2 and actor.met[turn] else 0)
+    learner.folder.lock.release()
+    assert actor.met.min() > 20
+    for k, rank in enumerate(RANKS):
+        assert {highest(row) for row in actor.firsts[k, : actor.met[k]]} == {rank}
+    assert min(turns.count(turn) for turn in (0, 1, 2)) > 80
+    assert turns.count(0) <= actor.counts[FRESH_GAMES] < actor.counts[GAMES] / 2, (
+        "games of the network begin at a start"
+    )
+
+
+CODE = """
+import numpy as np
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.threes import GAME
+from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple_functions import compiled
+from leafwise.training.ntuple_td.kernels import FAR, make_best_sibling
+from leafwise.training.games import HERE
+from leafwise.training.ntuple_td.kernels import new_trainer
+
+shape = Shape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245")).check(GAME)
+rng = np.random.default_rng(1)
+table = rng.normal(size=sum(shape.sizes(GAME))).astype(np.float32)
+network = NTupleNetwork.create(GAME, shape, table)
+assert network.layout.fetched and min(shape.sizes(GAME)) < FAR
+own, valued = compiled(GAME, network.layout), GAME.stages.index(shape.stage)
+best_action = make_best_sibling(GAME, own, network.layout, valued)
+trainer, T = new_trainer(GAME, 1), GAME.tables(network.evaluator("test"))
+value, stream, state, met = network.evaluator("test"), new_stream(3), GAME.new(5), 0
+while not state.is_terminal and met < 12:
+    trainer.S[HERE] = state.row
+    chosen, best = best_action(trainer, T)
+    expected = {}
+    for action in state.legal_actions:
+        expected[action] = 0.0
+        for p, after in state.play(action).outcomes():  # `sum` of floats is another sum from Python 3.12 on
+            expected[action] += p * after.value(value)
+    assert best == max(expected.values()) == expected[chosen], (best, chosen, expected)
+    state, met = state.play(int(chosen)).settle(stream), met + 1
+print(met)
+"""
+
+
+def test_values_are_those_of_positions_one_by_one() -> None:
+    plain = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], env=plain, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "12"), done.stderr

@@ -1,24 +1,32 @@
-"""Run folders: one writer, checkpoints that are damaged or of something else, full disks, what is told of it."""
+"""Run folders: one writer, damaged checkpoints, full disks, curves that grow, and the loop that writes them."""
 
 import io
 import json
+import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
+from games import undecided
+from leafwise.envs.core import interrupts
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.tensors import load_tensors, save_tensors
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.runs.files import LOCK
+from leafwise.training.runs import files as curves
+from leafwise.training.runs import loop
+from leafwise.training.runs.files import LOCK, Curves, options_of, run_folders, thinned
 from leafwise.training.runs.folder import BEFORE, RunFolder, load_checkpoint
-from leafwise.training.runs.loop import Events, run_progress
+from leafwise.training.runs.loop import Events, find_variant, run_progress, train_to_the_end
 from leafwise.training.selfplay import selfplay
 from running.training import learn, train_command, train_words
 from running.waiting import until
@@ -301,3 +309,152 @@ def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     assert "selfplay" in line
     assert "score_mean" in line
     assert "…" in line
+
+
+def new_run(root: Path, name: str) -> Path:
+    """Returns the folder of a run with options alone."""
+    folder = root / name
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('game = "threes"\ntotal_steps = 10\n')
+    return folder
+
+
+def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
+    folder = new_run(tmp_path, "one")
+    found = Curves(folder)
+    assert found.read() == {}
+    events = Events(folder)
+    events.add("eval/score_mean", 1.5, 10)
+    events.flush()
+    assert found.read() == {"eval/score_mean": [(10, 1.5)]}
+    events.add("eval/score_mean", 2.5, 20)
+    events.add("train/loss", math.nan, 20)
+    events.close()
+    assert found.read() == {"eval/score_mean": [(10, 1.5), (20, 2.5)], "train/loss": []}
+
+
+def test_half_a_record_is_no_harm_and_noise_is_no_curve(tmp_path: Path) -> None:
+    folder = new_run(tmp_path, "one")
+    events = Events(folder)
+    for step in (1, 2):
+        events.add("train/loss", 0.5, step)
+    events.close()
+    whole = events.path.read_bytes()
+    events.path.write_bytes(whole[:-5])
+    assert Curves(folder).read() == {"train/loss": [(1, 0.5)]}
+    events.path.write_bytes(b"noise " * 100)
+    assert Curves(folder).read() == {}
+
+
+def test_more_events_than_a_run_writes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = new_run(tmp_path, "one")
+    Events(folder).close()
+    monkeypatch.setattr(curves, "LARGEST", 10)
+    with pytest.raises(ValueError, match="expected at most 0 MB of events, got 0 MB"):
+        Curves(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few make links")
+def test_runs_with_links_in_them_are_not_listed(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    own = new_run(root, "own")
+    elsewhere = new_run(tmp_path, "elsewhere")
+    (root / "linked").symlink_to(elsewhere)
+    holds = new_run(root, "holds-a-link")
+    (holds / "model.safetensors").symlink_to("/etc/hostname")
+    (root / "no-run").mkdir()
+    assert run_folders(root) == {"own": own}
+    assert run_folders(tmp_path / "nothing") == {}
+    assert options_of(own) == {"game": "threes", "total_steps": 10}
+    with pytest.raises(ValueError, match="expected a run folder, got"):
+        options_of(root / "no-run")
+
+
+def test_long_curves_are_thinned_and_keep_their_ends() -> None:
+    points = [(k, float(k)) for k in range(5001)]
+    few = thinned(points)
+    assert (len(few), few[0], few[-1]) == (curves.POINTS, points[0], points[-1])
+    assert few == sorted(set(few))
+    assert thinned(points[:7]) == points[:7]
+
+
+class Learner:
+    method, goal, unit, done, breaks_whole = "dqn", 3000, "decisions", 0, False
+    config = SimpleNamespace(checkpoint_seconds=60.0, game="threes")
+    folder = SimpleNamespace(checkpoint_due=lambda seconds: False)
+    saved = 0
+
+    def step(self) -> dict[str, float]:
+        self.done += 1000
+        return {"train/loss": 0.5} | ({"eval/score_mean": self.done * 11.1} if self.done > 1000 else {})
+
+    def step_or_save(self, stop: Any) -> dict[str, float]:
+        return self.step()
+
+    def save(self) -> None:
+        self.saved += 1
+
+
+def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    learner: Any = Learner()
+    events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
+    train_to_the_end(learner, events)
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == ["2,000 of 3,000 decisions: score_mean 22,200", "3,000 of 3,000 decisions: score_mean 33,300"]
+    assert learner.saved == 1
+
+
+def test_a_game_without_decisions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "find_game", lambda name: undecided.GAME)
+    undecided.GAME.shared_tables.stones[0] = 0
+    try:
+        with pytest.raises(ValueError, match=r"^expected options with which a player gets to decide, got"):
+            find_variant("undecided", "")
+    finally:
+        undecided.GAME.shared_tables.stones[0] = 7
+
+
+class Folder:
+    def __init__(self) -> None:
+        self.saved: list[Any] = []
+
+    def checkpoint_due(self, seconds: float) -> bool:
+        return False
+
+    def save(self, tensors: Any, metadata: Any) -> None:
+        self.saved.append(({name: tensor.tolist() for name, tensor in tensors.items()}, metadata))
+
+
+class Broken(loop.Learner):
+    """A run whose third step is broken off in its middle, by Ctrl-C."""
+
+    method, unit, config = "test", "steps", SimpleNamespace(checkpoint_seconds=60.0, total_steps=5, game="none")
+    done = 0
+
+    def __init__(self, whole: bool) -> None:
+        self.breaks_whole, self.folder, self.weights = whole, Folder(), np.zeros(2)  # type: ignore[assignment]
+
+    def step(self) -> dict[str, Any]:
+        self.weights += 1
+        if self.done == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            stop = np.zeros(1, dtype=np.uint8)
+            assert stoppable(lambda: until(lambda: stop[0]), stop) is None  # compiled code that ends early
+            interrupts.check()
+        self.done += 1
+        return {}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"weights": self.weights}, {"done": self.done}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("whole", "weights"), [(True, 3.0), (False, 2.0)], ids=["goes on", "is taken back"])
+def test_a_step_that_ctrl_c_breaks_off(whole: bool, weights: float) -> None:
+    learner: Any = Broken(whole)
+    events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
+    assert train_to_the_end(learner, events) == 2
+    [(tensors, metadata)] = learner.folder.saved
+    assert tensors == {"weights": [weights, weights]}
+    assert metadata["done"] == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -24,6 +24,7 @@ from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
 from leafwise.training.selfplay.games import Recorder, kernels
+from running.networks import random_network
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -31,12 +32,6 @@ SMALL: dict[str, Any] = {
     "batch_size": 512, "hidden": (16, 8),
     "match_pairs": 200, "judged": 60, "judged_plies": (1, 7), "checkpoint_seconds": 0.0,
 }  # fmt: skip
-
-
-def random_network(seed: int) -> SparseNetwork:
-    rng = np.random.default_rng(seed)
-    blank = SparseNetwork.create(GAME, (8,))
-    return blank.with_tensors({k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()})
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +42,7 @@ def run(tmp_path_factory):
 def test_it_learns_to_keep_the_value(run) -> None:
     judged = critical_positions(GAME, 150, 5, (1, 7))
     learned = judged.share(leafwise.load(run))
-    untrained = np.mean([judged.share(random_network(seed).evaluator("x")) for seed in range(4)])
+    untrained = np.mean([judged.share(random_network(GAME, seed=seed).evaluator("x")) for seed in range(4)])
     assert learned > 0.9
     assert learned > untrained + 0.15
 
@@ -144,8 +139,8 @@ def test_the_replay_of_another_variant_is_refused(run, tmp_path) -> None:
 
 
 def test_swapping_the_players_of_a_match_negates_it() -> None:
-    one, other = (GAME.tables(random_network(seed).evaluator("x")) for seed in (1, 2))
-    play = games.kernels(GAME, random_network(1).evaluator("x")).play_matches
+    one, other = (GAME.tables(random_network(GAME, seed=seed).evaluator("x")) for seed in (1, 2))
+    play = games.kernels(GAME, random_network(GAME, seed=1).evaluator("x")).play_matches
     keys = np.arange(40, dtype=np.uint64)
     first, second = np.zeros((40, 2)), np.zeros((40, 2))
     play(new_table(GAME, 1, 0), keys, first, 1, 4, None, one, other)
@@ -178,7 +173,7 @@ def test_targets_are_for_the_player_who_acts_and_swapping_the_seats_negates_them
 
 
 def test_recorded_targets_of_won_positions_are_wins() -> None:
-    network = random_network(4)
+    network = random_network(GAME, seed=4)
     T, D = GAME.tables(network.evaluator("x")), new_record(GAME, 600)
     run = kernels(GAME, network.evaluator("x")).record_games
     n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 1.0, 0.0, 0.0, 0.0, False, 0.0, T, T)
@@ -197,11 +192,11 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
 
 def recorder(**options: Any) -> Recorder:
     config = selfplay.Config(game="trilobite", **{"plies": 3, "earlier": 0.3, "exploration": 0.3, **options})
-    return Recorder([GAME], random_network(4), config, positions=400)
+    return Recorder([GAME], random_network(GAME, seed=4), config, positions=400)
 
 
 def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
-    network, solver = random_network(4), Solver(GAME, 4)
+    network, solver = random_network(GAME, seed=4), Solver(GAME, 4)
     exact = recorder(exact_nodes=10_000).piece(GAME, 400, network, network, 3)
     played = recorder().piece(GAME, 400, network, network, 3)
     assert (exact.rows == played.rows).all()
@@ -211,7 +206,7 @@ def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
 
 @pytest.mark.parametrize("decay", [0.0, 0.6])
 def test_targets_before_a_solved_position_are_those_of_a_game_that_ends_with_its_value(decay: float) -> None:
-    write, rng = kernels(GAME, random_network(4).evaluator("x")).write_all_targets, np.random.default_rng(3)
+    write, rng = kernels(GAME, random_network(GAME, seed=4).evaluator("x")).write_all_targets, np.random.default_rng(3)
     D, T, state = new_record(GAME, 6), GAME.tables(), GAME.start()
     for t, move in enumerate("123321"):
         D.rows[t] = state.row
@@ -229,7 +224,7 @@ def test_targets_before_a_solved_position_are_those_of_a_game_that_ends_with_its
 
 
 def test_openings_may_be_even() -> None:
-    network = random_network(4)
+    network = random_network(GAME, seed=4)
     for even in (1.0, 0.2):
         games = recorder(even=even, plies=5, earlier=0.0)
         n = len(games.piece(GAME, 300, network, network, 3).rows)
@@ -261,16 +256,6 @@ def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
         selfplay.SelfPlay(selfplay.Config(game="threes"))
 
 
-def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatch) -> None:
-    from leafwise.__main__ import run
-
-    monkeypatch.chdir(tmp_path)
-    assert run(["train", "trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--total-steps", "0"]) == 2
-    assert "expected --total-steps of 1" in capsys.readouterr().err
-    assert run(["train", "cassis", "--n", "9", "--method", "selfplay"]) == 2
-    assert "expected n of 3 to 8, got 9" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("steps", range(1, 9))
 def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
     game = leafwise.game("cassis")
@@ -289,7 +274,9 @@ def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(matches, "new_table", lambda *_, **limits: None)
     monkeypatch.setattr(matches, "kernels", lambda *_: SimpleNamespace(play_matches=play_matches))
-    results = matches.play_pairs(Own((random_network(0), random_network(1))), range(4), 1, 6, 0.0, None, 0.25)
+    results = matches.play_pairs(
+        Own((random_network(GAME, seed=0), random_network(GAME, seed=1))), range(4), 1, 6, 0.0, None, 0.25
+    )
     assert asked == [([SELECTION_SEED], 0), ([SELECTION_SEED + k for k in (1, 2, 3)], 6)]
     assert results[:, 0].tolist() == [0, 6, 6, 6]
     message = r"^expected --match-from-start in a game of chance for two, got 'trilobite'$"

@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,20 +16,19 @@ from leafwise.training.evaluation import arena as evaluating
 from leafwise.training.evaluation.arena import evaluate, play_game
 from leafwise.training.evaluation.results import SAVE_SECONDS, GameStore
 
+THREES = leafwise.game("threes")
+
 
 def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
-    game = leafwise.game("threes")
-    alone = evaluate(game, "random", 25, 900_000)
-    together = evaluate(game, "random", 25, 900_000, processes=2)
+    alone, together = (evaluate(THREES, "random", 25, 900_000, processes=n) for n in (1, 2))
     assert np.array_equal(alone.scores, together.scores)
     assert np.array_equal(alone.best_cells, together.best_cells)
     assert alone.moves == together.moves
 
 
 def test_the_same_seed_gives_the_same_start_to_every_player() -> None:
-    game = leafwise.game("threes")
     scores = [
-        evaluate(game, name, 4, 900_000).scores for name in ("greedy:ties=first", "search:openness,depth=1", "random")
+        evaluate(THREES, name, 4, 900_000).scores for name in ("greedy:ties=first", "search:openness,depth=1", "random")
     ]
     assert np.array_equal(scores[0], scores[1])
     assert not np.array_equal(scores[0], scores[2])
@@ -83,39 +83,33 @@ def test_greedy_breaks_ties_at_random_unless_it_is_told_not_to() -> None:
     chosen = {leafwise.player("greedy", game, seed).choose(state) for seed in range(40)}
     assert len(chosen) > 5
     assert {leafwise.player("greedy:ties=first", game, seed).choose(state) for seed in range(9)} == {0}
-    alone = leafwise.game("threes")
-    tied = alone.parse("0 0 0 0/0 1 0 0/0 0 0 0/0 0 0 0 next=3 deck=4,4,4")
-    assert len({leafwise.player("greedy:openness", alone, seed).choose(tied) for seed in range(40)}) > 1
+    tied = THREES.parse("0 0 0 0/0 1 0 0/0 0 0 0/0 0 0 0 next=3 deck=4,4,4")
+    assert len({leafwise.player("greedy:openness", THREES, seed).choose(tied) for seed in range(40)}) > 1
     with pytest.raises(ValueError, match="expected ties=random or ties=first, got 'ties=x'"):
         leafwise.player("greedy:ties=x", game)
 
 
 def test_progress_counts_games() -> None:
     told: list[int] = []
-    evaluate(leafwise.game("threes"), "random", 23, 900_000, progress=told.append)
+    evaluate(THREES, "random", 23, 900_000, progress=told.append)
     assert told == [5, 10, 15, 20, 23]
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "expected"),
+    ("game", "name", "options", "expected"),
     [
-        ("random", {"games": 0}, "expected 1 to 10,000,000 games"),
-        ("random", {"processes": 0}, "expected 1 to 1,024 processes"),
-        ("random", {"first_seed": -1}, "first seed of 0"),
-        ("random", {"opponent": "random"}, "no opponent"),
-        ("nobody", {}, "expected a player"),
+        (THREES, "random", {"games": 0}, "expected 1 to 10,000,000 games"),
+        (THREES, "random", {"processes": 0}, "expected 1 to 1,024 processes"),
+        (THREES, "random", {"first_seed": -1}, "first seed of 0"),
+        (THREES, "random", {"opponent": "random"}, "no opponent"),
+        (THREES, "nobody", {}, "expected a player"),
+        (dice.GAME, "random", {}, "an opponent"),
+        (dice.GAME, "random", {"games": 3, "opponent": "random"}, "even number"),
     ],
 )
-def test_wrong_arguments_are_refused(name: str, options: dict[str, object], expected: str) -> None:
+def test_wrong_arguments_are_refused(game: leafwise.Game, name: str, options: dict[str, Any], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
-        evaluate(leafwise.game("threes"), name, **{"games": 2, **options})  # type: ignore[arg-type]
-
-
-def test_a_game_for_two_needs_an_opponent_and_pairs() -> None:
-    with pytest.raises(ValueError, match="an opponent"):
-        evaluate(dice.GAME, "random", 2)
-    with pytest.raises(ValueError, match="even number"):
-        evaluate(dice.GAME, "random", 3, opponent="random")
+        evaluate(game, name, **{"games": 2, **options})
 
 
 def test_games_in_a_file_are_gone_on_with(tmp_path: Path) -> None:

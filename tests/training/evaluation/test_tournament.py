@@ -260,16 +260,12 @@ def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
         (["random", "greedy"], {"seed": -1}, "a first seed of 0"),
         (["random", "greedy"], {"seconds": 0.0}, "seconds above 0"),
         (["random", "greedy"], {"processes": 0}, "expected 1 to 1,024 processes"),
+        (["random", "greedy"], {"game": leafwise.game("threes")}, "expected a game for two players, got 'threes'"),
     ],
 )
 def test_wrong_arguments_are_refused(players: list[str], options: dict[str, object], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        arena(TRILOBITE, players, **{"games": 6, **options})  # type: ignore[arg-type]
-
-
-def test_a_game_for_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected a game for two players, got 'threes'"):
-        arena(leafwise.game("threes"), ["random", "greedy"], 2)
+        arena(players=players, **{"game": TRILOBITE, "games": 6, **options})  # type: ignore[arg-type]
 
 
 def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
@@ -277,21 +273,20 @@ def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     names = ["random", "greedy"]
     arena(TRILOBITE, names, 4, file=file)
     for options, problem in (
-        ({}, "expected a new file, or to resume"),
-        ({"resume": True, "seed": 5}, "expected seed 5, got 1000000"),
-        ({"resume": True, "plies": 2}, "expected plies 2, got 4"),
-        ({"resume": True, "games": 2}, "expected games a pair of at least 4, got 2"),
-        ({"resume": True, "openings": 1}, "expected opening "),
+        ({"resume": False}, "expected a new file, or to resume"),
+        ({"seed": 5}, "expected seed 5, got 1000000"),
+        ({"plies": 2}, "expected plies 2, got 4"),
+        ({"games": 2}, "expected games a pair of at least 4, got 2"),
+        ({"openings": 1}, "expected opening "),
+        ({"players": ["random", "minimax"]}, r"expected its players among those named \['random', 'minimax'\]"),
+        ({"game": leafwise.game("cassis")}, "expected game 'cassis', got 'trilobite'"),
+        ({}, "expected an arena's file"),
     ):
+        if not options:
+            file.write_text("{}")
+        given = {"game": TRILOBITE, "players": names, "games": 4, "file": file, "resume": True, **options}
         with pytest.raises(ValueError, match=problem):
-            arena(TRILOBITE, names, **{"games": 4, "file": file, **options})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"expected its players among those named \['random', 'minimax'\]"):
-        arena(TRILOBITE, ["random", "minimax"], 4, file=file, resume=True)
-    with pytest.raises(ValueError, match="expected game 'cassis', got 'trilobite'"):
-        arena(leafwise.game("cassis"), names, 4, file=file, resume=True)
-    file.write_text("{}")
-    with pytest.raises(ValueError, match="expected an arena's file"):
-        arena(TRILOBITE, names, 4, file=file, resume=True)
+            arena(**given)  # type: ignore[arg-type]
 
 
 def test_evaluation_has_the_same_elo() -> None:

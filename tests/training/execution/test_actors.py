@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafwise.models.files import load_tensors
 from leafwise.training.alphazero import alphazero
 from leafwise.training.dqn import dqn
 from leafwise.training.selfplay import selfplay
+from running.training import checkpoint
 
 SELFPLAY: dict[str, Any] = {
     "game": "trilobite", "total_steps": 4, "positions": 1200, "buffer_size": 5000, "plies": 7, "batch_size": 256,
@@ -32,12 +32,6 @@ METHODS = {
 }
 
 
-def state(path: Path) -> dict[str, Any]:
-    """Returns what a run's last checkpoint holds."""
-    tensors, told = load_tensors(path / "state.safetensors")
-    return {**{name: tensor.tobytes() for name, tensor in tensors.items()}, "gate": told["gate"], "done": told["done"]}
-
-
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 @pytest.mark.parametrize("method", METHODS)
@@ -47,7 +41,7 @@ def test_a_run_comes_to_the_same_wherever_it_is_played(method: str, tmp_path: Pa
     runs = [
         module.train(module.Config(run=str(tmp_path / str(k)), **options, **where)) for k, where in enumerate(places)
     ]
-    assert state(runs[0]) == state(runs[1]) == state(runs[2])
+    assert checkpoint(runs[0]) == checkpoint(runs[1]) == checkpoint(runs[2])
 
 
 @pytest.mark.parametrize("method", ["selfplay", "dqn"])

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
@@ -362,7 +362,7 @@ def write_episodes(name: str, dataset: Dataset) -> Path:
     return folder
 
 
-def env_spec(game: Game, about: Mapping[str, Any]) -> EnvSpec | None:
+def env_spec(game: Game, about: Json) -> EnvSpec | None:
     """Returns the environment that `recover_environment` makes, against the dataset's opponent; None if the game has no id.
 
     Where the player played both sides, it is its own opponent.
@@ -437,7 +437,7 @@ def buffers(dataset: Dataset, groups: list[Ints]) -> Iterator[Any]:
         )
 
 
-def seen(arrays: Mapping[str, Array], rows: Ints, end: int) -> Any:
+def seen(arrays: Tensors, rows: Ints, end: int) -> Any:
     """Returns the observations of an episode, its last one included, as one array or a dict of them."""
     names = [name.removeprefix(OBSERVATIONS) for name in arrays if name.startswith(OBSERVATIONS)]
     whole = {
@@ -482,7 +482,12 @@ def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
     if name.startswith(PREFIX):
         return write_episodes(name, dataset)
     file = Path(name)
-    write_named(file, _npz(dataset) if file.suffix == ".npz" else _parquet(dataset))
+    if file.suffix == ".npz":
+        buffer, about = io.BytesIO(), np.array(json.dumps(dataset.about))
+        np.savez_compressed(buffer, **{**dataset.arrays, ABOUT: about})  # type: ignore[arg-type]
+        write_named(file, buffer.getvalue())
+    else:
+        write_named(file, _parquet(dataset))
     return file
 
 
@@ -494,23 +499,14 @@ def read_dataset(path: str | os.PathLike[str]) -> Dataset:
     if not file.is_file():
         raise UserError(f"expected a dataset, found nothing at {str(path)!r}")
     try:
-        return _from_parquet(file) if file.suffix == ".parquet" else _from_npz(file)
+        if file.suffix == ".parquet":
+            return _from_parquet(file)
+        with np.load(file, allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+        return Dataset(arrays, json.loads(str(arrays.pop(ABOUT))))
     except (ValueError, KeyError, TypeError, OSError, zipfile.BadZipFile) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise UserError(f"expected a dataset of leafwise, got {str(path)!r}: {reason}") from None
-
-
-def _npz(dataset: Dataset) -> bytes:
-    buffer = io.BytesIO()
-    arrays: Json = {**dataset.arrays, ABOUT: np.array(json.dumps(dataset.about))}
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def _from_npz(file: Path) -> Dataset:
-    with np.load(file, allow_pickle=False) as held:
-        arrays = {name: held[name] for name in held.files}
-    return Dataset(arrays, json.loads(str(arrays.pop(ABOUT))))
 
 
 def _parquet(dataset: Dataset) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -257,7 +257,7 @@ def parameters(module: nn.Module) -> Tensors:
     return {name: p.detach().cpu().numpy().copy() for name, p in module.state_dict().items()}
 
 
-def load_parameters(module: nn.Module, tensors: Mapping[str, Array]) -> None:
+def load_parameters(module: nn.Module, tensors: Tensors) -> None:
     """Gives a module the parameters that `parameters` returned."""
     module.load_state_dict({name: torch.tensor(t) for name, t in tensors.items()})
 
@@ -268,7 +268,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
     return {f"{k}.{name}": t.cpu().numpy().copy() for k, kept in state.items() for name, t in kept.items()}
 
 
-def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Array]) -> None:
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
     """Gives Adam back what `optimizer_tensors` returned."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, t in tensors.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -113,7 +113,7 @@ class PpoRun:
     def __init__(
         self,
         model: Any,
-        told: Mapping[str, Any],
+        told: Json,
         envs: GameVectorEnv,
         config: Any,
         rate: Callable[[], float] | None = None,
@@ -152,7 +152,7 @@ class PpoRun:
         starts = self.model._last_episode_starts
         return found | {"starts": np.ones(self.envs.num_envs, np.uint8) if starts is None else starts.astype(np.uint8)}
 
-    def restore(self, tensors: Mapping[str, Array], updates: int) -> None:
+    def restore(self, tensors: Tensors, updates: int) -> None:
         """Takes the state of a checkpoint."""
         load_parameters(self.model.policy, named(tensors, "policy"))
         load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -176,7 +175,7 @@ class Decided(Replay):
             found["priorities"] = self.priorities[np.arange(self.filled)]
         return found
 
-    def restore(self, tensors: Mapping[str, Array], recorded: int, highest: float = 1.0) -> None:
+    def restore(self, tensors: Tensors, recorded: int, highest: float = 1.0) -> None:
         """Takes the state of a checkpoint after so many decisions."""
         super().restore(tensors, recorded)
         self.highest = highest

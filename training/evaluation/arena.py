@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -86,8 +86,9 @@ def play_game(
         returns, loser, fault = game.return_range[at], int(at != seat), "\n".join([str(problem), *problem.report])
         text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", returns)) if keep else ""
     own, other = paces[seat], paces[1 - seat] if len(seats) > 1 else NO_PACE
-    score = returns if seat == 0 else -returns
-    return Figures(score, highest_cell(latest), moves, own.seconds, text, own, other, loser, fault)
+    score, cells = returns if seat == 0 else -returns, game.features.get("ntuple")
+    best_cell = max(cell_values(cells, latest.row, game.tables())) if cells is not None else 0
+    return Figures(score, best_cell, moves, own.seconds, text, own, other, loser, fault)
 
 
 def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
@@ -132,12 +133,6 @@ def loaded(text: str, game: Game, seed: int) -> Player:
     who = player(text, game, seed=seed)
     load_code(who, game.new(seed))
     return who
-
-
-def highest_cell(state: State) -> int:
-    """Returns the highest value of a cell on a board of cells, 0 in a game without."""
-    cells = state.game.features.get("ntuple")
-    return max(cell_values(cells, state.row, state.game.tables())) if cells is not None else 0
 
 
 def check(
@@ -325,7 +320,7 @@ class Played:
         return self.first, self.second, self.round
 
     @staticmethod
-    def by_key(told: Sequence[Mapping[str, Any]]) -> dict[Key, Played]:
+    def by_key(told: Sequence[Json]) -> dict[Key, Played]:
         """Returns the games that a file holds."""
         games = (Played(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in told)
         return {one.key: one for one in games}
@@ -375,13 +370,10 @@ class Tournament:
             for one, other in combinations(self.players, 2):
                 for names in ((one, other), (other, one)):
                     if (*names, number) not in self.played:
-                        yield self._job(names, number)
-
-    def _job(self, names: tuple[str, str], number: int) -> Job:
-        seed = self.seed + number
-        own = {name: derived(seed, PLAYER + k) for k, name in enumerate(sorted(names))}
-        opening = self.opening(number)
-        return Job(names, opening, derived(seed, CHANCE), (own[names[0]], own[names[1]]), number)
+                        seed = self.seed + number
+                        own = {name: derived(seed, PLAYER + k) for k, name in enumerate(sorted(names))}
+                        seeds = own[names[0]], own[names[1]]
+                        yield Job(names, self.opening(number), derived(seed, CHANCE), seeds, number)
 
     def add(self, job: Job, outcome: Outcome) -> Played:
         """Keeps a game that has ended."""

@@ -132,8 +132,12 @@ def connect(cluster: str, processes: int = 1) -> None:
     """
     if ray.is_initialized():
         return
-    if cluster not in (AUTO, LOCAL):
-        _knock(cluster)
+    if cluster not in (AUTO, LOCAL):  # where nobody listens, Ray would try for minutes
+        host, _, port = cluster.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        except (OSError, OverflowError) as problem:
+            raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: Json = {"address": cluster}
@@ -152,15 +156,6 @@ def connect(cluster: str, processes: int = 1) -> None:
         ) as problem:  # where a machine is too busy to start one in time, Ray raises nothing more special
             said = " ".join(str(problem).split())
             raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {said:.200}") from None
-
-
-def _knock(cluster: str) -> None:
-    """Raises Unfit where nobody listens at HOST:PORT: Ray would try for minutes."""
-    host, _, port = cluster.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-    except (OSError, OverflowError) as problem:
-        raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
 
 
 class Pickler(pickle.Pickler):

@@ -16,7 +16,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.models.network import Learned
 from leafwise.training.execution import check_places
 from leafwise.training.execution.executor import Executor, Shared
-from leafwise.training.types import Array, Json, Tensors, named, prefixed
+from leafwise.training.types import Json, Tensors, named, prefixed
 
 Call = Callable[[], Any]
 """A piece of a learner's work: an object that pickles and is called where it is worked on."""
@@ -106,7 +106,7 @@ class Generations:
             told[str(k)] = {"number": one.number, "learned": one.learned, "networks": dict.fromkeys(one.networks, 0)}
         return tensors, told
 
-    def restore(self, tensors: Mapping[str, Array], told: Mapping[str, Any], like: Learned) -> None:
+    def restore(self, tensors: Tensors, told: Json, like: Learned) -> None:
         """Begins what a checkpoint says was under way; its networks have the shape of another."""
         for k, one in sorted(told.items(), key=lambda item: int(item[0])):
             networks = {name: like.with_tensors(named(tensors, f"ahead{k}.{name}")) for name in one["networks"]}

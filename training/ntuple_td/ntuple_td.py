@@ -280,13 +280,6 @@ class NTupleTd(Learner):
         for thread in threads:
             thread.join()
 
-    def take_average(self) -> None:
-        """Takes the tables into their mean, for which the next log entry weighs entries**average."""
-        share = np.float32((self.config.average + 1) / (self.entries + self.config.average))
-        for start in range(0, len(self.network.weights.table), AT_ONCE):
-            kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
-            kept += share * (now - kept)
-
     def evaluate(self) -> Logged:
         """Plays greedy games with the selection seeds; keeps the best model so far, or the last one if it stands the rematch."""
         n = self.config.evaluate_games
@@ -329,16 +322,19 @@ class NTupleTd(Learner):
     def learn(self) -> Logged:
         """Learns for one interval; returns what is logged."""
         self.begun = self.begun or [actor.counts.tolist() for actor in self.actors]
-        moves, start, begun = self.done, time.perf_counter(), time.process_time()
+        moves, started, begun = self.done, time.perf_counter(), time.process_time()
         stoppable(self.play, self.T.stop)
-        spent = time.perf_counter() - start
+        spent = time.perf_counter() - started
         self.seconds += time.process_time() - begun  # of all actors
         interrupts.check()
         played = self.counted() - np.sum(self.begun, axis=0)
         self.begun = []
         self.entries += 1
-        if self.config.average:
-            self.take_average()
+        if power := self.config.average:  # the mean of the tables, for which the next log entry weighs entries**average
+            share = np.float32((power + 1) / (self.entries + power))
+            for start in range(0, len(self.network.weights.table), AT_ONCE):
+                kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
+                kept += share * (now - kept)
         sums = np.sum([actor.sums for actor in self.actors], axis=0)
         logged = {"train/rate": rate_at(self.config, self.done), "time/fps": (self.done - moves) / spent}
         if played[FRESH_GAMES]:

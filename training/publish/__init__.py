@@ -128,20 +128,15 @@ def publish(config: Config) -> Path:
     finally:
         draft.unlink(missing_ok=True)
     if config.unit_games:
-        kept[UNITS] = units_of_network(network, config)
+        from leafwise.training.publish import units
+
+        asked = units.Config("", games=max(config.unit_games, 0), processes=config.processes, cluster=config.cluster)
+        kept[UNITS] = units.fitted(network.game, partial(network.evaluator, "learned"), asked).as_json()
     for score in kind.measure(network, config):
         kept["score"].append(score)
         save_network(target, network, kept)
         write_atomically(target.with_suffix(".md"), card(target, kind).encode())
     return target
-
-
-def units_of_network(network: Any, config: Config) -> Json:
-    """Returns what a network's values mean to people, as its file holds it; -1 games: as many as usual."""
-    from leafwise.training.publish import units
-
-    asked = units.Config("", games=max(config.unit_games, 0), processes=config.processes, cluster=config.cluster)
-    return units.fitted(network.game, partial(network.evaluator, "learned"), asked).as_json()
 
 
 def card(path: Path, kind: Any) -> str:
@@ -178,7 +173,7 @@ def command_line(what: str, command: str, at: str) -> str:
     return f"- {what}, as of commit {at}: `{command}`"
 
 
-def train_command(told: Mapping[str, Any]) -> str:
+def train_command(told: Json) -> str:
     """Returns the command that trains such a model now, by the method in its file's command, else by the one to begin with."""
     game, words = told["game"], shlex.split(told["command"])
     named = take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
@@ -189,7 +184,7 @@ def train_command(told: Mapping[str, Any]) -> str:
     return shlex.join(["leafwise", "train", game, "--method", method, *options, *added])
 
 
-def starts(told: Mapping[str, Any]) -> Iterator[Json]:
+def starts(told: Json) -> Iterator[Json]:
     """Yields how the model was made that a model's training started from, then that model's, and so on."""
     while told := told.get("start") or {}:
         yield dict(told)

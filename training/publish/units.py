@@ -121,7 +121,9 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     how: Json = {"games": config.games, "first_seed": CALIBRATION_SEED, "depth": config.depth}
     how |= {"plies": config.plies} if game.players == 2 else {}
     how |= {"nodes": config.nodes} if config.nodes else {}
-    how |= {"variants": [rules_of(variant) for variant in own_or(valued_variants, game)(game)]}
+    # of each variant, the options that no network sees and that are not the defaults
+    variants = own_or(valued_variants, game)(game)
+    how |= {"variants": [{n: x for n, x in one.given_options.items() if n in one.rule_options} for one in variants]}
     units = Units(name, tuple(values[kept].tolist()), tuple(meanings[kept].tolist()), 0.0, how)
     told, happened = tenths(np.interp(check.values, units.values, units.meanings), outcomes[1])
     off = np.abs(told - happened) / (happened if name == SCORE else 1.0)
@@ -143,11 +145,6 @@ def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> V
 def valued_variants(game: Game) -> list[Game]:
     """Returns the variants of a recipe's mix; the game as it is where there is none."""
     return [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [game]
-
-
-def rules_of(game: Game) -> Json:
-    """Returns the options of a variant that no network sees and that are not the defaults."""
-    return {name: value for name, value in game.given_options.items() if name in game.rule_options}
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def not_finite(tensors: Tensors) -> str:
     return next((name for name, tensor in floats.items() if not np.isfinite(tensor).all()), "")
 
 
-def check_form(saved: tuple[Tensors, Mapping[str, Any]], own: tuple[Tensors, Mapping[str, Any]]) -> None:
+def check_form(saved: Checkpoint, own: Checkpoint) -> None:
     """Raises ValueError unless a state has what a learner's own has at the start, of the same types and sizes.
 
     It may have more; an array that is empty at the start may have grown.
@@ -86,7 +86,7 @@ def check_form(saved: tuple[Tensors, Mapping[str, Any]], own: tuple[Tensors, Map
     _check_entries(saved[1], own[1])
 
 
-def _check_entries(saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+def _check_entries(saved: Json, own: Json) -> None:
     for name, value in own.items():
         given = saved.get(name)
         if isinstance(value, Mapping):
@@ -230,7 +230,7 @@ class RunFolder:
         wait = max(seconds, self._save_cost / CHECKPOINT_SHARE)
         return time.perf_counter() - self._last_save >= wait
 
-    def save(self, tensors: Tensors, metadata: Mapping[str, Any]) -> None:
+    def save(self, tensors: Tensors, metadata: Json) -> None:
         """Writes a checkpoint; the last one becomes the one before.
 
         Raises ValueError for a state that is not finite, and OSError where it cannot be written; both leave the files as they are.
@@ -246,6 +246,6 @@ class RunFolder:
         self._last_save = time.perf_counter()
         self._save_cost = self._last_save - start
 
-    def save_results(self, results: Mapping[str, Any]) -> None:
+    def save_results(self, results: Json) -> None:
         """Writes results.json."""
         write_atomically(self.results, json.dumps(dict(results), indent=2).encode())

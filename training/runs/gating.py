@@ -40,7 +40,7 @@ from leafwise.training.types import Array, Floats, Ints, Json, Logged, Tensors, 
 class Replay:
     """Arrays of the same length by name, in the order of a ring: what is recorded takes the place of the oldest."""
 
-    def __init__(self, size: int, arrays: Mapping[str, Array]) -> None:
+    def __init__(self, size: int, arrays: Tensors) -> None:
         """The arrays have room for `size` entries each, [size, ...]."""
         self.size, self.arrays = size, dict(arrays)
         self.recorded = 0
@@ -72,7 +72,7 @@ class Replay:
         """Returns what a checkpoint holds, besides `recorded`."""
         return {name: array[: self.filled] for name, array in self.arrays.items()}
 
-    def restore(self, tensors: Mapping[str, Array], recorded: int) -> None:
+    def restore(self, tensors: Tensors, recorded: int) -> None:
         """Takes the state of a checkpoint after so many entries."""
         self.recorded = recorded
         for name, array in self.arrays.items():
@@ -193,7 +193,7 @@ class Gate:
             tensors |= prefixed(f"pool{k}", network.tensors)
         return tensors, {"best_elo": self.best_elo, "score": self.score, "pool": len(self.pool)}
 
-    def restore(self, tensors: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         self.best_elo, self.score = metadata["best_elo"], metadata["score"]
         self.best = self.best.with_tensors(named(tensors, "best"))

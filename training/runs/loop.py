@@ -312,7 +312,7 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
     return learner.done
 
 
-def told_of(logged: Mapping[str, Any]) -> str:
+def told_of(logged: Json) -> str:
     """Returns what is said of the figures of an evaluation; nothing where there was none."""
     numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
     return "  ".join(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
@@ -113,7 +113,7 @@ def method_of(name: str, method: str = "") -> Method:
     return found[method]
 
 
-def recipe(name: str, method: str, variant: str | None) -> Mapping[str, Any]:
+def recipe(name: str, method: str, variant: str | None) -> Json:
     """Returns the options that a game's recipe has for a method, in the variant asked for (None: in none, or in all)."""
     said = recipes(name)
     own = said.get(method, {})
@@ -155,7 +155,7 @@ def missing(name: str, method: str, variant: str | None, given: Set[str]) -> Ite
             yield option, value
 
 
-def train(name: str, method: str, options: Mapping[str, Any]) -> Path:
+def train(name: str, method: str, options: Json) -> Path:
     """Trains a model, with what the game's recipe adds to these options, and returns its run folder.
 
     Raises ValueError for a method or an option that does not exist.

@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -113,7 +113,7 @@ def described(config: Any) -> Json:
     return {name: list(v) if isinstance(v, tuple) else v for name, v in kept.items() if v is not None}
 
 
-def to_toml(options: Mapping[str, Any]) -> str:
+def to_toml(options: Json) -> str:
     """Returns flat options, as `described` returns them, as TOML."""
     return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items())
 

@@ -470,7 +470,8 @@ class Played(NamedTuple):
         scores, values, players, ends, seconds = zip(*parts, strict=True)
         before = np.cumsum([0, *map(len, values[:-1])])
         moved = [end + n for end, n in zip(ends, before, strict=True)]
-        return cls(*map(np.concatenate, (scores, values, players, moved)), seconds=sum(seconds))
+        returns, said, who, last = (np.concatenate(one) for one in (scores, values, players, moved))
+        return cls(returns, said, who, last, sum(seconds))
 
 
 def play_batches(

@@ -23,7 +23,8 @@ class SparseModule(nn.Module):
         super().__init__()
         self.network = network
         W = network.weights
-        self.embedding = nn.EmbeddingBag(*W.embedding.shape, mode="sum", padding_idx=len(W.embedding) - 1)
+        n, columns = W.embedding.shape
+        self.embedding = nn.EmbeddingBag(n, columns, mode="sum", padding_idx=n - 1)
         self.embedding.weight.data.copy_(torch.from_numpy(W.embedding))
         self.bias = nn.Parameter(torch.tensor(W.bias))
         self.layers = nn.ModuleList()

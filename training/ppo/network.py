@@ -54,7 +54,8 @@ class FeaturesExtractor(BaseFeaturesExtractor):
     def __init__(self, observation_space: gym.Space[Any], network: SparseNetwork) -> None:
         W = network.weights
         super().__init__(observation_space, W.embedding.shape[1])
-        self.embedding = nn.EmbeddingBag(*W.embedding.shape, mode="sum", padding_idx=len(W.embedding) - 1)
+        n, columns = W.embedding.shape
+        self.embedding = nn.EmbeddingBag(n, columns, mode="sum", padding_idx=n - 1)
         self.bias = nn.Parameter(torch.full((W.embedding.shape[1],), 0.1))
         with torch.no_grad():
             begin(self.embedding, network)

@@ -111,14 +111,6 @@ def test_what_is_exported_says_ppos_values_and_policy(tmp_path, sees: str) -> No
     assert np.abs(by_logits(network.action_values(rows, T)) - policy).max() < 1e-5
 
 
-def test_ppo_refuses_features_that_its_game_has_not_or_that_cannot_tell_actions_apart(tmp_path) -> None:
-    for sees, wanted in (("words", "expected sees among"), ("features", "expected --sees features\\+observation")):
-        with pytest.raises(ValueError, match=wanted):
-            ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), sees=sees, **PPO))
-    with pytest.raises(ValueError, match="expected --sees features\\+observation"):
-        ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), game="friday", sees="features"))
-
-
 def test_features_beside_an_observation_are_asked_at_decisions_where_they_alone_are_asked_at_chance() -> None:
     game = leafwise.game("friday")
     assert features_of(game).stage == "hazard"

@@ -44,15 +44,6 @@ def test_a_run_comes_to_the_same_wherever_it_is_played(method: str, tmp_path: Pa
     assert checkpoint(runs[0]) == checkpoint(runs[1]) == checkpoint(runs[2])
 
 
-@pytest.mark.parametrize("method", ["selfplay", "dqn"])
-def test_what_plays_elsewhere_is_played_in_pieces(method: str, tmp_path: Path) -> None:
-    module, learner_of, options = METHODS[method]
-    config = module.Config(run=str(tmp_path / "none"), **{**options, "piece": 0})
-    with pytest.raises(ValueError, match="expected --piece with --staleness, --processes or --cluster, got 0"):
-        learner_of(config)
-    assert not (tmp_path / "none").exists()
-
-
 def test_pieces_have_streams_of_their_own(tmp_path: Path) -> None:
     learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "run"), **{**SELFPLAY, "staleness": 0}))
     learner.play()

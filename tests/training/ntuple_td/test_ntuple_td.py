@@ -22,7 +22,6 @@ from leafwise.training.games import HERE
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import FRESH_GAMES, GAMES, RESTARTED, looked_up, play_games
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
-from leafwise.training.runs.files import Curves
 from running.training import learn, train_command
 from running.waiting import until
 
@@ -81,20 +80,6 @@ def test_the_last_network_is_kept_unless_another_is_clearly_better(lead, tmp_pat
     assert met == [SELECTION_SEED, SELECTION_SEED, REMATCH_SEED, REMATCH_SEED]
     last = load_tensors(run / "state.safetensors")[0]["table"]
     assert np.array_equal(weights(run)[0], last) == (lead == 0)
-
-
-def test_the_run_folder(run):
-    names = {p.name.split(".")[0] for p in run.iterdir()}
-    assert names == {"config", "model", "state", "results", "events", "run"}
-    _, results = weights(run)
-    assert results["steps"] >= SMALL["total_steps"]
-    assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]
-    assert results["command"].startswith("leafwise train threes --method ntuple-td --no-recipe ")
-    assert " --total-steps 400000 " in results["command"]
-    events = Curves(run).read()
-    tags = {"rollout/ep_rew_mean", "train/error", "train/rate", "time/fps", "eval/score_mean", "eval/score_ci_low"}
-    assert tags <= set(events)
-    assert len(events["time/fps"]) == 8
 
 
 def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):

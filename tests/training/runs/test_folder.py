@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,15 +36,6 @@ TD |= {"checkpoint_seconds": 0.0}
 WORDS = [
     "--game", "threes", "--tuples", "0145", "--interval", "1000", "--evaluate-games", "4", "--checkpoint-seconds", "0",
 ]  # fmt: skip
-HOLD = """
-import sys, time
-from pathlib import Path
-from leafwise.training.selfplay.selfplay import Config
-from leafwise.training.runs.folder import RunFolder
-folder = RunFolder(Path(sys.argv[1]), Config(game="trilobite"), resume=False)
-print("held", flush=True)
-time.sleep(1000)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -53,37 +43,25 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return td.train(td.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **TD))
 
 
-def test_a_lock_names_its_process_and_dies_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    for resume in (True, True):
-        with pytest.raises(ValueError, match=rf"expected a run that is not going on, .* process {process.pid} on "):
-            RunFolder(path, CONFIG, resume=resume)
-    process.kill()
-    process.communicate()
-    folder = RunFolder(path, CONFIG, resume=True)
-    assert f"process {os.getpid()} on" in (path / LOCK).read_text()
-    folder.lock.release()
-    with pytest.raises(ValueError, match="resume: expected --depth 1 as before, got 2"):
-        RunFolder(path, replace(CONFIG, depth=2), resume=True)
-    RunFolder(path, CONFIG, resume=True).lock.release()  # a folder that was refused is free again
-
-
-def test_a_run_that_goes_on_is_not_resumed(run: Path, tmp_path: Path, capsys) -> None:
+def test_a_run_that_goes_on_is_not_resumed_until_its_process_ends(tmp_path: Path, capsys) -> None:
     path = tmp_path / "busy"
     command = train_command("ntuple-td", ["--run", str(path), *WORDS, "--total-steps", "1000000000"])
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until((path / "state.safetensors").exists, process)
-        assert learn("ntuple-td", ["--run", str(path), "--resume"]) == 2
-        said = capsys.readouterr().err
-        assert f"is written by process {process.pid} on " in said
-        assert said.count("\n") == 1
+        for _ in range(2):
+            assert learn("ntuple-td", ["--run", str(path), "--resume"]) == 2
+            said = capsys.readouterr().err
+            assert said.startswith(f"error: expected a run that is not going on, {str(path)!r} is written by process ")
+            assert f"process {process.pid} on " in said
+            assert said.count("\n") == 1
     finally:
         process.kill()
         process.wait()
+    for _ in range(2):  # a folder that was refused is free again
+        assert learn("ntuple-td", ["--run", str(path), "--resume", "--tuples", "01"]) == 2
+        assert "resume: expected --tuples 0145 as before, got 01" in capsys.readouterr().err
+    assert f"process {os.getpid()} on" in (path / LOCK).read_text()
 
 
 def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path: Path) -> None:
@@ -273,24 +251,6 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys) -> Non
     assert said.count("\n") == 1
 
 
-def test_steps_after_the_checkpoint_stand_once_in_tensorboard(tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    for first, steps in ((None, (1, 2, 3, 4)), (3, (3, 4, 5))):
-        events = Events(tmp_path, first)
-        for step in steps:
-            events.add("x", step / 2, step)
-            events.add("picture", np.zeros((4, 4, 3), np.uint8), step)
-        events.add_text("told", "in words")
-        events.flush()
-        events.close()
-    seen = EventAccumulator(str(tmp_path), {"images": 0})
-    seen.Reload()
-    assert [(event.step, event.value) for event in seen.Scalars("x")] == [(k, k / 2) for k in (1, 2, 3, 4, 5)]
-    assert [event.step for event in seen.Images("picture")] == [1, 2, 3, 4, 5]
-    assert seen.Tags()["tensors"] == ["told/text_summary"]
-
-
 def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     out = io.StringIO()
     told = "score_mean 12,345  score_ci_low 12,300  score_ci_high 12,400  elo 123  keeps_value 0.987"
@@ -320,6 +280,8 @@ def new_run(root: Path, name: str) -> Path:
 
 
 def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
     folder = new_run(tmp_path, "one")
     found = Curves(folder)
     assert found.read() == {}
@@ -329,7 +291,12 @@ def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
     assert found.read() == {"eval/score_mean": [(10, 1.5)]}
     events.add("eval/score_mean", 2.5, 20)
     events.add("train/loss", math.nan, 20)
+    events.add("picture", np.zeros((4, 4, 3), np.uint8), 20)
+    events.add_text("told", "in words")
     events.close()
+    seen = EventAccumulator(str(folder), {"images": 0}).Reload()
+    assert [event.step for event in seen.Images("picture")] == [20]
+    assert seen.Tags()["tensors"] == ["told/text_summary"]
     assert found.read() == {"eval/score_mean": [(10, 1.5), (20, 2.5)], "train/loss": []}
 
 

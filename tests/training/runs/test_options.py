@@ -267,6 +267,17 @@ REFUSED = {
         "--sees all": "expected sees among features, parity, observation, features+observation, got 'all'",
         "--even 2": "expected --even of 0 to 1, got 2.0",
         "--game cassis --exact-nodes 9": "expected a game whose solver can be given a limit of nodes, got 'cassis'",
+        "--head max": "expected --head value, or wdl in a game for two, got 'max'",
+        "--game friday --head wdl": "expected --head value, or wdl in a game for two, got 'wdl'",
+        "--replay-from nowhere": "expected a run with a state as --replay-from, got 'nowhere'",
+        "--match-from-start 0.5": "expected --match-from-start in a game of chance for two, got 'trilobite'",
+        "--staleness 1": "expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream",
+        "--game cassis --variant n=9": "expected n of 3 to 8, got 9",
+    },
+    "alphazero --game trilobite": {
+        "--simulations 1": "expected --simulations of 2 to 1,000,000, got 1",
+        "--piece 0": "expected --piece of 1 to 100,000,000, got 0",
+        "--init-from trilobite7x6 --variant board=7x6,k=4": "expected --init-from with the head policy",
     },
     "dqn --game trilobite": {
         "--gamma 2": "expected --gamma of 0 to 1, got 2.0",
@@ -277,10 +288,14 @@ REFUSED = {
         "--sees features": "expected --sees features+observation with --head max",
         "--sees nothing": "expected --sees among",
         "--tau 2": "expected --tau of 0 to 1, got 2.0",
+        "--processes 2": "expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream",
     },
     "ppo --game trilobite": {
         "--epochs 0": "expected --epochs of 1 to 1,000, got 0",
         "--opponent nobody": "expected opponent among random, greedy",
+        "--sees words": "expected sees among",
+        "--sees features": "expected --sees features+observation",
+        "--game friday --sees features": "expected --sees features+observation",
     },
 }
 """The method and its game -> words, among them perhaps another game, and what is said."""

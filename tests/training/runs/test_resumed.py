@@ -1,5 +1,6 @@
 """A run that was killed ends as one that was not: the same state, and no step stands twice in TensorBoard or is missing."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,13 @@ LEARNERS: dict[str, tuple[Any, type, dict[str, Any]]] = {
     "ship-values": (ship_values.Builds, ship_values.Config, BUILT),
     "ppo, ships": (ship_ppo.Placing, ship_ppo.Config, PLACED),
 }
+TAGS = {
+    "ntuple-td": "rollout/ep_rew_mean train/error train/rate eval/score_mean eval/score_ci_low",
+    "ntuple-q": "train/exploration_rate train/q_mean train/error time/seconds",
+    "selfplay": "rollout/ep_len_mean train/loss train/learning_rate eval/elo",
+    "dqn": "train/loss train/td_error train/q_mean rollout/decided eval/score_ci_low",
+    "ppo": "rollout/ep_rew_mean train/value_loss train/loss eval/elo",
+}
 LONG = ("ship-values", "ppo, ships", "alphazero, pieces")
 
 
@@ -55,11 +63,21 @@ LONG = ("ship-values", "ppo, ships", "alphazero, pieces")
 def test_a_run_that_was_killed_ends_as_one_that_was_not(name: str, tmp_path: Path) -> None:
     make, kind, options = LEARNERS[name]
     whole = run_learner(make(kind(run=str(tmp_path / "whole"), **options)))
-    logged = cut_and_compare(make, kind(run=str(tmp_path / "cut"), **options), whole)
+    cut_and_compare(make, kind(run=str(tmp_path / "cut"), **options), whole)
     events = Curves(whole).read()
     assert len(events["time/fps"]) == 4
-    assert logged.keys() <= events.keys()
-    if name.startswith("dqn"):
-        assert {"train/loss", "train/td_error", "train/q_mean", "rollout/decided", "eval/score_ci_low"} <= events.keys()
+    assert set(TAGS.get(make.method, "").split()) <= events.keys()
+    results = json.loads((whole / "results.json").read_text())
+    assert results["command"].startswith(f"leafwise train {options['game']} --method {make.method} --no-recipe ")
+    assert f" --total-steps {options['total_steps']} " in results["command"]
+    assert results["steps"] >= options["total_steps"]
+    assert {file.name.split(".")[0] for file in whole.iterdir()} == {
+        "config",
+        "model",
+        "state",
+        "results",
+        "events",
+        "run",
+    }
     if name.endswith("pieces"):
         assert max(behind for _, behind in events["rollout/staleness"]) == 1

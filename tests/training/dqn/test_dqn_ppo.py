@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.models import load_sparse
 from leafwise.models.players import by_logits
 from leafwise.models.seen import features_of
 from leafwise.models.sparse import SparseNetwork
@@ -40,13 +39,6 @@ def q_run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def short_q_run(tmp_path_factory):
-    """One that has learned something, though not to play well."""
-    options = {**DQN, "total_steps": 6000, "interval": 3000}
-    return dqn.train(dqn.Config(run=str(tmp_path_factory.mktemp("runs") / "q"), **options))
-
-
-@pytest.fixture(scope="module")
 def ppo_run(tmp_path_factory):
     return ppo.train(ppo.Config(run=str(tmp_path_factory.mktemp("runs") / "ppo"), **PPO))
 
@@ -63,33 +55,6 @@ def test_ppo_learns_to_win(ppo_run) -> None:
     rewards = [value for _, value in events["rollout/ep_rew_mean"]]
     assert rewards[-1] > rewards[0] + 0.3
     assert {"time/fps", "train/value_loss", "train/loss", "eval/elo"} <= set(events)
-
-
-@pytest.mark.parametrize("which", ["short_q_run", "ppo_run"])
-def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
-    run = request.getfixturevalue(which)
-    evaluator, network = leafwise.load(run), load_sparse(run / "model.safetensors", GAME)
-    rng, T = np.random.default_rng(2), GAME.tables(leafwise.load(run))
-    rows: list[Any] = []
-    while len(rows) < 300:
-        state = GAME.start()
-        while not state.is_terminal:
-            rows.append(state.row)
-            state = state.play(int(rng.choice(state.legal_actions)))
-    table = np.array(rows)
-    compiled = np.array([evaluator.compiled(table, np.uint64(i), T) for i in range(len(table))])
-    assert evaluator.batch is not None
-    assert np.abs(compiled - evaluator.batch(table, T)).max() < 1e-5
-    import torch
-
-    from leafwise.training.networks import SparseModule
-
-    features, legal, _ = network.describe(table, T)
-    with torch.no_grad():
-        outputs = SparseModule(network)(torch.from_numpy(features)).numpy()
-    best = np.where(legal, outputs, -np.inf).max(axis=1) if network.head == "max" else outputs[:, 0]
-    assert np.abs(compiled - 0.9999 * np.tanh(best)).max() < 1e-5
-    assert leafwise.Search(GAME, evaluator, 3)(GAME.start()).action in range(3)
 
 
 @pytest.mark.parametrize("sees", ["observation", "features+observation"])

@@ -187,12 +187,11 @@ def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
             assert table.any() or name not in shape.tuples
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
-def test_a_killed_run_resumes_to_the_same_end(run, tmp_path, how):
+def test_a_stopped_run_resumes_to_the_same_end(run, tmp_path):
     path = tmp_path / "cut"
     process = subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     until((path / "state.safetensors").exists, process)
-    os.kill(process.pid, how)
+    os.kill(process.pid, signal.SIGINT)
     said = process.communicate()[0]
     assert "Traceback" not in said
     if (path / "results.json").exists():

@@ -152,24 +152,6 @@ def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("game = ", "expected options in TOML, got"),
-        ("x = " + "[" * 100_000, "expected options in TOML, got"),
-        ("game = 5", "game: expected str, got int"),
-        ("\udcff", "expected options in TOML, got"),
-    ],
-)
-def test_a_broken_config_names_the_file(text: str, problem: str, tmp_path: Path, capsys) -> None:
-    (tmp_path / "config.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert learn("ntuple-td", ["--run", str(tmp_path), "--resume"]) == 2
-    said = capsys.readouterr().err
-    assert problem in said
-    assert repr(str(tmp_path / "config.toml")) in said
-    assert said.count("\n") == 1
-
-
 def test_a_folder_without_options_is_no_run(run: Path, tmp_path: Path, capsys) -> None:
     """Neither one to resume, nor a place for a new one: its model would be written over."""
     other = tmp_path / "other"

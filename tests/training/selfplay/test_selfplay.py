@@ -1,5 +1,6 @@
 """Self-play: it learns without labels, and one sign convention holds."""
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

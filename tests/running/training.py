@@ -34,6 +34,18 @@ def learn(method: str, words: Sequence[str]) -> int:
     return run(train_words(method, words))
 
 
+def refusal(method: str, words: Sequence[str], capsys: Any) -> str:
+    """Returns the one line with which the command refuses these words."""
+    capsys.readouterr()
+    try:
+        status: Any = learn(method, words)
+    except SystemExit as exit:
+        status = exit.code
+    said = str(capsys.readouterr().err)
+    assert (status, said.count("\n")) == (2, 1), said
+    return said
+
+
 def checkpoint(path: Path) -> dict[str, Any]:
     """Returns what a run's last checkpoint holds: networks, the games in the replay, how many iterations are done."""
     tensors, told = load_tensors(path / "state.safetensors")

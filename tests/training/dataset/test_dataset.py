@@ -150,9 +150,7 @@ def test_parquet_gives_back_what_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "package"), [("d.parquet", "pyarrow"), ("minari:d-v0", "minari")])
-def test_without_the_extra_it_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str
-) -> None:
+def test_without_the_extra_it_is_one_line(tmp_path: Path, monkeypatch, name: str, package: str) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.chdir(tmp_path)
     how = r"pip install 'leafwise\[data\]'; without it, a name that ends with .npz"
@@ -192,9 +190,7 @@ def test_the_command_writes_a_file_and_says_so(shell: Shell, tmp_path: Path) -> 
         ("threes --player nobody", "expected a player like random, "),
     ],
 )
-def test_wrong_input_is_one_line(
-    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, problem: str
-) -> None:
+def test_wrong_input_is_one_line(shell: Shell, tmp_path: Path, monkeypatch, words: str, problem: str) -> None:
     monkeypatch.chdir(tmp_path)
     assert shell("dataset", *words.split()).refusal.startswith(f"error: {problem}")
     assert not list(tmp_path.iterdir())

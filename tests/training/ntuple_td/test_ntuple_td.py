@@ -22,7 +22,7 @@ from leafwise.training.games import HERE
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import FRESH_GAMES, GAMES, RESTARTED, looked_up, play_games
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
-from running.training import learn, train_command
+from running.training import learn, refusal, train_command
 from running.waiting import until
 
 GAME = leafwise.game("threes")
@@ -213,8 +213,8 @@ def test_a_run_is_not_overwritten_or_changed(run):
 def test_the_train_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert learn("ntuple-td", ["--game", "threes", "--total-steps", "1000"]) == 2
-    assert "expected the train extra, pip install 'leafwise[train]'; torch and tensorboard" in capsys.readouterr().err
+    said = refusal("ntuple-td", ["--game", "threes", "--total-steps", "1000"], capsys)
+    assert "expected the train extra, pip install 'leafwise[train]'; torch and tensorboard" in said
     assert not list(tmp_path.iterdir())
 
 

@@ -34,7 +34,7 @@ from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.models.seen import FEATURES, OBSERVATION, features_of
-from leafwise.models.sparse import BOUND, load_sparse
+from leafwise.models.sparse import BOUND, SparseNetwork, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
@@ -152,6 +152,7 @@ class SelfPlay(IterationLearner):
     """One run: networks, replay, files."""
 
     method, unit = "selfplay", "iterations"
+    newest: SparseNetwork
     own = False
     """Whether targets are what the network says of positions, not what its search says."""
 

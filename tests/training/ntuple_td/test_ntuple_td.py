@@ -1,4 +1,4 @@
-"""TD learning: it learns, logs, where its games begin, and a run that was killed or stopped ends as one that was not."""
+"""TD and Q-learning with n-tuples: they learn, log, where games begin, and a run that was stopped ends as one that was not."""
 
 import json
 import os
@@ -6,22 +6,36 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import leafwise
+from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.models import load_ntuples
 from leafwise.models.files import model_path
-from leafwise.models.ntuple import NTupleNetwork, Shape
+from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.tensors import load_tensors
 from leafwise.training import publish
 from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.games import HERE
+from leafwise.training.ntuple_td import ntuple_q
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.ntuple_td.kernels import FRESH_GAMES, GAMES, RESTARTED, looked_up, play_games
+from leafwise.training.ntuple_td.kernels import (
+    FRESH_GAMES,
+    GAMES,
+    MOVES,
+    RESTARTED,
+    kernels,
+    looked_up,
+    new_trainer,
+    play_games,
+)
+from leafwise.training.ntuple_td.ntuple_q import Config as QConfig
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
+from leafwise.training.runs.files import Curves
 from running.training import learn, refusal, train_command
 from running.waiting import until
 
@@ -289,3 +303,42 @@ def test_values_are_those_of_positions_one_by_one() -> None:
         [sys.executable, "-c", CODE], env=plain, capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "12"), done.stderr
+
+
+Q: dict[str, Any] = {
+    "game": "threes", "total_steps": 20_000, "interval": 10_000, "evaluate_games": 20, "evaluate_every": 1, "tuples": "0145",
+    "exploration": 0.1,
+}  # fmt: skip
+
+
+def test_q_learning_learns(tmp_path: Path) -> None:
+    whole = ntuple_q.train(QConfig(run=str(tmp_path / "whole"), **Q))
+    events = Curves(whole).read()
+    leaf = leafwise.load(whole)
+    scores = [leafwise.Search(GAME, leaf, 1)(GAME.new(seed)).value for seed in range(3)]
+    assert min(scores) > 0
+    assert events["eval/score_mean"][-1][1] > 500
+
+
+def test_without_random_actions_games_are_those_of_temporal_differences() -> None:
+    """The same stream, so the same games; what is learned with no trace is the best value of the next decision in both."""
+    shape = Shape(parse_tuples("0145"))
+    tables = []
+    for q in (True, False):
+        network = NTupleNetwork.create(GAME, shape)
+        trainer, T = new_trainer(GAME, 7), GAME.tables(network.evaluator("x"))
+        kernels(network, searched=True, exploring=q).td_games(trainer, 2000, 0.1 / network.active, 0.0, 0, T)
+        assert trainer.counts[MOVES] >= 2000
+        tables.append(network.weights.table.copy())
+    assert np.abs(tables[0]).max() > 0
+    assert np.allclose(tables[0], tables[1], atol=1e-4)
+
+
+def test_random_actions_are_a_share_and_end_traces() -> None:
+    network = NTupleNetwork.create(GAME, Shape(parse_tuples("0145")))
+    trainer, T = new_trainer(GAME, 7), GAME.tables(network.evaluator("x"))
+    trainer.exploration[:] = 0.25
+    kernels(network, exploring=True).td_games(trainer, 4000, 0.1 / network.active, 0.5, 0, T)
+    assert 1 - trainer.greedy[0] / trainer.counts[MOVES] == pytest.approx(0.25, abs=0.03)
+    assert trainer.greedy[1] > 0
+    assert leafwise.State(GAME, trainer.S[0]).current_player == TERMINAL

@@ -62,8 +62,11 @@ class Compiled:
         return os.getpid()
 
 
-def outlive_kills(executor: Executor[Piece, tuple[int, int]], count: int, recent: int, wait: tuple[int, int]) -> None:
-    """Works on pieces while processes are killed at random, of those that worked on the most recent ones; none is lost."""
+def outlive_kills(executor: Executor[Piece, tuple[int, int]], count: int, recent: int, wait: tuple[int, int]) -> int:
+    """Works on pieces while processes are killed at random, of those that worked on the most recent ones; none is lost.
+
+    Returns how many were killed.
+    """
     seen: list[int] = []
     found: list[int] = []
     with Killer(lambda: seen[-recent:], lambda: len(seen), wait) as killer:
@@ -76,3 +79,4 @@ def outlive_kills(executor: Executor[Piece, tuple[int, int]], count: int, recent
     assert sorted(found) == list(range(count))
     assert killer.kills > 1
     assert executor.repeated > 0
+    return killer.kills

@@ -161,11 +161,7 @@ class ReferencePlayers:
         challenger = NetworkPlayer(self.line.share(newest), depth, options)
         for b, units in enumerate(self.games([(n, b, challenger) for b in range(n)], number)):
             found += units
-            logged[f"eval/points_{tag(self.names[b])}"] = float(np.mean([u.points for u in units]) / 2)
+            tag = re.sub("[^a-z0-9.+]+", "_", self.names[b].lower())  # TensorBoard changes other signs
+            logged[f"eval/points_{tag}"] = float(np.mean([u.points for u in units]) / 2)
         elo, error = rate(n + 1, found, samples=SAMPLES).difference(n, 0)
         return {"eval/ladder_elo": elo, "eval/ladder_elo_error": error, **logged}
-
-
-def tag(name: str) -> str:
-    """Returns a player's name without the signs that TensorBoard changes."""
-    return re.sub("[^a-z0-9.+]+", "_", name.lower())

@@ -202,7 +202,8 @@ class Ratings(NamedTuple):
 
 
 def _interval(samples: Floats) -> tuple[float, float]:
-    return float(np.quantile(samples, 0.025)), float(np.quantile(samples, 0.975))
+    low, high = np.quantile(samples, (0.025, 0.975))
+    return float(low), float(high)
 
 
 def elo_difference(share: float) -> float:

@@ -83,7 +83,7 @@ class MaskedPpo(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.ppo.network import blank_network, exported, make_model
+        from leafwise.training.ppo.network import blank_network, make_model
         from leafwise.training.sb3 import PpoRun
 
         if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
@@ -100,7 +100,7 @@ class MaskedPpo(GatedLearner):
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, plies=config.plies, **seats)
         self.model, told = make_model(self.envs, self.blank, config)
         self.ppo = PpoRun(self.model, told, self.envs, config, self.rate)
-        self.newest = exported(self.model, self.blank)
+        self.newest = self.exported()
         self.open_folder()
         self.begin(pool=config.pool if self.itself else 1, plies=config.match_plies)
 

@@ -114,9 +114,10 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
         need_in(getattr(config, name), limit, f"--{name}", kind=int)
     played = valued_games(game, leaf, config)
     name = said.get("name") or usual_name(game, played)
+    if game.players == 2:  # points: 1, 1/2 or 0
+        played = replace(played, outcomes=(1 + np.sign(played.outcomes)) / 2)
     fit, check = played.share(odd=False), played.share(odd=True)
-    outcomes = [points(game, half) for half in (fit, check)]
-    values, meanings = (rounded(numbers) for numbers in monotone(fit.values, outcomes[0]))
+    values, meanings = (rounded(numbers) for numbers in monotone(fit.values, fit.outcomes))
     kept = np.append(np.diff(values) > 0, True)
     how: Json = {"games": config.games, "first_seed": CALIBRATION_SEED, "depth": config.depth}
     how |= {"plies": config.plies} if game.players == 2 else {}
@@ -125,7 +126,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     variants = own_or(valued_variants, game)(game)
     how |= {"variants": [{n: x for n, x in one.given_options.items() if n in one.rule_options} for one in variants]}
     units = Units(name, tuple(values[kept].tolist()), tuple(meanings[kept].tolist()), 0.0, how)
-    told, happened = tenths(np.interp(check.values, units.values, units.meanings), outcomes[1])
+    told, happened = tenths(np.interp(check.values, units.values, units.meanings), check.outcomes)
     off = np.abs(told - happened) / (happened if name == SCORE else 1.0)
     for mean, came, error in zip(told, happened, off, strict=True):
         print(f"told {mean:,.4g}, came {came:,.4g}, off by {error:.3f}", flush=True)
@@ -190,11 +191,6 @@ def usual_name(game: Game, played: ValuedGames) -> str:
     if game.players == 2:
         return CHANCE_WITH_DRAWS if (played.outcomes == 0).any() else CHANCE
     return CHANCE if np.isin(played.outcomes, (0.0, 1.0)).all() else SCORE
-
-
-def points(game: Game, played: ValuedGames) -> Any:
-    """Returns what came of each decision: 1, 1/2 or 0 points in a game for two, else the return."""
-    return (1 + np.sign(played.outcomes)) / 2 if game.players == 2 else played.outcomes
 
 
 def rounded(numbers: Any) -> Any:

@@ -18,7 +18,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,8 @@ def check_form(saved: Checkpoint, own: Checkpoint) -> None:
 def _check_entries(saved: Json, own: Json) -> None:
     for name, value in own.items():
         given = saved.get(name)
-        if isinstance(value, Mapping):
-            if not isinstance(given, Mapping):
+        if isinstance(value, dict):
+            if not isinstance(given, dict):
                 raise UserError(f"expected {name!r} with entries by name, got {given!r:.80}")
             _check_entries(given, value)
         elif isinstance(value, str):

@@ -257,7 +257,8 @@ class SelfPlay(IterationLearner):
 
     def from_here(self) -> Iterator[tuple[int, Recorded]]:
         """Yields variants and games of the newest network, some against an earlier best, all from one stream."""
-        guided, earlier, which = self.guided(self.done), self.newest, self.played(self.done)
+        earlier: Learned = self.newest
+        guided, which = self.guided(self.done), self.played(self.done)
         if not guided and not self.solo:
             earlier = self.gate.pool[int(uniform(self.table.R) * len(self.gate.pool))]
         count, credit = -(-self.config.positions // len(which)), self.credit(self.done)

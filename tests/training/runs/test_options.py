@@ -261,7 +261,6 @@ REFUSED = {
         "--game cassis --exact-nodes 9": "expected a game whose solver can be given a limit of nodes, got 'cassis'",
         "--head max": "expected --head value, or wdl in a game for two, got 'max'",
         "--game friday --head wdl": "expected --head value, or wdl in a game for two, got 'wdl'",
-        "--replay-from nowhere": "expected a run with a state as --replay-from, got 'nowhere'",
         "--match-from-start 0.5": "expected --match-from-start in a game of chance for two, got 'trilobite'",
         "--staleness 1": "expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream",
         "--game cassis --variant n=9": "expected n of 3 to 8, got 9",

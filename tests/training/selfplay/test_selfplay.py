@@ -107,6 +107,8 @@ def test_the_replay_of_another_variant_is_refused(run, tmp_path) -> None:
     config = selfplay.Config(run=str(tmp_path / "run"), replay_from=str(run), **SMALL, variant="board=5x5,k=4")
     with pytest.raises(ValueError, match=r"^expected --replay-from of trilobite board=5x5,k=4 by this method, got "):
         selfplay.SelfPlay(config)
+    with pytest.raises(ValueError, match=r"^expected a run with a state as --replay-from, got 'nowhere'$"):
+        selfplay.SelfPlay(replace(config, run=str(tmp_path / "other"), replay_from="nowhere"))
 
 
 def test_swapping_the_players_of_a_match_negates_it() -> None:

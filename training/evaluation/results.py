@@ -161,7 +161,7 @@ class GameStore(dict[K, V]):
     def __init__(
         self,
         file: Path | None = None,
-        about: Json | None = None,
+        about: Mapping[str, Any] | None = None,
         *,
         under: str = "",
         what: str = "kept results",

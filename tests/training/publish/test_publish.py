@@ -107,19 +107,12 @@ def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, tmp_path
     assert found[0] == found[1] == found[2]
 
 
-def test_a_model_that_no_run_wrote_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = model_path("threes-small")
-    told = {name: value for name, value in load_tensors(source)[1].items() if name not in ("steps", "commit")}
-    save_tensors(tmp_path / "own.safetensors", load_tensors(source)[0], told)
-    assert publish.main(["--run", str(tmp_path / "own.safetensors"), "--out", str(tmp_path / "out")]) == 2
-    said = capsys.readouterr().err
-    assert said.endswith("expected what a run tells of its model, got no steps, commit\n")
-    assert said.count("\n") == 1
-
-
-def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = ["--out", str(tmp_path)]
+def test_models_that_no_run_wrote_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys) -> None:
+    own, out = tmp_path / "own.safetensors", tmp_path / "out"
+    tensors, told = load_tensors(model_path("threes-small"))
+    save_tensors(own, tensors, {name: value for name, value in told.items() if name not in ("steps", "commit")})
     for words, message in (
+        (str(own), "expected what a run tells of its model, got no steps, commit\n"),
         ("trilobite --step 0.5", "expected of a model of trilobite options among --judged, --judged-plies"),
         ("threes-small --depths 1", "options among --games, --step, --loss-games, --first-seed, got --depths"),
         ("threes-small --first-seed 5", "expected --first-seed of at least 1000000, got 5"),
@@ -127,11 +120,11 @@ def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, caps
         ("nowhere", "expected a model file, found nothing"),
         ("trap --largest-mb 0.01", "expected a file of at most 0.01 MB, got"),
     ):
-        assert publish.main(["--run", *words.split(), *out]) == 2
+        assert publish.main(["--run", *words.split(), "--out", str(out)]) == 2
         said = capsys.readouterr().err
         assert message in said
         assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())
+    assert not list(out.glob("*"))
 
 
 @pytest.mark.parametrize("game", [dice.GAME, solitaire.GAME], ids=repr)

@@ -6,6 +6,7 @@ that plays is never further behind, by whomever and however fast the games are p
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ from leafwise.training.types import Json, Tensors, named, prefixed
 
 Call = Callable[[], Any]
 """A piece of a learner's work: an object that pickles and is called where it is worked on."""
+call: Callable[[Call], Any] = operator.call
+"""Returns what a piece returns."""
 MOST_PIECES = 1 << 32
 """Of a generation."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import partial
-from operator import call
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ from leafwise.training.evaluation.statistics import (
 )
 from leafwise.training.execution import executor_for, in_pieces, map_pieces
 from leafwise.training.execution.executor import Own
+from leafwise.training.execution.generations import call
 from leafwise.training.games import Played
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.runs import CALIBRATION_SEED, REMATCH_SEED, SELECTION_SEED

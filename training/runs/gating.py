@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from operator import call
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from leafwise.training.evaluation.statistics import (
 )
 from leafwise.training.execution import executor_for, in_pieces
 from leafwise.training.execution.executor import Executor, Here, Line, Shared
-from leafwise.training.execution.generations import Call, Calls, Generation, Generations
+from leafwise.training.execution.generations import Call, Calls, Generation, Generations, call
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner

@@ -121,32 +121,25 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     assert equal(collect_dataset(TRILOBITE, "search:lines,depth=1", 7, 3, processes=2), alone)
 
 
-def test_files_give_back_what_was_written(tmp_path: Path) -> None:
-    found = collect_dataset(THREES, "greedy", 2, 0)
-    write_dataset(tmp_path / "new" / "d.npz", found)
-    assert equal(read_dataset(tmp_path / "new" / "d.npz"), found)
-    assert [file.name for file in (tmp_path / "new").iterdir()] == ["d.npz"]
-    with pytest.raises(ValueError, match=r"^expected a new file, got '.*d.npz', which is there$"):
-        write_dataset(tmp_path / "new" / "d.npz", found)
-    named = "^expected a file name that ends with .npz or .parquet, or minari:NAME-v0, got 'd.csv'$"
-    with pytest.raises(ValueError, match=named):
-        write_dataset("d.csv", found)
-    (tmp_path / "bad.npz").write_bytes(b"nonsense")
+PARQUET = pytest.param(
+    "parquet", marks=pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
+)
+
+
+@pytest.mark.parametrize("kind", ["npz", PARQUET])
+def test_files_give_back_what_was_written(kind: str, tmp_path: Path) -> None:
+    for game in (THREES, TRILOBITE):
+        found, file = collect_dataset(game, "random", 2, 0), tmp_path / game.name / f"d.{kind}"
+        write_dataset(file, found)
+        assert equal(read_dataset(file), found)
+        assert [one.name for one in file.parent.iterdir()] == [file.name]
+    with pytest.raises(ValueError, match=rf"^expected a new file, got '.*d.{kind}', which is there$"):
+        write_dataset(file, found)
+    (tmp_path / f"bad.{kind}").write_bytes(b"nonsense")
     np.savez(tmp_path / "other.npz", a=np.zeros(2))
-    for name in ("bad.npz", "other.npz", "none.npz"):
+    for name in (f"bad.{kind}", "other.npz", f"none.{kind}"):
         with pytest.raises(ValueError, match=r"^expected a dataset"):
             read_dataset(tmp_path / name)
-
-
-@pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
-def test_parquet_gives_back_what_was_written(tmp_path: Path) -> None:
-    for game in (THREES, TRILOBITE):
-        found = collect_dataset(game, "random", 2, 0)
-        write_dataset(tmp_path / f"{game.name}.parquet", found)
-        assert equal(read_dataset(tmp_path / f"{game.name}.parquet"), found)
-    (tmp_path / "bad.parquet").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match=r"^expected a dataset of leafwise, got "):
-        read_dataset(tmp_path / "bad.parquet")
 
 
 @pytest.mark.parametrize(("name", "package"), [("d.parquet", "pyarrow"), ("minari:d-v0", "minari")])

@@ -1,9 +1,10 @@
-"""Every kernel of learning: a second process compiles nothing and answers alike."""
+"""Kernels of learning: a second process compiles nothing and answers alike, and games of one name never meet."""
 
 import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,13 +14,11 @@ from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.models.ntuple import NTupleNetwork, Shape
 from leafwise.training import games
 from leafwise.training.dqn import games as dqn
-from leafwise.training.games import new_record, new_table
+from leafwise.training.games import make_open_game, make_settle, new_record, new_table
 from leafwise.training.ntuple_td import kernels as td
 from leafwise.training.selfplay import games as selfplay
 from leafwise.training.starship import grid
 from running.networks import random_network
-
-pytestmark = pytest.mark.long
 
 
 def td_games(depth: int, searched: bool, coherent: bool) -> list[np.ndarray]:
@@ -87,11 +86,9 @@ KERNELS = {
 }
 
 
-LONG = {"td, searched", "td, coherent", "selfplay, alone"}
-
-
+@pytest.mark.long
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in KERNELS])
+@pytest.mark.parametrize("name", KERNELS)
 def test_a_second_process_compiles_nothing(name: str) -> None:
     first, second = (
         json.loads(subprocess.run([sys.executable, __file__, name], check=True, capture_output=True, text=True).stdout)
@@ -99,6 +96,18 @@ def test_a_second_process_compiles_nothing(name: str) -> None:
     )
     assert second["compiled"] == []
     assert second["answers"] == first["answers"]
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize("make", [make_settle, make_open_game])
+def test_games_of_one_name_with_other_rules_never_meet(make) -> None:
+    game, other = leafwise.game("threes"), leafwise.game("friday")
+    chance = replace(game.rules.chance, sample=other.rules.sample_outcome)
+    changed = replace(game, rules=replace(game.rules, chance=chance))
+    one = make(game)
+    assert make(changed) is not one
+    assert make(game) is one
+    assert make(game.variant(top="continue")) is one
 
 
 def main(name: str) -> None:

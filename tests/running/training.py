@@ -85,6 +85,7 @@ def cut_and_compare(kind: Any, config: Any, whole: Path, steps: int = 1) -> dict
     assert set(one) == set(other)
     assert [name for name in one if one[name] != other[name]] == []
     curves = [{tag: [at for at, _ in points] for tag, points in Curves(path).read().items()} for path in (whole, cut)]
-    assert curves[0] == curves[1]
+    assert curves[0].keys() == curves[1].keys()
+    assert curves[0]["time/fps"] == curves[1]["time/fps"]
     assert all(found == sorted(set(found)) for found in curves[1].values())
     return logged[steps - 1]

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich import get_console
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
+from rich.text import Text
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
@@ -108,9 +109,17 @@ BAR = 20
 """Width of the bar."""
 
 
-def shortened(text: str) -> TextColumn:
-    """Returns a column with a text of the task, which gives way where the line is too long."""
-    return TextColumn(text, markup=False, table_column=Column(overflow="ellipsis", no_wrap=True))
+class Shortened(TextColumn):
+    """A text of the task that gives way where the line is too long."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, markup=False, table_column=Column(overflow="ellipsis"))
+
+    def render(self, task: Task) -> Text:
+        """Returns the text, on one line."""
+        text = super().render(task)
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text
 
 
 def run_progress(console: Console | None = None, *, shown: bool = True, transient: bool = False) -> Progress:
@@ -121,8 +130,8 @@ def run_progress(console: Console | None = None, *, shown: bool = True, transien
     if (console or get_console()).is_jupyter and find_spec("ipywidgets") is None:
         shown = False
     columns = (
-        shortened("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
-        shortened("{task.fields[told]}"),
+        Shortened("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
+        Shortened("{task.fields[told]}"),
     )  # fmt: skip
     return Progress(*columns, console=console, transient=transient, disable=not shown)
 

@@ -1,7 +1,6 @@
-"""The features that networks see of Trap, against the twin."""
+"""The features `sparse` that networks see of Trap, against the twin."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from random import Random
 
 import numpy as np
@@ -11,93 +10,55 @@ from contract.cases import walk
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
-from leafwise.envs.trap.features import AROUND, MOVES, REACHED, STRIPS, SUMS, WINDOWS
-from twins.trap import Cell, Position, Twin
+from leafwise.envs.trap.features import MOVES, SUMS
+from twins.trap import Twin
 
 
-def features(state: State, name: str = "sparse") -> list[int]:
+def features(state: State) -> list[int]:
     F = np.full(60, -1, dtype=np.int64)
-    sparse = state.game.features[name]
+    sparse = state.game.features["sparse"]
     assert sparse is not None
     n = int(sparse.active(state.row[None], np.uint64(0), F, state.game.tables()))
     assert n == sparse.most(state.game.options)
     return F[:n].tolist()
 
 
+def sampled(game: Game) -> list[State]:
+    """Returns decisions of random games."""
+    found: list[State] = []
+    for k in range(3):
+        walk(game.start(), k, 60, lambda s: found.append(s) if s.legal_actions else None)
+    return Random(1).sample(found, min(25, len(found)))
+
+
+def bits(flags: Iterable[bool]) -> int:
+    return sum(1 << k for k, flag in enumerate(flags) if flag)
+
+
 @pytest.mark.parametrize("game", [GAME, GAME.variant(size=3), GAME.variant(size=8), GAME.variant(size=9)], ids=repr)
 def test_each_group_says_what_it_should(game: Game) -> None:
     size, twin = game.options.size, Twin(game.options)
-    found: list[State] = []
-    for seed in range(3):
-        walk(game.start(), seed, 60, lambda s: found.append(s) if s.legal_actions else None)
-    for state in Random(1).sample(found, min(40, len(found))):
+    for state in sampled(game):
         p, F = twin.read(str(state)), features(state)
         throwing, me, other = int(p.due == "throw"), p.players[p.turn % 2], p.players[1 - p.turn % 2]
-        assert F[0] == throwing * size**2 + me[0] * size + me[1]
-        assert F[1] == (2 + throwing) * size**2 + other[0] * size + other[1]
-        first = 4 * size**2
-        for k, centre in enumerate((me, other)):
-            for down in range(5):
-                row = centre[0] + down - 2
-                cells = [(row, centre[1] + right - 2) for right in range(5)]
-                taken = [c not in twin.board or c in p.traps or c in p.players for c in cells]
-                assert F[2 + 5 * k + down] == first + (5 * k + down) * 32 + sum(
-                    1 << b for b, t in enumerate(taken) if t
-                )
-        first += WINDOWS
-        for row in range(size):
-            assert F[12 + row] == first + row * 2**size + sum(1 << c for c in range(size) if (row, c) in p.traps)
-        first += size * 2**size
-        apart = other[0] - me[0] + size - 1, other[1] - me[1] + size - 1
-        assert F[12 + size] == first + apart[0] * (2 * size - 1) + apart[1]
-        first += (2 * size - 1) ** 2
         free = [twin.free_around(p, player) for player in (p.turn % 2, 1 - p.turn % 2)]
-        assert F[13 + size] == first + throwing * MOVES + len(free[0]) * 9 + len(free[1])
-        first += 2 * MOVES
-        sums = [
-            sum(len([d for d in twin.around(c) if d not in p.traps and d not in p.players]) for c in line)
-            for line in free
-        ]
-        assert F[14 + size :] == [first + sums[0], first + SUMS + sums[1]]
-        assert max(F) < game.features["sparse"].size(game.options)
-
-
-def steps_to(twin: Twin, p: Position, start: Cell) -> dict[Cell, int]:
-    """How many king steps over free cells lead to each free cell."""
-    found, last = {start: 0}, [start]
-    while last:
-        last = [d for c in last for d in twin.around(c) if d not in p.traps and d not in p.players and d not in found]
-        found |= dict.fromkeys(last, max(found.values()) + 1)
-    return {cell: steps for cell, steps in found.items() if steps}
-
-
-@pytest.mark.parametrize("game", [GAME, GAME.variant(size=9)], ids=repr)
-def test_reach_says_how_far_both_get_and_what_is_blocked_around_them(game: Game) -> None:
-    size, twin = game.options.size, Twin(game.options)
-    found: list[State] = []
-    for seed in range(3):
-        walk(game.start(), seed, 60, lambda s: found.append(s) if s.legal_actions else None)
-    for state in Random(2).sample(found, min(40, len(found))):
-        p, F, known = twin.read(str(state)), features(state, "reach"), features(state)
-        players = p.players[p.turn % 2], p.players[1 - p.turn % 2]
+        taken = {*p.traps, *p.players}
+        groups = [throwing * size**2 + me[0] * size + me[1], (2 + throwing) * size**2 + other[0] * size + other[1]]
         first = 4 * size**2
-        for k in range(2):
-            rows = [known[2 + 5 * k + down] - 4 * size**2 & 31 for down in range(5)]
-            assert [f - first for f in F[2 + 5 * k : 6 + 5 * k]] == [
-                down * 1024 + rows[down] * 32 + rows[down + 1] for down in range(4)
-            ]
-            ring = [row >> 1 & 7 for row in rows[1:4]]
-            assert F[6 + 5 * k] == first + STRIPS + ring[0] * 64 + ring[1] * 8 + ring[2]
-            first += AROUND
-        assert [f - first for f in F[12:-3]] == [f - 4 * size**2 - WINDOWS for f in known[12:]]
-        first = game.features["reach"].size(game.options) - (2 - int(p.due == "throw")) * REACHED
-        own, other = (steps_to(twin, p, cell) for cell in players)
-        for within, numbers in ((2, 25), (3, 49)):
-            here = [sum(steps <= within for steps in way.values()) for way in (own, other)]
-            assert F[-3 if within == 2 else -2] == first + here[0] * numbers + here[1]
-            first += numbers**2
-        sooner = [
-            sum(steps <= 3 and steps < theirs.get(cell, 99) for cell, steps in mine.items())
-            for mine, theirs in ((own, other), (other, own))
-        ]
-        assert F[-1] == first + sooner[0] * 49 + sooner[1]
+        for y, x in (me, other):
+            for row in range(y - 2, y + 3):
+                blocked = ((row, c) not in twin.board or (row, c) in taken for c in range(x - 2, x + 3))
+                groups.append(first + bits(blocked))
+                first += 32
+        for row in range(size):
+            groups.append(first + bits((row, c) in p.traps for c in range(size)))
+            first += 2**size
+        span = 2 * size - 1
+        groups.append(first + (other[0] - me[0] + size - 1) * span + other[1] - me[1] + size - 1)
+        first += span**2
+        groups.append(first + throwing * MOVES + len(free[0]) * 9 + len(free[1]))
+        first += 2 * MOVES
+        for k, line in enumerate(free):
+            groups.append(first + k * SUMS + sum(d not in taken for c in line for d in twin.around(c)))
+        assert groups == F
+        assert max(F) < game.features["sparse"].size(game.options)

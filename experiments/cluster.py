@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
@@ -25,16 +26,15 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
-from leafwise.training.evaluation.arena import BATCH, Batches
+from leafwise.training.evaluation.arena import BATCH, Batches, plan
 from leafwise.training.evaluation.match_workers import from_text, matches_for
-from leafwise.training.evaluation.tournament import plan
 from leafwise.training.execution import check_places, executor_for, in_pieces
 from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.execution.generations import Calls
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import hardware, need_train_extra
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Games, Recorder
+from leafwise.training.selfplay.games import Recorder, record_piece
 
 PLAIN, ONE, SEVERAL, RAY = "no executor", "one process", "processes", "Ray"
 PIECE = 20_000
@@ -113,9 +113,9 @@ def self_play(config: Config) -> Case:
     options = asdict(selfplay.Config(game=FOUR.name, depth=2, hidden=network.hidden))
     recorder = Recorder([FOUR], network, SimpleNamespace(**options), positions=PIECE)
 
-    def pieces(executor: Executor[Any, Any]) -> list[Games]:
+    def pieces(executor: Executor[Any, Any]) -> list[Any]:
         actor, networks = executor.share(recorder), executor.share({"newest": network, "earlier": network})
-        return [Games(actor, networks, 0, PIECE, key, False, 0.0) for key in range(untimed + count)]
+        return [partial(record_piece, actor, networks, 0, PIECE, key, False, 0.0) for key in range(untimed + count)]
 
     work = Calls(recorder)
     return Case(

@@ -33,7 +33,7 @@ from leafwise.models.files import model_path
 from leafwise.models.ntuple import load_ntuples, merged
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.results import Evaluation
-from leafwise.training.ntuple_td.games import play_games
+from leafwise.training.ntuple_td.kernels import play_games
 
 THREES = game("threes")
 LEARNED_SEED = 2_000_000
@@ -86,7 +86,7 @@ class Config(PlacedStudy):
 def play_compiled(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
     """Plays games of an n-tuple network, compiled: the player's text is model, depth and cutoff."""
     model, depth, cutoff = match.player.rsplit(" ", 2)
-    where: dict[str, Any] = {"threads": config.processes, "cluster": config.cluster}
+    where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster}
     network = merged(load_ntuples(model_path(model), THREES))
     found = play_games(network, int(depth), seeds[0], len(seeds), cutoff=float(cutoff), **where)
     return Evaluation(model, seeds[0], found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1))

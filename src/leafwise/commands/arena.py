@@ -16,7 +16,7 @@ from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
-    from leafwise.training.evaluation.tournament import Tournament
+    from leafwise.training.evaluation.arena import Tournament
 
 
 @dataclass(frozen=True)

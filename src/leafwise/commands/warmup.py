@@ -60,8 +60,7 @@ def learn(game: Game) -> None:
     """Trains a small n-tuple network for a few moves, and searches with it."""
     from leafwise.models.ntuple import NTupleNetwork
     from leafwise.search import Search
-    from leafwise.training.ntuple_td.games import play_games
-    from leafwise.training.ntuple_td.kernels import kernels, new_trainer
+    from leafwise.training.ntuple_td.kernels import kernels, new_trainer, play_games
     from leafwise.training.ntuple_td.ntuple_td import Config as TdConfig
     from leafwise.training.ntuple_td.ntuple_td import shape_of
 

@@ -1,7 +1,5 @@
 """Round robins: openings, both seats, faulty players, files that are gone on with."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -9,7 +7,6 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +15,10 @@ import leafwise
 from games import dice, faulty
 from leafwise.envs.core.contract.state import State
 from leafwise.search.players import RandomPlayer
-from leafwise.training.evaluation.arena import arena, evaluate
+from leafwise.training.evaluation.arena import Tournament, arena, evaluate, plan
 from leafwise.training.evaluation.match_workers import Job, Table, from_text
 from leafwise.training.evaluation.openings import openings
 from leafwise.training.evaluation.statistics import elo_difference
-from leafwise.training.evaluation.tournament import Tournament, plan
 from running.killing import alive
 from running.waiting import until
 
@@ -234,26 +230,6 @@ def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
     assert written["standings"] == json.loads(json.dumps(again.figures()["standings"]))
 
 
-@pytest.mark.long
-def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]
-    process = subprocess.Popen([sys.executable, "-m", "leafwise", *words], stderr=subprocess.DEVNULL)
-    until(file.exists, process)
-    process.kill()
-    process.wait()
-    before = {(p["first"], p["second"], p["round"]): p for p in json.loads(file.read_text())["played"]}
-    assert 0 < len(before) < 20_000
-    games = max(2 * number + 2 for _, _, number in before)
-    heard: list[tuple[str, str, int]] = []
-    how: dict[str, Any] = {"plies": 1, "file": file, "resume": True, "progress": lambda t, p: heard.append(p.key)}
-    resumed = arena(TRILOBITE, ["random", "minimax"], games, **how)
-    assert resumed.complete
-    assert not set(heard) & set(before)
-    assert len(heard) + len(before) == games
-    assert all(resumed.played[key].seconds == tuple(p["seconds"]) for key, p in before.items())
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
@@ -284,16 +260,12 @@ def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
         (["random", "greedy"], {"seed": -1}, "a first seed of 0"),
         (["random", "greedy"], {"seconds": 0.0}, "seconds above 0"),
         (["random", "greedy"], {"processes": 0}, "expected 1 to 1,024 processes"),
+        (["random", "greedy"], {"game": leafwise.game("threes")}, "expected a game for two players, got 'threes'"),
     ],
 )
 def test_wrong_arguments_are_refused(players: list[str], options: dict[str, object], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        arena(TRILOBITE, players, **{"games": 6, **options})  # type: ignore[arg-type]
-
-
-def test_a_game_for_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected a game for two players, got 'threes'"):
-        arena(leafwise.game("threes"), ["random", "greedy"], 2)
+        arena(players=players, **{"game": TRILOBITE, "games": 6, **options})  # type: ignore[arg-type]
 
 
 def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
@@ -301,21 +273,20 @@ def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     names = ["random", "greedy"]
     arena(TRILOBITE, names, 4, file=file)
     for options, problem in (
-        ({}, "expected a new file, or to resume"),
-        ({"resume": True, "seed": 5}, "expected seed 5, got 1000000"),
-        ({"resume": True, "plies": 2}, "expected plies 2, got 4"),
-        ({"resume": True, "games": 2}, "expected games a pair of at least 4, got 2"),
-        ({"resume": True, "openings": 1}, "expected opening "),
+        ({"resume": False}, "expected a new file, or to resume"),
+        ({"seed": 5}, "expected seed 5, got 1000000"),
+        ({"plies": 2}, "expected plies 2, got 4"),
+        ({"games": 2}, "expected games a pair of at least 4, got 2"),
+        ({"openings": 1}, "expected opening "),
+        ({"players": ["random", "minimax"]}, r"expected its players among those named \['random', 'minimax'\]"),
+        ({"game": leafwise.game("cassis")}, "expected game 'cassis', got 'trilobite'"),
+        ({}, "expected an arena's file"),
     ):
+        if not options:
+            file.write_text("{}")
+        given = {"game": TRILOBITE, "players": names, "games": 4, "file": file, "resume": True, **options}
         with pytest.raises(ValueError, match=problem):
-            arena(TRILOBITE, names, **{"games": 4, "file": file, **options})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"expected its players among those named \['random', 'minimax'\]"):
-        arena(TRILOBITE, ["random", "minimax"], 4, file=file, resume=True)
-    with pytest.raises(ValueError, match="expected game 'cassis', got 'trilobite'"):
-        arena(leafwise.game("cassis"), names, 4, file=file, resume=True)
-    file.write_text("{}")
-    with pytest.raises(ValueError, match="expected an arena's file"):
-        arena(TRILOBITE, names, 4, file=file, resume=True)
+            arena(**given)  # type: ignore[arg-type]
 
 
 def test_evaluation_has_the_same_elo() -> None:

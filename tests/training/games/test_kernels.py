@@ -1,9 +1,13 @@
-"""Every kernel of learning: a second process compiles nothing and answers alike."""
+"""Kernels of learning: a second process compiles nothing and answers alike, and games of one name never meet."""
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,15 +15,13 @@ import pytest
 import leafwise
 from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.models.ntuple import NTupleNetwork, Shape
-from leafwise.models.sparse import SparseNetwork
 from leafwise.training import games
 from leafwise.training.dqn import games as dqn
-from leafwise.training.games import new_record, new_table
+from leafwise.training.games import make_open_game, make_settle, new_record, new_table
 from leafwise.training.ntuple_td import kernels as td
 from leafwise.training.selfplay import games as selfplay
 from leafwise.training.starship import grid
-
-pytestmark = pytest.mark.long
+from running.networks import random_network
 
 
 def td_games(depth: int, searched: bool, coherent: bool) -> list[np.ndarray]:
@@ -36,10 +38,8 @@ def td_games(depth: int, searched: bool, coherent: bool) -> list[np.ndarray]:
 
 
 def self_played(name: str, head: str) -> list[np.ndarray]:
-    game, rng = leafwise.game(name), np.random.default_rng(1)
-    blank = SparseNetwork.create(game, (8,), head=head)
-    drawn = {k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()}
-    evaluator = blank.with_tensors(drawn).evaluator("x")
+    game = leafwise.game(name)
+    evaluator = random_network(game, head=head).evaluator("x")
     run, T = selfplay.kernels(game, evaluator), game.tables(evaluator)
     table, record = new_table(game, 1, 3, evaluator, nodes=5), new_record(game, 2000)
     meet, many = games.kernels(game, evaluator), dqn.kernels(game, evaluator)
@@ -52,7 +52,7 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     else:
         scores, values = np.zeros(2), np.zeros(2000)
         ends, players = np.zeros(2, dtype=np.int64), np.zeros(2000, dtype=np.int64)
-        meet.play_alone(table, keys, 1, 0, values, players, scores, ends, T)
+        meet.play_games(table, keys, 1, 0, False, values, players, scores, ends, T)
         found += [scores, values, ends]
     rows, streams = game.rows(4), np.array([(k, 0) for k in range(4)], dtype=np.uint64)
     many.start_games(table, rows, streams, 0, T)
@@ -89,18 +89,27 @@ KERNELS = {
 }
 
 
-LONG = {"td, searched", "td, coherent", "selfplay, alone"}
+@pytest.mark.long
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_second_process_compiles_nothing(name: str) -> None:
+    how: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, "check": True}
+    command = [sys.executable, __file__, name]
+    first, second = (json.loads(subprocess.run(command, capture_output=True, **how).stdout) for _ in range(2))
+    assert second["compiled"] == []
+    assert second["answers"] == first["answers"]
 
 
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in KERNELS])
-def test_a_second_process_compiles_nothing(name: str) -> None:
-    first, second = (
-        json.loads(subprocess.run([sys.executable, __file__, name], check=True, capture_output=True, text=True).stdout)
-        for _ in range(2)
-    )
-    assert second["compiled"] == []
-    assert second["answers"] == first["answers"]
+@pytest.mark.parametrize("make", [make_settle, make_open_game])
+def test_games_of_one_name_with_other_rules_never_meet(make) -> None:
+    game, other = leafwise.game("threes"), leafwise.game("friday")
+    chance = replace(game.rules.chance, sample=other.rules.sample_outcome)
+    changed = replace(game, rules=replace(game.rules, chance=chance))
+    one = make(game)
+    assert make(changed) is not one
+    assert make(game) is one
+    assert make(game.variant(top="continue")) is one
 
 
 def main(name: str) -> None:

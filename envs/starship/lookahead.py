@@ -191,11 +191,6 @@ class LookAhead(ByName):
         """
         self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
         self.children = Children(game, values)
-        self.noise, self.rng = 0.0, np.random.default_rng(0)
-
-    def vary(self, noise: float, seed: int) -> None:
-        """Adds normal noise of this size to the values among which a decision falls: other ships, about as good."""
-        self.noise, self.rng = noise, np.random.default_rng(seed)
 
     def choose(self, state: State) -> int:
         """Returns the id of the place to take."""
@@ -216,14 +211,10 @@ class LookAhead(ByName):
     def _best(self, row: NDArray[np.uint16], depth: int, width: int, end: float | None) -> int:
         places, scores, rows, values = self.children(row, TRIED_FIRST * width)
         if depth == 1 or len(places) == 1:
-            return int(places[self._greatest(values)])
+            return int(places[values.argmax()])
         kept = followed(scores, values, width, int(row[at.PHASE]) + len(places))
-        kept_places = places[kept]
-        worth = self._worth(rows[kept], values[kept], depth - 1, width, end)
-        return int(kept_places[self._greatest(worth)])
-
-    def _greatest(self, values: NDArray[np.float64]) -> int:
-        return int((values + self.noise * self.rng.standard_normal(len(values)) if self.noise else values).argmax())
+        first = places[kept]  # `places` does not outlast the calls below
+        return int(first[self._worth(rows[kept], values[kept], depth - 1, width, end).argmax()])
 
     def _worth(
         self, rows: NDArray[np.uint16], values: NDArray[np.float64], depth: int, width: int, end: float | None

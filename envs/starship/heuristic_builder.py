@@ -53,7 +53,7 @@ class HandBuilder(ByName):
     def __init__(self, seed: int = 0) -> None:
         self.seed = np.uint64(seed)
         self._phase = 0
-        self._stream = np.zeros(2, dtype=np.uint64)
+        self._stream = np.zeros(2, np.uint64)
 
     def choose(self, state: State) -> int:
         """Returns the id of the place chosen; ties fall by a stream of their own for each stage."""

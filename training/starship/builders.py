@@ -19,9 +19,9 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.core.play.players import play_out
 from leafwise.envs.starship.draw import gallery
-from leafwise.envs.starship.features import Observation
 from leafwise.envs.starship.heuristic_builder import HandBuilder, finish_by_hand, hand_choice, hand_made_ships
 from leafwise.envs.starship.lookahead import WIDTH, draw_on, list_places
 from leafwise.envs.starship.plans import Plans
@@ -29,9 +29,10 @@ from leafwise.envs.starship.quality import TERMS, potential
 from leafwise.envs.starship.rules import OVER, take_place
 from leafwise.envs.starship.ship import measured, parts_of_row, ship_at
 from leafwise.envs.starship.statistics import core_layout
-from leafwise.envs.starship.tables import TURN
+from leafwise.envs.starship.tables import TURN, Floats, Rows
 from leafwise.models.files import load_tensors, model_path
 from leafwise.models.leaves import named_leaf
+from leafwise.models.network import Tensors
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer
@@ -51,11 +52,11 @@ def play(game: Game, who: Player, seed: int) -> State:
 class Built(NamedTuple):
     """States after a placement, of one or more ships, and the quality that may come of each."""
 
-    rows: NDArray[np.uint16]
+    rows: Rows
     """[n, words], none of them finished."""
     quality: NDArray[np.float32]
     """[n]: what the finished ship is worth, or could be."""
-    last: NDArray[np.uint16]
+    last: Rows
     """[1, words]: the finished ship, the last one if there are several."""
 
 
@@ -114,7 +115,7 @@ class ShipSampler:
             worth.append((1 - weight) * float(value) + weight * worth[-1])
         return self._built(states, worth[::-1], plans.row)
 
-    def _finished(self, row: NDArray[np.uint16], finishes: int) -> float:
+    def _finished(self, row: Rows, finishes: int) -> float:
         """Returns the best quality of so many hand-made ships that a row is finished to, all on the requests to come."""
         best = 0.0
         for _ in range(finishes):
@@ -123,17 +124,17 @@ class ShipSampler:
             best = max(best, finish_by_hand(self._rest, FIRST, self.stream.copy(), ties, self._T))
         return best
 
-    def _built(self, states: NDArray[np.uint16], worth: list[float], last: NDArray[np.uint16]) -> Built:
+    def _built(self, states: Rows, worth: list[float], last: Rows) -> Built:
         known = states[:, TURN] != OVER
-        return Built(states[known], np.array(worth, dtype=np.float32)[known], last[None].copy())
+        return Built(states[known], np.array(worth, np.float32)[known], last[None].copy())
 
 
-def hand_made_bar(game: Game, seeds: Iterable[int]) -> NDArray[np.float64]:
+def hand_made_bar(game: Game, seeds: Iterable[int]) -> Floats:
     """Returns the quality of the hand-made ship of each seed."""
     return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
 
 
-def compared(game: Game, rows: NDArray[np.uint16], seeds: Sequence[int], bar: NDArray[np.float64]) -> dict[str, Any]:
+def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats) -> dict[str, Any]:
     """Returns what is logged of the finished ships [n, words] of n seeds: quality, gain over `bar` [n], terms, a picture."""
     T = game.tables().ship
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
@@ -220,7 +221,7 @@ class Planned:
         self.plans = Plans(game, evaluator)
 
     def __call__(self, seed: int) -> State:
-        plans, chances = self.plans, np.array([seed, 1 << 62], dtype=np.uint64)
+        plans, chances = self.plans, np.array([seed, 1 << 62], np.uint64)
         plans.start(new_stream(seed))
         if self.by_hand:
             plans.by_hand(chances)
@@ -240,16 +241,15 @@ class PolicyBuilder:
 
     name = "policy"
 
-    def __init__(self, game: Game, tensors: dict[str, NDArray[np.float32]], channels: int) -> None:
+    def __init__(self, game: Game, tensors: Tensors, channels: int) -> None:
         import torch
 
         from leafwise.training.starship.ppo_network import make_policy
 
-        space: Any = game.observation_space()
-        self.game, self.policy = game, make_policy(space, channels)
+        self.game, self.policy = game, make_policy(game.observation_space(), channels)
         self.policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
         self._T = game.tables()
-        self._seen = Observation(*(np.zeros((1, *space[name].shape), np.float32) for name in Observation._fields))
+        self._seen = new_observations(game, 1)
 
     def choose(self, state: State) -> int:
         """Returns the id of the place to take."""

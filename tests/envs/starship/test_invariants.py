@@ -126,9 +126,8 @@ def test_v15_requests_do_not_depend_on_places():
     for seed in range(8):
         a, b = Generator(CLASSIC).attempt(seed, 0), Generator(changed).attempt(seed, 0)
         assert a.hull == b.hull
-        assert [a.stats[n] for n in ("thrust_target", "weapon_target")] == [
-            b.stats[n] for n in ("thrust_target", "weapon_target")
-        ]
+        for name in ("thrust_target", "weapon_target"):
+            assert a.stats[name] == b.stats[name]
 
 
 def test_a_supplied_hull_takes_the_place_of_stage_1():
@@ -139,12 +138,10 @@ def test_a_supplied_hull_takes_the_place_of_stage_1():
     assert check(again) == []
     with pytest.raises(ValueError, match="disabled only where a hull is supplied"):
         generate(5, switched(SCOUT, ["Shape"], False))
-    with pytest.raises(ValueError, match="outermost ring"):
-        generate(5, SCOUT, hull=["." * 24] * 24)
-    with pytest.raises(ValueError, match="4-connected"):
-        generate(5, SCOUT, hull=[" " * 24, " .  ." + " " * 19, *[" " * 24] * 22])
-    with pytest.raises(ValueError, match="24 by 24"):
-        generate(5, SCOUT, hull=[" .. "])
+    whole, two = ["." * 24] * 24, [" " * 24, " .  ." + " " * 19, *[" " * 24] * 22]
+    for hull, said in ((whole, "outermost ring"), (two, "4-connected"), ([" .. "], "24 by 24")):
+        with pytest.raises(ValueError, match=said):
+            generate(5, SCOUT, hull=hull)
 
 
 def test_symmetry_mirrors_the_hull():

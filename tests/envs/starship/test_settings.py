@@ -57,8 +57,8 @@ def test_toml_changes_a_preset():
         ("shape = 3", "shape should be an object, got 3"),
         ("[crew]\nenabled = 1", "crew.enabled should be true or false"),
         (
-            '[reactor]\nstrategy = "align_edges"',
-            "reactor.strategy should be one of centralized, centralized_amidships, .*, random, got 'align_edges'",
+            '[reactor]\nstrategy = "x"',
+            "reactor.strategy should be one of centralized, centralized_a.*, random, got 'x'",
         ),
         ("grid = 65", "grid should be an integer from 12 to 64, got 65"),
         ("[thrusters]\nmin_score = 46", "thrusters.min_score should be at most max_score = 45, got 46"),
@@ -170,19 +170,13 @@ def test_a_finished_ship_has_to_keep_the_last_run() -> None:
     ("stages", "message"),
     [
         (["Sails"], "stages[0]: stage should be one of Shape, Fill Gaps"),
-        (
-            ["Shape", "Armour"],
-            "stages[1]: expected the part that armour goes round, like 'Armour part=reactor', got 'Armour'",
-        ),
+        (["Shape", "Armour"], "stages[1]: expected the part that armour goes round, like 'Armour part=reactor', got"),
         (["Shape", "Armour part=sail"], "stages[1]: part should be one of ammo_supply"),
         (["Shape", "Weapons max_score=2"], "stages[1]: min_score should be at most max_score = 2, got 3"),
         (["Shape", "Weapons min_score=x"], "stages[1]: min_score should be an integer from 0 to 1000, got 'x'"),
         (["Shape", "Crew range=3"], "stages[1]: Crew has no 'range'; known: "),
         (["Shape", "Crew enabled=false"], "stages[1]: Crew has no 'enabled'; known: "),
-        (
-            ["Cockpit", "Shape"],
-            "stages should begin with those of the hull (Shape, Fill Gaps, Carve), got Shape after others",
-        ),
+        (["Cockpit", "Shape"], "stages should begin with those of the hull (Shape, Fill Gaps, Carve), got Shape after"),
         (["Fill Gaps", "Shape"], "stages should have Shape once, as the first, got it later"),
         (["Shape", "Add Extra Doors", "Crew"], "stages should have Add Extra Doors once, as the last, got it earlier"),
         (["Shape", *["Crew"] * 30], "stages should be at most 30, got 31"),

@@ -160,11 +160,9 @@ def test_parameters_in_every_form_are_one_variant(tmp_path: Path) -> None:
         assert game.variant() == leafwise.game("starship", **game.given_options)
 
 
-def test_hulls_in_every_form_are_one_variant(tmp_path: Path) -> None:
-    file = tmp_path / "hull.txt"
-    file.write_text("\n".join(line.rstrip() for line in HULL))
+def test_hulls_in_every_form_are_one_variant(hull_file: Path) -> None:
     mask = np.array([[c == "." for c in line] for line in HULL])
-    games = [leafwise.game("starship", hull=form) for form in (HULL, mask, str(file), file)]
+    games = [leafwise.game("starship", hull=form) for form in (HULL, mask, str(hull_file), hull_file)]
     games.append(leafwise.game("starship", hull=games[0].options.hull))
     assert len(set(games)) == 1
     start = games[0].start()
@@ -257,10 +255,7 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
         ({"parameters": {"crew": {"min_seats": -1}}}, "crew.min_seats should be an integer from 0 to 1000, got -1"),
         ({"parameters": {"engines": {}}}, "parameters has no 'engines'"),
         ({"parameters": {"shape": {"enabled": False}}}, "expected a hull where the stage Shape does not run, got none"),
-        (
-            {"parameters": {"stages": ["Shape", "Weapons", "Crew", "Weapons"]}},
-            "expected each stage that places parts once where a ship is built, got Weapons twice",
-        ),
+        ({"parameters": {"stages": ["Shape", "Crew", "Crew"]}}, "expected each stage that places parts once where"),
         ({"hull": "no.txt"}, "expected hull as the path of a file, got 'no.txt'"),
         ({"hull": ["..."]}, "hull should be 24 by 24 cells, got shape (1, 3)"),
         ({"hull": 7}, "expected hull as booleans, rows of text or run lengths, got 7"),

@@ -144,7 +144,7 @@ def built(plans: Plans, seed: int, **how: float) -> NDArray[np.uint16]:
 
 def test_each_place_is_one_after_which_the_ship_is_worth_most(plans: Plans) -> None:
     children = Children(GAME, bound_values(GAME, HOPEFUL))
-    for seed in range(3):
+    for seed in range(2):
         last, stream = built(plans, seed), new_stream(seed)
         after, values, strayed = plans.story()
         state = GAME.start().settle(stream)
@@ -162,26 +162,22 @@ def test_each_place_is_one_after_which_the_ship_is_worth_most(plans: Plans) -> N
 
 def test_two_placements_ahead(plans: Plans) -> None:
     children = Children(GAME, bound_values(GAME, HOPEFUL))
-    compared = 0
-    for seed in range(4):
-        built(plans, seed, width=1000)
+    compared, seeds = 0, iter(range(8))
+    while compared < 5:
+        built(plans, seed := next(seeds), width=1000)
         after, _, _ = plans.story()
         state = GAME.start().settle(stream := new_stream(seed))
         for row in after:
             tried = children(state.row, 10_000)
-            rows, values = tried.rows.copy(), tried.values.copy()
-            below = [children(r, 10_000) if placeable(r[None], np.uint64(0)) else None for r in rows]
-            narrow = len(rows) <= TRIED and all(b is None or len(b.places) <= TRIED_BELOW for b in below)
-            if narrow:
-                worth = [
-                    v if b is None else children(r, 10_000).values.max()
-                    for r, v, b in zip(rows, values, below, strict=True)
-                ]
+            rows, values = tried.rows.copy(), tried.values
+            few = rows if len(rows) <= TRIED else rows[:0]
+            below = [children(r, 10_000).values if placeable(r[None], np.uint64(0)) else None for r in few]
+            if below and all(b is None or len(b) <= TRIED_BELOW for b in below):
+                worth = [v if b is None else b.max() for v, b in zip(values, below, strict=True)]
                 chosen = next(k for k, r in enumerate(rows) if (r == row).all())
                 assert worth[chosen] == max(worth)
                 compared += 1
             state = State(GAME, row).settle(stream)
-    assert compared > 4
 
 
 def core_of(plans: Plans) -> tuple[int, int, int] | None:
@@ -204,7 +200,7 @@ def test_heat_and_strays_draw_other_places(plans: Plans) -> None:
 
 def test_changing_a_plan_makes_it_no_worse_and_keeps_to_the_rules(plans: Plans) -> None:
     gains, chances = [], new_stream(3)
-    for seed in range(12):
+    for seed in range(6):
         plans.start(new_stream(seed))
         plans.by_hand(chances)
         before = plans.quality

@@ -118,9 +118,9 @@ class ShipProblem:
         controls = CONTROLS[preset]
         most = {name: high for name, (_, high) in controls.items()}
         self.solved = SOLVED[preset]
-        self._game: Game = GAME.variant(preset=preset, targets=most)  # rows long enough for the most that is asked for
-        self._rows, self._actions = self._game.rows(1), np.zeros(self._game.max_actions, np.int64)
-        self._tables = self._game.tables()
+        game: Game = GAME.variant(preset=preset, targets=most)  # rows long enough for the most that is asked for
+        self._rows, self._actions = game.rows(1), np.zeros(game.max_actions, np.int64)
+        self._tables = game.tables()
         bounds = np.array([(0, MOST_SEED), *controls.values(), *[(0, SHARE - 1)] * PLACES], np.int64)
         self._content_space = IntegerSpace(bounds[:, 0], bounds[:, 1])
         self._control_space = ControlSpace(controls)

@@ -592,8 +592,7 @@ def changed(preset: str | Parameters, changes: Mapping[str, Any]) -> Parameters:
     Those of a preset by name, where `changes` may name another one.
     """
     if isinstance(preset, str):
-        name = changes.get("preset", preset)
-        preset = PRESETS.get(name, CLASSIC) if isinstance(name, str) else CLASSIC
+        preset = PRESETS.get(str(changes.get("preset", preset)), CLASSIC)
     return cast(Parameters, read(_merged(to_builtins(preset), changes), Parameters, "parameters"))
 
 

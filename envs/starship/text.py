@@ -51,11 +51,6 @@ def placing_stages(T: Tables) -> list[int]:
     return [stage for stage in T.order.tolist() if stage in at.KINDS]
 
 
-def drawn_targets(T: Tables) -> list[int]:
-    """Returns the stages whose target chance draws, in order."""
-    return [stage for stage in placing_stages(T) if T.stages[stage, at.LOW] != T.stages[stage, at.HIGH]]
-
-
 def to_text(row: Rows, tables: GameTables) -> str:
     """Returns a row as one line of text."""
     T = tables.ship
@@ -67,7 +62,8 @@ def to_text(row: Rows, tables: GameTables) -> str:
     cells = row[at.HEADER : at.HEADER + T.grid**2].reshape(T.grid, T.grid) & at.VALUE
     hull = run_lengths(cells != SPACE)
     placed = (part_word(part) for part, _ in parts_of_row(row, T.grid))
-    targets = (str(row[at.TARGET + stage]) for stage in drawn_targets(T) if row[at.TARGET + stage] > 0)
+    drawn = (stage for stage in placing_stages(T) if T.stages[stage, at.LOW] != T.stages[stage, at.HIGH])
+    targets = (str(row[at.TARGET + stage]) for stage in drawn if row[at.TARGET + stage] > 0)
     words = [f"hull={hull}", f"parts={';'.join(placed) or '-'}", f"targets={'/'.join(targets) or '-'}"]
     words.append(f"phase={FIELD_OF_STAGE[phase]}")
     if row[at.TURN] == rules.OVER:

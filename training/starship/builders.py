@@ -216,8 +216,7 @@ class Planned:
 
         `heat` is the temperature of the core, whose rotation is drawn; `tries` places are changed afterwards, one at a time.
         """
-        self.game, self.by_hand, self.tries = game, evaluator is None, tries
-        self.how: dict[str, Any] = {"width": width, "core_heat": heat}
+        self.game, self.by_hand, self.width, self.heat, self.tries = game, evaluator is None, width, heat, tries
         self.plans = Plans(game, evaluator)
 
     def __call__(self, seed: int) -> State:
@@ -226,7 +225,7 @@ class Planned:
         if self.by_hand:
             plans.by_hand(chances)
         else:
-            plans.by_value(chances, **self.how)
+            plans.by_value(chances, width=self.width, core_heat=self.heat)
         for _ in range(ROUNDS if self.tries else 0):
             plans.improve(chances, self.tries)
             if plans.quality > 0:

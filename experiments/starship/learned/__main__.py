@@ -243,18 +243,13 @@ def report(config: Config) -> None:
         if config.curves:
             curves(Path(config.curves), config.target(f"curves-{config.preset}.png"))
         own = {"command": config.repeated_by, "lines": lines, "pictured": names, "curves": bool(config.curves)}
-        write_sections(config, own | {"builders": summary(results)})
+        path = config.target("results.json")
+        old = json.loads(read_text(path)) if path.exists() else {}
+        old[config.preset] = own | {"builders": summary(results)}
+        sections = {preset: old[preset] for preset in PRESETS if preset in old}
+        write_page(config, "README.md", page(sections))
+        write_json(config, "results.json", sections)
     print("\n".join(lines))
-
-
-def write_sections(config: Config, own: dict[str, Any]) -> None:
-    """Writes the page with this preset's part, and those of the others as they were."""
-    path = config.target("results.json")
-    old = json.loads(read_text(path)) if path.exists() else {}
-    sections = {preset: own if preset == config.preset else old.get(preset) for preset in PRESETS}
-    known = {preset: section for preset, section in sections.items() if section}
-    write_page(config, "README.md", page(known))
-    write_json(config, "results.json", known)
 
 
 main = command(Config, report)

@@ -4,11 +4,11 @@ import dataclasses
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from leafwise.envs.starship import (
     CLASSIC,
@@ -152,18 +152,16 @@ def test_symmetry_mirrors_the_hull():
         assert [fault for fault in check(ship) if ship.valid] == []
 
 
-STRATEGIES = {
-    "cockpit": ("protected", "centralized", "random"),
-    "reactor": ("protected", "centralized", "random"),
-    "thrusters": ("random", "farthest_in_facing", "protected", "centralized"),
-    "weapons": ("random", "farthest_in_facing", "protected", "centralized"),
-    "ammo_supplies": ("near_consumers", "random", "protected", "centralized"),
-    "power_storage": ("near_consumers", "random", "protected", "centralized"),
-    "crew": ("align_edges", "random", "protected", "centralized"),
-}
+STRATEGIES = [
+    (field, strategy)
+    for _, field, _ in STAGES
+    for setting in fields(getattr(SCOUT, field))
+    if setting.name == "strategy"
+    for strategy in get_args(setting.type)
+]
 
 
-@pytest.mark.parametrize(("field", "strategy"), [(f, s) for f, names in STRATEGIES.items() for s in names])
+@pytest.mark.parametrize(("field", "strategy"), STRATEGIES)
 def test_every_strategy_keeps_the_rules_and_first_ties_draw_nothing(field, strategy):
     stage = replace(getattr(SCOUT, field), strategy=strategy, tie="first")
     generator = Generator(replace(SCOUT, **{field: stage}))

@@ -12,7 +12,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import below
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ONE, ZERO, bit, lowest, popcount, span
+from leafwise.envs.starship.board import ONE, ZERO, bit, copy_words, lowest, popcount, span
 
 u64 = np.uint64
 
@@ -144,8 +144,7 @@ def scan(T, stage, sought_hull):
 def fill_gaps(T, stage):
     """Stage 2: cells of space with hull in enough directions become hull, all at once, several times over."""
     planes = T.planes
-    for row in range(1, T.grid + 1):
-        planes[at.OTHER, row] = planes[at.HULL, row]
+    copy_words(planes[at.HULL], planes[at.OTHER])
     for _ in range(T.stages[stage, at.LAYERS]):
         if scan(T, stage, True) == 0:
             break
@@ -215,8 +214,7 @@ def keep_largest(T):
                 if area > best:
                     planes[at.OTHER, row] = planes[at.SEEN, row]
             best = max(best, area)
-    for row in range(1, T.grid + 1):
-        planes[at.HULL, row] = planes[at.OTHER, row]
+    copy_words(planes[at.OTHER], planes[at.HULL])
 
 
 Hull = Sequence[str] | NDArray[np.bool_]
@@ -265,10 +263,9 @@ def from_run_lengths(text: str, grid: int) -> NDArray[np.bool_]:
     for row in rows:
         if not re.fullmatch(RUN_LENGTHS, row):
             raise UserError(f"expected a row of the hull in runs like 3_12.9_, got {row[:60]!r}")
-        runs = re.findall(r"([0-9]+)([_.])", row)
-        if sum(int(count) for count, _ in runs) != grid:
+        lines.append(re.sub(r"([0-9]+)(.)", lambda run: int(run[1]) * run[2], row).replace("_", " "))
+        if len(lines[-1]) != grid:
             raise UserError(f"expected a row of {grid} cells, got {row[:60]!r}")
-        lines.append("".join(int(count) * (" " if letter == "_" else ".") for count, letter in runs))
     try:
         return hull_mask(lines, grid)
     except UserError as problem:

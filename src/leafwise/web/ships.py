@@ -82,7 +82,7 @@ def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
         "seed": request.seed,
         "moves": request.moves,
         "svg": picture(ship, Box(0, 0, T.grid, T.grid)),
-        "box": [box.left * CELL, box.top * CELL, (box.right - box.left) * CELL, (box.bottom - box.top) * CELL],
+        "box": [box.left * CELL, box.top * CELL, box.width, box.height],
         "over": state.is_terminal,
         "reasons": list(ship.reasons),
         "quality": ship.stats["potential"] if not ship.reasons else 0.0,
@@ -174,6 +174,5 @@ def tell_stages(request: StagesRequest, context: JobContext) -> dict[str, Any]:
 
 def picture(ship: Ship, box: Box) -> str:
     """Returns the ship as SVG text, `CELL` pixels a cell, without legend."""
-    width, height = (box.right - box.left) * CELL, (box.bottom - box.top) * CELL
-    shapes = [Rectangle(0, 0, width, height, SPACE_COLOUR), *ship_shapes(ship, box)]
-    return Scene(width, height, shapes).svg()
+    shapes = [Rectangle(0, 0, box.width, box.height, SPACE_COLOUR), *ship_shapes(ship, box)]
+    return Scene(box.width, box.height, shapes).svg()

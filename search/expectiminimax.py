@@ -1,9 +1,17 @@
 """Depth-limited search over maximum, minimum and chance nodes: expectiminimax, with alpha-beta at decisions and Star1 and Star2 at
 chance nodes.
 
-`make_textbook` is the algorithm as plain recursion; tests hold everything else to it. `make_search` does the same on an explicit
-stack, since compiled code pays at every call for the tables that it hands over. It is compiled with pruning or without: without, no
-windows and no order of actions are compiled.
+Without windows the algorithm is:
+
+    def value(row, depth):
+        if row is terminal, or depth is 0 and row is at the evaluator's stage: return the evaluator's number
+        if chance acts:                  return sum(p * value(outcome, depth) for p, outcome in outcomes(row))
+        best = max if player 0 acts else min
+        return best(value(row after a, depth - cost of a) for a in actions(row))
+
+Tests compare every search with that recursion. `make_search` does the same on an explicit stack, since compiled code pays at every
+call for the tables that it hands over. It is compiled with pruning or without: without, no windows and no order of actions are
+compiled.
 
 Every value is player 0's. Depth counts decisions by the game's `action_cost`; chance is free. Where no decision is to go, the
 evaluator is asked at its stage, or at a decision where a line of play has no such stage.
@@ -13,7 +21,6 @@ procedure for trees containing chance nodes", Artificial Intelligence 21, 1983.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,45 +44,6 @@ from leafwise.search.table import (
 )
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
-
-
-def make_textbook(
-    rules: Rules, leaf_stage: int, leaf_value: Compiled, compiled: Callable[[Callable[..., float]], Any]
-) -> Callable[..., float]:
-    """Returns the algorithm as a textbook has it; `compiled` decorates it, so that tests may compile it."""
-    current_player, stage, chance_outcomes = rules.current_player, rules.stage, rules.chance_outcomes
-    legal_actions, apply_action, action_cost = rules.legal_actions, rules.apply_action, rules.action_cost
-
-    @compiled
-    def expectiminimax(S, A, P, i, top, depth, lower, upper, T):
-        """Returns player 0's value of row i of S [rows, width], `depth` decisions deep, or a bound outside the window.
-
-        Rows from `top` on are free; A [rows, actions] and P [rows] are scratch.
-        """
-        player = current_player(S, i, T)
-        if player == TERMINAL or (depth == 0 and (stage(S, i, T) == 0 or stage(S, i, T) == leaf_stage)):
-            return leaf_value(S, i, T)
-        if player == CHANCE:
-            mean, end = 0.0, top + np.uint64(chance_outcomes(S, i, P, top, T))
-            for o in range(top, end):
-                mean += P[o] * expectiminimax(S, A, P, o, end, depth, -np.inf, np.inf, T)
-            return mean
-        best = np.inf if player == 1 else -np.inf
-        for k in range(legal_actions(S, i, A[top], T)):
-            a = A[top, k]
-            apply_action(S, i, a, top, T)
-            value = expectiminimax(S, A, P, top, top + ONE, depth - action_cost(S, i, a, T), lower, upper, T)
-            if player == 1:
-                best = min(best, value)
-                upper = min(upper, best)
-            else:
-                best = max(best, value)
-                lower = max(lower, best)
-            if lower >= upper:
-                break
-        return best
-
-    return expectiminimax
 
 
 # The memory of a search: what it counts, scratch, options.

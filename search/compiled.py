@@ -16,8 +16,7 @@ from leafwise.search.expectiminimax import (
     make_last_step,
     make_leaf_values,
     make_look_up,
-    make_plain_root,
-    make_pruning_root,
+    make_root,
     make_search,
     make_settle_rare,
 )
@@ -30,11 +29,12 @@ class CompiledSearch(NamedTuple):
     plain: Callable[..., float]
     """`(S, B, i, top, depth, lower, upper, T)` -> the value of row i, whatever the window."""
     plain_root: Callable[..., int]
-    """`(S, B, actions, values, depth, T)` -> how many actions of row 0 were searched by `plain`."""
+    """`(S, B, actions, n, values, is_bound, depth, all_values, rounding, best, first, T)` -> how many actions of row 0 were
+    searched by `plain`."""
     pruning: Callable[..., float]
     """`(S, B, i, top, depth, lower, upper, T)` -> that value, or a bound beyond the window."""
     pruning_root: Callable[..., int]
-    """`(S, B, actions, values, is_bound, depth, all_values, rounding, T)` -> how many actions were searched by `pruning`."""
+    """The same by `pruning`."""
     leaf_value: Callable[..., float]
     """`(S, i, T)` -> the value of row i as a leaf."""
     last_step: Callable[..., tuple[bool, float]]
@@ -82,9 +82,9 @@ def _compiled(
     (_, plain), (last_step, pruning) = search_of(False), search_of(True)
     return CompiledSearch(
         plain,
-        make_plain_root(rules, plain, room),
+        make_root(rules, plain, room),
         pruning,
-        make_pruning_root(rules, pruning, room),
+        make_root(rules, pruning, room),
         leaves.leaf_value,
         last_step,
     )

@@ -739,46 +739,25 @@ ROOT, TOP, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position, the one after an action, the first that the search below may use."""
 
 
-def make_plain_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
-    """Compiles `plain_root` for a game and its search without pruning."""
+def make_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
+    """Compiles `root` for a game and its search, with pruning or without."""
     considered = rules.candidates or rules.legal_actions
     current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
 
     @bind(room)
-    def plain_root(S, B, actions, values, depth, T):
-        """Writes the actions of row ROOT that are considered to `actions`, and their values, for the player who acts, to
-        `values`; returns how many until the search was stopped. Counts the decision."""
-        B.counts[NODES] += 1
-        player = current_player(S, ROOT, T)
-        n = considered(S, ROOT, actions, T)
-        for k in range(n):
-            apply_action(S, ROOT, actions[k], TOP, T)
-            left = depth - action_cost(S, ROOT, actions[k], T)
-            value = search(S, B, TOP, ABOVE, left, -np.inf, np.inf, T)
-            if B.counts[FAILED]:
-                return k
-            values[k] = -value if player == 1 else value
-        return n
+    def root(S, B, actions, n, values, is_bound, depth, all_values, rounding, best, first, T):
+        """Writes the values of the first n actions of row ROOT, for the player who acts, to `values`; returns how many until the
+        search was stopped. With n = 0 it writes all that are considered to `actions` first.
 
-    return plain_root
-
-
-def make_pruning_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
-    """Compiles `pruning_root` for a game and its search with pruning."""
-    current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
-
-    @bind(room)
-    def pruning_root(S, B, actions, values, is_bound, depth, all_values, rounding, T):
-        """Writes the values of actions [n] of row ROOT, for the player who acts, to values [n]; returns how many until the
-        search was stopped.
-
-        Without `all_values` an action after the first is searched with a window above the best: `is_bound` [n] says whether
-        its value is only an upper bound. A mean's bound may pass the window by its last bits, `rounding` relative to the
-        greater of 1 and its size; 0: the values are exact, and the first of equals is to be.
+        Without `all_values` an action after the first is searched with a window above the best: `is_bound` says whether its
+        value is only an upper bound. `best` is the value of the best action before these, `first` its id (-1: there is none).
+        A mean's bound may pass the window by its last bits, `rounding` relative to the greater of 1 and its size; 0: the
+        values are exact, and the first of equals is to be.
         """
         player = current_player(S, ROOT, T)
-        best, first = -np.inf, -1
-        for k in range(actions.shape[0]):
+        if n == 0:
+            n = considered(S, ROOT, actions, T)
+        for k in range(n):
             a = actions[k]
             apply_action(S, ROOT, a, TOP, T)
             # What the action has to be worth to be the best
@@ -797,9 +776,9 @@ def make_pruning_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
             if player == 1:
                 value = -value
             values[k] = value
-            is_bound[k] = value <= known + slack
+            is_bound[k] = known > -np.inf and value <= known + slack
             if not is_bound[k] and (value > best or (value == best and a < first)):
                 best, first = value, a
-        return actions.shape[0]
+        return n
 
-    return pruning_root
+    return root

@@ -38,34 +38,26 @@ class BoardFunctions(NamedTuple):
 
 
 def make_board(cells: CellFeatures, runs: int, worth: str, returns: Compiled, room: Path) -> BoardFunctions:
-    """Compiles the functions for networks with tuples of at most `runs` runs; `worth` is POINTS, RETURNS or NOTHING."""
-    if cells.boards is not None:
-        seen, tuple_index = cells.boards, make_word_index(runs, room)
-    else:
-        numbers = tuple(range(len(cells.views)))
+    """Compiles the functions for networks with tuples of at most `runs` runs; `worth` is POINTS, RETURNS or NOTHING.
 
-        @bind(room, inline=True)
-        def seen(S, i, T):
-            return numbers
+    Where the room gives the board's word under a symmetry, `b` is that word; else it is the number of the symmetry.
+    """
+    inlined = bind(room, inline=True)
+    cell, words, count, in_word = cells.cell, cells.words, cells.cells, cells.in_word
+    first, bits, mask = (*words, 0)[0], np.uint64(cells.bits), np.uint64(cells.values - 1)
+    seen, numbers, own_highest = cells.boards, tuple(range(len(cells.views))), cells.highest
 
-        if cells.cell is not None:
-            tuple_index = make_cell_index(cells.cell, runs, room)
-        else:
-            tuple_index = make_view_index(runs, room)
-    return BoardFunctions(seen, tuple_index, make_highest(cells, room), make_potential(cells, worth, returns, room))
+    # Where the tables of tuples are looked up
 
+    if seen is not None and runs == EXTRACTED:
 
-def make_word_index(runs: int, room: Path) -> Compiled:
-    """Returns `tuple_index` where b is the board's word under a symmetry."""
-    if runs == EXTRACTED:
-
-        @bind(room, inline=True)
+        @inlined
         def tuple_index(S, i, b, t, T):
             return T.leaf.offsets[t] + extract_bits(b, T.leaf.pieces[t, 0, 1])
 
-    else:
+    elif seen is not None:
 
-        @bind(room, inline=True)
+        @inlined
         def tuple_index(S, i, b, t, T):
             W = T.leaf
             index = W.offsets[t]
@@ -73,52 +65,45 @@ def make_word_index(runs: int, room: Path) -> Compiled:
                 index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
             return index
 
-    return tuple_index
+    elif cell is not None:
 
+        @inlined
+        def tuple_index(S, i, b, t, T):
+            W = T.leaf
+            index, k = W.offsets[t], b * W.tuples + t
+            for p in range(runs):
+                if W.pieces[k, p, 1]:
+                    index += np.uint64(cell(S, i, W.pieces[k, p, 3], T)) << W.pieces[k, p, 2]
+            return index
 
-def make_view_index(runs: int, room: Path) -> Compiled:
-    """Returns `tuple_index` where b is the number of a symmetry and words of the row hold the cells."""
+    else:
 
-    @bind(room, inline=True)
-    def tuple_index(S, i, b, t, T):
-        W = T.leaf
-        index, k = W.offsets[t], b * W.tuples + t
-        for p in range(runs):
-            word = np.uint64(S[i, W.pieces[k, p, 3]])
-            index += ((word >> W.pieces[k, p, 0]) & W.pieces[k, p, 1]) << W.pieces[k, p, 2]
-        return index
+        @inlined
+        def tuple_index(S, i, b, t, T):
+            W = T.leaf
+            index, k = W.offsets[t], b * W.tuples + t
+            for p in range(runs):
+                word = np.uint64(S[i, W.pieces[k, p, 3]])
+                index += ((word >> W.pieces[k, p, 0]) & W.pieces[k, p, 1]) << W.pieces[k, p, 2]
+            return index
 
-    return tuple_index
+    if seen is None:
 
+        @inlined
+        def seen(S, i, T):
+            return numbers
 
-def make_cell_index(cell: Compiled, runs: int, room: Path) -> Compiled:
-    """Returns `tuple_index` where b is the number of a symmetry and cells are read one by one."""
+    # The highest value of a cell
 
-    @bind(room, inline=True)
-    def tuple_index(S, i, b, t, T):
-        W = T.leaf
-        index, k = W.offsets[t], b * W.tuples + t
-        for p in range(runs):
-            if W.pieces[k, p, 1]:
-                index += np.uint64(cell(S, i, W.pieces[k, p, 3], T)) << W.pieces[k, p, 2]
-        return index
+    if own_highest is not None:
 
-    return tuple_index
-
-
-def make_highest(cells: CellFeatures, room: Path) -> Compiled:
-    """Returns `highest`."""
-    own, cell, words, in_word = cells.highest, cells.cell, cells.words, cells.in_word
-    first, count, bits, mask = (*words, 0)[0], cells.cells, np.uint64(cells.bits), np.uint64(cells.values - 1)
-    if own is not None:
-
-        @bind(room, inline=True)
+        @inlined
         def highest(S, i, T):
-            return own(S[i, first])
+            return own_highest(S[i, first])
 
     elif cell is not None:
 
-        @bind(room, inline=True)
+        @inlined
         def highest(S, i, T):
             found = np.uint64(0)
             for k in range(count):
@@ -127,7 +112,7 @@ def make_highest(cells: CellFeatures, room: Path) -> Compiled:
 
     else:
 
-        @bind(room, inline=True)
+        @inlined
         def highest(S, i, T):
             found = np.uint64(0)
             for k in range(count):
@@ -135,33 +120,31 @@ def make_highest(cells: CellFeatures, room: Path) -> Compiled:
                 found = max(found, (word >> (bits * np.uint64(k % in_word))) & mask)
             return found
 
-    return highest
+    # What the board is worth: the table `T.leaf.potential` added up over cells, or over lines of cells
 
-
-def make_potential(cells: CellFeatures, worth: str, returns: Compiled, room: Path) -> Compiled:
-    """Returns `potential`, which adds up the table `T.leaf.potential` over cells, or over lines of cells."""
-    cell, words, count, in_word = cells.cell, cells.words, cells.cells, cells.in_word
-    in_line = line_length(cells)
-    first, line, lines = (*words, 0)[0], np.uint64(in_line * cells.bits), -(-in_word // in_line)
-    mask = np.uint64((1 << in_line * cells.bits) - 1)
+    in_line, more = line_length(cells), -(-count // in_word)
+    line, lines, line_mask = (
+        np.uint64(in_line) * bits,
+        -(-in_word // in_line),
+        np.uint64((1 << in_line * cells.bits) - 1),
+    )
     full = np.uint64((1 << in_word * cells.bits) - 1)
-    more = -(-count // in_word)
     last = np.uint64((1 << (count - (more - 1) * in_word) * cells.bits) - 1)
     if worth == NOTHING:
 
-        @bind(room, inline=True)
+        @inlined
         def potential(S, i, T):
             return 0.0
 
     elif worth == RETURNS:
 
-        @bind(room, inline=True)
+        @inlined
         def potential(S, i, T):
             return np.float64(returns(S, i, T))
 
     elif cell is not None:
 
-        @bind(room, inline=True)
+        @inlined
         def potential(S, i, T):
             total = 0.0
             for k in range(count):
@@ -170,18 +153,16 @@ def make_potential(cells: CellFeatures, worth: str, returns: Compiled, room: Pat
 
     else:
 
-        @bind(room, inline=True)
+        @inlined
         def potential(S, i, T):
-            total, word = 0.0, np.uint64(S[i, first]) & (last if more == 1 else full)
-            for k in range(lines):
-                total += np.float64(T.leaf.potential[(word >> (line * np.uint64(k))) & mask])
-            for w in range(1, more):
+            total = 0.0
+            for w in range(more):
                 word = np.uint64(S[i, words[w]]) & (last if w == more - 1 else full)
                 for k in range(lines):
-                    total += np.float64(T.leaf.potential[(word >> (line * np.uint64(k))) & mask])
+                    total += np.float64(T.leaf.potential[(word >> (line * np.uint64(k))) & line_mask])
             return total
 
-    return potential
+    return BoardFunctions(seen, tuple_index, highest, potential)
 
 
 def line_length(cells: CellFeatures) -> int:

@@ -11,7 +11,7 @@ In files a network is one tensor of float32, or packed: entries of 16 bits, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -75,27 +75,26 @@ class Shape:
     def check(self, game: Game) -> Shape:
         """Returns the shape with nothing left open; raises ValueError that says what does not fit."""
         cells = features(game)
+
+        def need(fits: Any, expected: str, got: str) -> None:
+            if not fits:
+                raise UserError(f"n-tuple networks: expected {expected}, got {got}")
+
         tuples, most = tuple(tuple(t) for t in self.tuples), LARGEST // cells.bits
         for t in tuples:
-            if not 1 <= len(t) <= most or len(set(t)) != len(t) or not all(0 <= c < cells.cells for c in t):
-                expected = f"tuples of 1 to {most} different cells 0..{cells.cells - 1}"
-                raise UserError(f"n-tuple networks: expected {expected}, got {t!r}")
+            fits = 1 <= len(t) <= most and len(set(t)) == len(t) and all(0 <= c < cells.cells for c in t)
+            need(fits, f"tuples of 1 to {most} different cells 0..{cells.cells - 1}", repr(t))
         small, stage = tuple(self.tables(game)), self.stage or cells.stages[0]
         power = (USUAL_POWER if cells.points else 1.0) if self.power is None else float(self.power)
-        if not tuples or not 0 <= power <= 1:
-            raise UserError(f"n-tuple networks: expected a tuple and a power in [0, 1], got {tuples!r}, {power!r}")
-        if 0 < power < 1 and not cells.points:
-            expected = "a power of 0 or 1 in a game whose score is not a sum over cells"
-            raise UserError(f"n-tuple networks: expected {expected}, got {power!r}")
-        if not set(self.small or ()) <= set(cells.tables):
-            known, given = ", ".join(cells.tables) or "none", ", ".join(map(str, self.small or ()))
-            raise UserError(f"n-tuple networks: expected small tables among {known}, got {given!r}")
+        need(tuples and 0 <= power <= 1, "a tuple and a power in [0, 1]", f"{tuples!r}, {power!r}")
+        whole = power in (0, 1) or cells.points
+        need(whole, "a power of 0 or 1 in a game whose score is not a sum over cells", repr(power))
+        known, given = ", ".join(cells.tables) or "none", ", ".join(map(str, self.small or ()))
+        need(set(self.small or ()) <= set(cells.tables), f"small tables among {known}", repr(given))
         need_among(stage, cells.stages, "a stage", "n-tuple networks")
-        if list(self.splits) != sorted(set(self.splits)) or not all(0 < s < cells.values for s in self.splits):
-            expected = f"ascending ranks of 1 to {cells.values - 1} as splits"
-            raise UserError(f"n-tuple networks: expected {expected}, got {self.splits!r}")
-        if not np.isfinite(self.base):
-            raise UserError(f"n-tuple networks: expected a finite base, got {self.base!r}")
+        ascending = list(self.splits) == sorted(set(self.splits)) and all(0 < s < cells.values for s in self.splits)
+        need(ascending, f"ascending ranks of 1 to {cells.values - 1} as splits", repr(self.splits))
+        need(np.isfinite(self.base), "a finite base", repr(self.base))
         return Shape(tuples, power, stage, small, tuple(self.splits), float(self.base))
 
     def tables(self, game: Game) -> dict[str, SmallTable]:
@@ -239,12 +238,6 @@ def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:
         raise UserError(f"expected {expected}, got {text!r}") from None
 
 
-def load_ntuples(path: Path, game: Game) -> NTupleNetwork:
-    """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
-    network: NTupleNetwork = load_network(path, game, (PLAIN.name, PACKED.name))
-    return network
-
-
 def shape_of(told: Told) -> Shape:
     """Returns the shape that a file's metadata tells."""
     return Shape(**{name: told[name] for name in NEEDS})
@@ -290,21 +283,6 @@ def in_order(
     return NTupleNetwork.create(game, shape, table, None if scales is None else [float(scales[k]) for k in own])
 
 
-def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Returns the small tables that the room has now."""
-    return features(game).tables
-
-
-def used_tables(network: NTupleNetwork) -> Mapping[str, FeatureTable]:
-    """Returns the small tables that a network has."""
-    return network.shape.tables(network.game)
-
-
-def cells_version(game: Game, told: Told) -> int:
-    """Returns the version of the room's cells."""
-    return features(game).version
-
-
 def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
     """Returns a network of float32 with entries of int16, rounded to multiples of `step`, in the unit of the values.
 
@@ -329,9 +307,12 @@ def restored(network: NTupleNetwork) -> NTupleNetwork:
     """Returns a network of int16 with entries of float32, to be trained on; one of float32 as it is."""
     if not network.packed:
         return network
-    units = np.repeat(network.weights.scales, network.shape.sizes(network.game))
-    table = network.weights.table * np.tile(units, network.shape.copies)
-    return NTupleNetwork.create(network.game, network.shape, table)
+    blank = NTupleNetwork.create(network.game, network.shape)
+    for stage in range(network.shape.copies):
+        pairs = zip(network.tables(stage).values(), blank.tables(stage).values(), network.weights.scales, strict=True)
+        for packed, table, scale in pairs:
+            np.multiply(packed, scale, out=table)
+    return blank
 
 
 def merged(network: NTupleNetwork, *, in_place: bool = False) -> NTupleNetwork:
@@ -369,18 +350,19 @@ def merged(network: NTupleNetwork, *, in_place: bool = False) -> NTupleNetwork:
     return NTupleNetwork.create(network.game, replace(network.shape, tuples=tuple(kept)), table[:end], scales)
 
 
-def kind_of(name: str) -> NetworkKind:
-    """Returns a kind of n-tuple networks under a name."""
-    return NetworkKind(
+PLAIN, PACKED = (
+    NetworkKind(
         name,
         create,
         needs=NEEDS,
-        tables=room_tables,
-        used=used_tables,
-        version=cells_version,
+        tables=lambda game, told: features(game).tables,
+        used=lambda network: network.shape.tables(network.game),
+        version=lambda game, told: features(game).version,
         to_play=partial(merged, in_place=True),
     )
-
-
-PLAIN, PACKED = kind_of("ntuple"), kind_of("ntuple-packed")
+    for name in ("ntuple", "ntuple-packed")
+)
 """Tables of float32 as they are trained, and of int16 that hold only what training has seen."""
+
+load_ntuples: Callable[[Path, Game], NTupleNetwork] = partial(load_network, kinds=(PLAIN.name, PACKED.name))
+"""Reads such a network for a game; raises ValueError that names what does not fit."""

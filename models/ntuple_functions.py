@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.errors import UserError
 from leafwise.models.boards import POINTS, BoardFunctions, line_length, make_board
 
@@ -87,23 +86,6 @@ class NTupleFunctions(NamedTuple):
     """`(S, i, T)` -> the potential so far plus what is still to come."""
 
 
-def make_stage_start(highest: Compiled, staged: bool, room: Path) -> Compiled:
-    """Compiles `stage_start`."""
-
-    @bind(room, inline=True)
-    def stage_start(S, i, T):
-        W = T.leaf
-        start = np.uint64(0)
-        if staged:
-            value = highest(S, i, T)
-            for k in range(W.splits.shape[0]):
-                if value >= W.splits[k]:
-                    start += W.offsets[W.offsets.shape[0] - 1]
-        return start
-
-    return stage_start
-
-
 def no_index(S, i, k, T):
     """Stands in for a game without small tables; never reached."""
     return np.uint64(0)
@@ -121,48 +103,27 @@ def compiled(game: Game, layout: Layout) -> NTupleFunctions:
 
 @functools.cache
 def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunctions:
-    current_player, returns = game.rules.current_player, game.rules.returns
-    board = make_board(cells, layout.runs, layout.worth, returns, game.room)
-    stage_start = make_stage_start(board.highest, layout.staged, game.room)
-    fetch = make_fetch(board, stage_start, layout.fetched, game.room)
-    index_of = cells.index or bind(game.room, inline=True)(no_index)
-    add_small = make_add_small(cells, index_of, layout, game.room)
-    to_come = make_to_come(board, stage_start, add_small, layout, game.room)
-    siblings, bits = {}, small_bits(cells, layout.small)
-    if layout.packed and cells.boards is not None and game.rules.afterstates is not None:
-        for valued in cells.stages:
-            stage = game.stages.index(valued)
-            siblings[valued] = make_ntuple_siblings(
-                game.rules,
-                cells,
-                board,
-                stage_start,
-                index_of,
-                bits,
-                layout.worth,
-                layout.fetched,
-                stage,
-                game.room,
-            )
-    potential = board.potential
+    current_player, room = game.rules.current_player, game.room
+    staged, fetched, packed = layout.staged, layout.fetched, layout.packed
+    board = make_board(cells, layout.runs, layout.worth, game.rules.returns, room)
+    boards, tuple_index, highest, potential = board
+    index_of = cells.index or bind(room, inline=True)(no_index)
+    small, tables = small_bits(cells, layout.small), len(cells.tables)
 
-    @bind(game.room, inline=True)
-    def ntuple_value(S, i, T):
-        """Returns the potential so far plus what is still to come."""
-        so_far = potential(S, i, T)
-        if current_player(S, i, T) == TERMINAL:
-            return so_far
-        return so_far + to_come(S, i, T)
-
-    return NTupleFunctions(board, siblings, stage_start, fetch, to_come, ntuple_value)
-
-
-def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, room: Path) -> Compiled:
-    """Compiles `fetch`: the rows beside a row are then loaded at the same time."""
-    boards, tuple_index = board.seen, board.tuple_index
+    @bind(room, inline=True)
+    def stage_start(S, i, T):
+        W = T.leaf
+        start = np.uint64(0)
+        if staged:
+            value = highest(S, i, T)
+            for k in range(W.splits.shape[0]):
+                if value >= W.splits[k]:
+                    start += W.offsets[W.offsets.shape[0] - 1]
+        return start
 
     @bind(room, inline=True)
     def fetch(S, i, T):
+        """Starts to load what row i finds; the rows beside a row are then loaded at the same time."""
         W = T.leaf
         if fetched:
             start = stage_start(S, i, T)
@@ -171,32 +132,6 @@ def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, room
                 if W.offsets[t + 1] - W.offsets[t] > FAR:
                     for b in seen:
                         prefetch(W.table, start + tuple_index(S, i, b, t, T))
-
-    return fetch
-
-
-def make_add_small(cells: CellFeatures, index_of: Compiled, layout: Layout, room: Path) -> Compiled:
-    """Compiles `add_small(S, i, start, total, T)`: a float32 sum, and what row i finds in the small tables; returned as float64."""
-    small, tables = small_bits(cells, layout.small), len(cells.tables)
-
-    @bind(room, inline=True)
-    def add_small(S, i, start, total, T):
-        W = T.leaf
-        place = W.tuples
-        for k in range(tables):
-            if small >> k & 1:
-                total += np.float32(W.table[start + W.offsets[place] + index_of(S, i, k, T)]) * W.scales[place]
-                place += 1
-        return np.float64(total)
-
-    return add_small
-
-
-def make_to_come(
-    board: BoardFunctions, stage_start: Compiled, add_small: Compiled, layout: Layout, room: Path
-) -> Compiled:
-    """Compiles `to_come`."""
-    boards, tuple_index, packed = board.seen, board.tuple_index, layout.packed
 
     @bind(room, inline=True)
     def to_come(S, i, T):
@@ -214,9 +149,28 @@ def make_to_come(
             else:
                 for b in seen:
                     total += W.table[start + tuple_index(S, i, b, t, T)]
-        return add_small(S, i, start, total, T)
+        # What the small tables add
+        place = W.tuples
+        for k in range(tables):
+            if small >> k & 1:
+                total += np.float32(W.table[start + W.offsets[place] + index_of(S, i, k, T)]) * W.scales[place]
+                place += 1
+        return np.float64(total)
 
-    return to_come
+    @bind(room, inline=True)
+    def ntuple_value(S, i, T):
+        """Returns the potential so far plus what is still to come."""
+        so_far = potential(S, i, T)
+        if current_player(S, i, T) == TERMINAL:
+            return so_far
+        return so_far + to_come(S, i, T)
+
+    siblings = {}
+    if packed and cells.boards is not None and game.rules.afterstates is not None:
+        for valued in cells.stages:
+            stage = game.stages.index(valued)
+            siblings[valued] = make_ntuple_siblings(game, cells, board, stage_start, index_of, layout, stage)
+    return NTupleFunctions(board, siblings, stage_start, fetch, to_come, ntuple_value)
 
 
 def features(game: Game) -> CellFeatures:
@@ -274,61 +228,47 @@ def near_cells(cells: CellFeatures, tuples: Sequence[Sequence[int]], small: int)
     )
 
 
-def make_near_potential(
-    cells: CellFeatures, board: BoardFunctions, worth: str, room: Path
-) -> tuple[Compiled, Compiled]:
-    """Compiles `find_lines(S, j, T)`, which is told the board before, and `potential_of(S, i, cell, T)`, which is `potential` where
-    a cell differs from it."""
-    first, potential = cells.words[0], board.potential
-    size = line_length(cells) * cells.bits
-    line, mask = np.uint64(size), np.uint64((1 << size) - 1)
-    full, in_line = np.uint64((1 << cells.bits * cells.cells) - 1), np.uint64(line_length(cells))
-    by_lines = worth == POINTS
-
-    @bind(room, inline=True)
-    def find_lines(S, j, T):
-        if by_lines:
-            word, lines = S[j, first] & full, T.leaf.near.lines
-            for k in range(lines.shape[0]):
-                lines[k] = T.leaf.potential[(word >> (line * np.uint64(k))) & mask]
-
-    @bind(room, inline=True)
-    def potential_of(S, i, cell, T):
-        if not by_lines:
-            return potential(S, i, T)
-        word, lines, own = S[i, first] & full, T.leaf.near.lines, cell // in_line
-        total, found = 0.0, np.float64(T.leaf.potential[(word >> (line * own)) & mask])
-        for k in range(np.uint64(lines.shape[0])):
-            total += found if k == own else lines[k]
-        return total
-
-    return find_lines, potential_of
-
-
 def make_ntuple_siblings(
-    rules: Rules,
+    game: Game,
     cells: CellFeatures,
     board: BoardFunctions,
     stage_start: Compiled,
     index_of: Compiled,
-    small: int,
-    worth: str,
-    fetched: bool,
+    layout: Layout,
     valued: int,
-    room: Path,
 ) -> Compiled:
     """Compiles the siblings of networks of int16 whose rooms give the board's word under each symmetry.
 
-    `index_of` is the room's index into its small tables, `small` has a bit for each of them that the network has, values begin with
-    `worth`, tables are large where `fetched`, and `valued` is the stage of the leaves.
+    `index_of` is the room's index into its small tables, and `valued` is the stage of the leaves.
     """
+    rules, room, fetched, small = game.rules, game.room, layout.fetched, small_bits(cells, layout.small)
     current_player, chance_outcomes, stage = rules.current_player, rules.chance_outcomes, rules.stage
     apply_outcome: Any = rules.apply_outcome
-    boards, tuple_index, tables = board.seen, board.tuple_index, len(cells.tables)
+    boards, tuple_index, _, potential = board
+    tables, by_lines, in_line = len(cells.tables), layout.worth == POINTS, np.uint64(line_length(cells))
     first, bits, mask = cells.words[0], np.uint64(cells.bits), np.uint64(cells.values - 1)
     full, none = np.uint64((1 << cells.bits * cells.cells) - 1), np.uint64(cells.cells)
+    line, line_mask = in_line * bits, np.uint64((1 << line_length(cells) * cells.bits) - 1)
     placed = any(small >> k & 1 and table.placed for k, table in enumerate(cells.tables.values()))
-    find_lines, potential_of = make_near_potential(cells, board, worth, room)
+
+    @bind(room, inline=True)
+    def find_lines(S, j, T):
+        """Looks up the potential of each line of the board before."""
+        if by_lines:
+            word, lines = S[j, first] & full, T.leaf.near.lines
+            for k in range(lines.shape[0]):
+                lines[k] = T.leaf.potential[(word >> (line * np.uint64(k))) & line_mask]
+
+    @bind(room, inline=True)
+    def potential_of(S, i, cell, T):
+        """Returns what `potential` does of row i, where only a cell differs from the board before."""
+        if not by_lines:
+            return potential(S, i, T)
+        word, lines, own = S[i, first] & full, T.leaf.near.lines, cell // in_line
+        total, found = 0.0, np.float64(T.leaf.potential[(word >> (line * own)) & line_mask])
+        for k in range(np.uint64(lines.shape[0])):
+            total += found if k == own else lines[k]
+        return total
 
     @bind(room, inline=True)
     def find_small(S, i, start, T):

@@ -11,14 +11,10 @@ from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, Rules, Symmetries
 from leafwise.search.expectiminimax import (
-    Parts,
-    make_arrive,
     make_last_step,
     make_leaf_values,
-    make_look_up,
     make_root,
     make_search,
-    make_settle_rare,
 )
 from leafwise.search.siblings import make_last_decisions
 
@@ -45,10 +41,8 @@ class CompiledSearch(NamedTuple):
 def compiled_search(game: Game, evaluator: Evaluator) -> CompiledSearch:
     """Returns the compiled searches for a game and a leaf kind; raises ValueError if they do not fit."""
     spec, room = leaf_spec(evaluator, game.stages), evaluator.room or game.room
-    sizes = game.players, game.max_actions, game.max_outcomes
-    speed = evaluator.speed
-    leaf = evaluator.compiled, speed.prefetch, speed.sibling_values, spec
-    return _compiled(game.rules, game.symmetries, *sizes, *leaf, room)
+    leaf = evaluator.compiled, evaluator.speed.prefetch, evaluator.speed.sibling_values, spec
+    return _compiled(game.rules, game.symmetries, game.players, game.max_actions, *leaf, room)
 
 
 @cache
@@ -57,27 +51,22 @@ def _compiled(
     symmetries: Symmetries,
     players: int,
     max_actions: int,
-    max_outcomes: int,
     value: Compiled,
     prefetch: Compiled | None,
     siblings: Compiled | None,
     spec: LeafSpec,
     room: Path,
 ) -> CompiledSearch:
-    sizes = max_actions, max_outcomes
     leaves = make_leaf_values(rules, players, value, spec, room)
     together = siblings is not None and rules.afterstates is not None
-    arrive = make_arrive(rules, leaves, max_outcomes, room, no_inline=players == 2 or together)
-    settle_rare = make_settle_rare(rules, leaves, room)
 
     def search_of(prunes: bool) -> tuple[Compiled, Compiled]:
         """Returns `last_step` and the search, with pruning or without."""
         inline = prunes or not together
-        last_step = make_last_step(rules, leaves, prefetch, max_outcomes, room, prunes=prunes, inline=inline)
-        last_decisions = None if prunes else make_last_decisions(rules, *sizes, siblings, last_step, room)
-        look_up = make_look_up(rules, symmetries.transform, room, prunes=prunes)
-        parts = Parts(arrive, last_step, last_decisions, settle_rare, look_up)
-        return last_step, make_search(rules, parts, room, prunes=prunes)
+        last_step = make_last_step(rules, leaves, prefetch, room, prunes=prunes, inline=inline)
+        last_decisions = None if prunes else make_last_decisions(rules, max_actions, siblings, last_step, room)
+        parts = rules, symmetries.transform, leaves, last_step, last_decisions, room
+        return last_step, make_search(*parts, prunes=prunes, no_inline=players == 2 or together)
 
     (_, plain), (last_step, pruning) = search_of(False), search_of(True)
     return CompiledSearch(

@@ -198,51 +198,8 @@ def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec
     return LeafValues(is_leaf, leaf_value, terminal_value, seen_value, value_no_inline)
 
 
-# Arriving at a row.
-
 LEAF, GIVEN_UP = -2, -3
 """What `arrive` answers beside a player or CHANCE: the row has a value; the search is stopped or out of rows."""
-
-
-def make_arrive(rules: Rules, leaves: LeafValues, max_outcomes: int, room: Path, *, no_inline: bool) -> Compiled:
-    """Compiles `arrive`, to be inlined; `no_inline`: it calls the evaluator, since it meets few leaves."""
-    current_player = rules.current_player
-    is_leaf, terminal_value = leaves.is_leaf, leaves.terminal_value
-    value = leaves.value_no_inline if no_inline else leaves.seen_value
-    most, has_chance = np.uint64(max_outcomes), max_outcomes > 0
-
-    @bind(room, inline=True)
-    def arrive(S, B, f, row, top, left, reach, T):
-        """Returns who acts at a row (LEAF: nobody) and the value of a leaf.
-
-        Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, the time is up, or
-        no rows are left. Rows from `top` on are free; `left` decisions are to go, `reach` is the probability of the row.
-        """
-        # Finished games, and rows with no decision to go at the evaluator's stage
-        player = current_player(S, row, T)
-        if player == TERMINAL:
-            B.counts[LEAVES] += 1
-            return LEAF, terminal_value(S, B, row, T)
-        cut = left > 0 and player != CHANCE and reach < B.options.cutoff
-        if cut or (left == 0 and is_leaf(S, row, T)):
-            B.counts[LEAVES] += 1
-            B.counts[CUTS] += np.int64(cut)
-            return LEAF, value(S, B, row, T)
-        # A node needs a frame, and rows for its children
-        if f >= B.frames.shape[0] or top + ONE + most > np.uint64(S.shape[0]):
-            B.counts[FAILED] = NO_ROWS
-            return GIVEN_UP, 0.0
-        if has_chance and player == CHANCE:
-            return CHANCE, 0.0
-        # Decisions count, and ask every now and then whether to go on
-        B.counts[NODES] += 1
-        if B.counts[NODES] & B.deadline[2] == 0 and (T.stop[0] or is_late(B.deadline)):
-            B.counts[FAILED] = STOPPED
-        if B.counts[FAILED]:
-            return GIVEN_UP, 0.0
-        return player, 0.0
-
-    return arrive
 
 
 # Rows that need no frame of their own.
@@ -252,7 +209,6 @@ def make_last_step(
     rules: Rules,
     leaves: LeafValues,
     prefetch: Compiled | None,
-    max_outcomes: int,
     room: Path,
     *,
     prunes: bool,
@@ -261,7 +217,8 @@ def make_last_step(
     """Compiles `last_step`, which values most rows with no decision to go."""
     current_player, chance_outcomes, is_leaf = rules.current_player, rules.chance_outcomes, leaves.is_leaf
     seen_value, leaf_value = leaves.seen_value, leaves.leaf_value
-    most, has_chance, has_prefetch = np.uint64(max_outcomes), max_outcomes > 0, prefetch is not None
+    most, has_chance = np.uint64(rules.chance.max_outcomes), rules.chance.max_outcomes > 0
+    has_prefetch = prefetch is not None
 
     @bind(room, inline=inline)
     def last_step(S, B, row, top, lower, upper, T):
@@ -301,34 +258,6 @@ def make_last_step(
         return True, total
 
     return last_step
-
-
-def make_settle_rare(rules: Rules, leaves: LeafValues, room: Path) -> Compiled:
-    """Compiles `settle_rare`, to be inlined, for searches with pruning."""
-    current_player, is_leaf, value = rules.current_player, leaves.is_leaf, leaves.value_no_inline
-
-    @bind(room, inline=True)
-    def settle_rare(S, B, f, T):
-        """Values the rare outcomes of chance node f by the leaf and strikes them out; returns their sum and probability.
-
-        A chance stage that follows another stays; where every outcome is rare, all count, and the probability is 1.
-        """
-        first, end = B.frames[f, NEXT], B.frames[f, END]
-        kept, total, share = first, 0.0, 0.0
-        for o in range(first, end):
-            if B.P[o] < B.options.rare and (is_leaf(S, o, T) or current_player(S, o, T) == TERMINAL):
-                B.counts[LEAVES] += 1
-                total += B.P[o] * value(S, B, o, T)
-                share += B.P[o]
-            else:
-                for w in range(S.shape[1]):
-                    S[kept, w] = S[o, w]
-                B.P[kept] = B.P[o]
-                kept += ONE
-        B.frames[f, END] = kept
-        return total, 1.0 if kept == first else share
-
-    return settle_rare
 
 
 # Chance nodes with pruning. Where leaves have bounds, the search leaves an average whose open outcomes cannot bring it into the
@@ -514,9 +443,83 @@ def proven_bounds(B, f, best):
     return best, best
 
 
-def make_look_up(rules: Rules, transform: Compiled, room: Path, *, prunes: bool) -> Compiled:
-    """Compiles `look_up`, to be inlined: what the table knows of a row."""
-    key = rules.key
+# The search below a row.
+
+
+def make_search(
+    rules: Rules,
+    transform: Compiled,
+    leaves: LeafValues,
+    last_step: Compiled,
+    last_decisions: Any,
+    room: Path,
+    *,
+    prunes: bool,
+    no_inline: bool,
+) -> Compiled:
+    """Compiles the search below a row, with pruning or without, for a game and a leaf kind.
+
+    `last_decisions` values what chance leads to with one decision to go at once, as `siblings` does (None: with pruning, or not in
+    this game). `no_inline`: most leaves are met elsewhere, and one copy of the evaluator's code is enough.
+    """
+    legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
+    apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
+    current_player, key, together = rules.current_player, rules.key, last_decisions is not None
+    is_leaf, terminal_value, value_no_inline = leaves.is_leaf, leaves.terminal_value, leaves.value_no_inline
+    value = value_no_inline if no_inline else leaves.seen_value
+    most, has_chance = np.uint64(rules.chance.max_outcomes), rules.chance.max_outcomes > 0
+
+    @bind(room, inline=True)
+    def arrive(S, B, f, row, top, left, reach, T):
+        """Returns who acts at a row (LEAF: nobody) and the value of a leaf.
+
+        Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, the time is up, or
+        no rows are left. Rows from `top` on are free; `left` decisions are to go, `reach` is the probability of the row.
+        """
+        # Finished games, and rows with no decision to go at the evaluator's stage
+        player = current_player(S, row, T)
+        if player == TERMINAL:
+            B.counts[LEAVES] += 1
+            return LEAF, terminal_value(S, B, row, T)
+        cut = left > 0 and player != CHANCE and reach < B.options.cutoff
+        if cut or (left == 0 and is_leaf(S, row, T)):
+            B.counts[LEAVES] += 1
+            B.counts[CUTS] += np.int64(cut)
+            return LEAF, value(S, B, row, T)
+        # A node needs a frame, and rows for its children
+        if f >= B.frames.shape[0] or top + ONE + most > np.uint64(S.shape[0]):
+            B.counts[FAILED] = NO_ROWS
+            return GIVEN_UP, 0.0
+        if has_chance and player == CHANCE:
+            return CHANCE, 0.0
+        # Decisions count, and ask every now and then whether to go on
+        B.counts[NODES] += 1
+        if B.counts[NODES] & B.deadline[2] == 0 and (T.stop[0] or is_late(B.deadline)):
+            B.counts[FAILED] = STOPPED
+        if B.counts[FAILED]:
+            return GIVEN_UP, 0.0
+        return player, 0.0
+
+    @bind(room, inline=True)
+    def settle_rare(S, B, f, T):
+        """Values the rare outcomes of chance node f by the leaf and strikes them out; returns their sum and probability.
+
+        A chance stage that follows another stays; where every outcome is rare, all count, and the probability is 1.
+        """
+        first, end = B.frames[f, NEXT], B.frames[f, END]
+        kept, total, share = first, 0.0, 0.0
+        for o in range(first, end):
+            if B.P[o] < B.options.rare and (is_leaf(S, o, T) or current_player(S, o, T) == TERMINAL):
+                B.counts[LEAVES] += 1
+                total += B.P[o] * value_no_inline(S, B, o, T)
+                share += B.P[o]
+            else:
+                for w in range(S.shape[1]):
+                    S[kept, w] = S[o, w]
+                B.P[kept] = B.P[o]
+                kept += ONE
+        B.frames[f, END] = kept
+        return total, 1.0 if kept == first else share
 
     @bind(room, ignores_leaf=True)
     def write_canonical(S, i, j, symmetries, T):
@@ -546,30 +549,6 @@ def make_look_up(rules: Rules, transform: Compiled, room: Path, *, prunes: bool)
             if np.int64(B.table[e, DATA] & DEPTH_MASK) == left:
                 low, high = B.proven[e, LOW], B.proven[e, HIGH]
         return h, check, move, low, high
-
-    return look_up
-
-
-# The search below a row.
-
-
-class Parts(NamedTuple):
-    """Compiled functions that a search of a row is made of."""
-
-    arrive: Compiled
-    last_step: Compiled
-    last_decisions: Any
-    """Values what chance leads to with one decision to go at once, as `siblings` does (None: with pruning, or not in this game)."""
-    settle_rare: Compiled
-    look_up: Compiled
-
-
-def make_search(rules: Rules, parts: Parts, room: Path, *, prunes: bool) -> Compiled:
-    """Compiles the search below a row, with pruning or without, for a game and a leaf kind."""
-    legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
-    apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
-    arrive, last_step, last_decisions, settle_rare, look_up = parts
-    together, has_chance = last_decisions is not None, rules.chance.max_outcomes > 0
 
     @bind(room, inline=True)
     def open_chance(S, B, f, row, top, left, reach, lower, upper, probing, T):

@@ -128,70 +128,43 @@ def back_up(tree, n, values):
 
 
 @cache
-def make_expand(rules: Rules, max_outcomes: int, room: Path) -> Compiled:
+def make_expand(rules: Rules, room: Path) -> Compiled:
     """Compiles a game's `expand`, over the actions that a search considers."""
     legal_actions = rules.candidates or rules.legal_actions
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
-    most_outcomes = np.uint64(max_outcomes)
-
-    @bind(room, inline=True)
-    def is_leaf(S, tree, i, player, options, T):
-        """Whether node i has no children, since the game or the depth is over, or it is too improbable."""
-        if player == TERMINAL or (player != CHANCE and tree.reach[i] < options.cutoff):
-            return True
-        if tree.left[i] > 0:
-            return False
-        here = stage(S, i, T)
-        return here == options.spec.stage or here == 0
-
-    @bind(room, inline=True)
-    def set_leaf(S, tree, i, player, spec, T):
-        """Sets kind and value of leaf i: what is known, or what is added to the evaluator's number."""
-        tree.counts[F.LEAVES] += 1
-        outcome = np.float64(returns(S, i, T))
-        if player != TERMINAL or spec.rule == EVALUATE:
-            tree.counts[ASKED] += 1
-            tree.kind[i] = NEGATED if player == 1 else LEAF
-            if spec.to_go:
-                tree.value[i] = outcome
-            return
-        tree.kind[i] = KNOWN
-        tree.value[i] = finished_value(spec.rule, spec.win, spec.draw, spec.loss, outcome)
-
-    @bind(room, inline=True)
-    def add_outcomes(S, tree, i, top, T):
-        """Adds the outcomes of chance node i from row `top` on; returns how many."""
-        n = np.uint64(chance_outcomes(S, i, tree.P, top, T))
-        for o in range(top, top + n):
-            tree.left[o] = tree.left[i]
-            tree.reach[o] = tree.reach[i] * tree.P[o]
-        return n
-
-    @bind(room, inline=True)
-    def add_actions(S, tree, i, A, n, top, node_cost, T):
-        """Adds the rows after the n actions A of decision i from row `top` on."""
-        for k in range(n):
-            o = top + np.uint64(k)
-            apply_action(S, i, A[k], o, T)
-            tree.left[o] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
-            tree.reach[o] = (tree.reach[i] - node_cost) / np.float64(n) if node_cost > 0.0 else tree.reach[i]
+    most_outcomes = np.uint64(rules.chance.max_outcomes)
 
     @bind(room)
     def expand(S, tree, A, most, options, T):
         """Grows the tree of row 0 of S [rows, width] by the children of its first `most` nodes; returns how many nodes it
         then has. A [actions] is scratch."""
+        spec, cost = options.spec, options.node_cost
         rows, top, i = np.uint64(S.shape[0]), ONE, ZERO
         while i < top and i < most:
             # The search may be stopped
             if i & POLL == ZERO and T.stop[0]:
                 tree.counts[F.FAILED] = F.STOPPED
                 return top
-            # A leaf has no children
+            # A leaf has no children, since the game or the depth is over, or it is too improbable
             player = current_player(S, i, T)
             tree.value[i] = 0.0
-            if is_leaf(S, tree, i, player, options, T):
-                set_leaf(S, tree, i, player, options.spec, T)
+            leaf = player == TERMINAL or (player != CHANCE and tree.reach[i] < options.cutoff)
+            if not leaf and tree.left[i] <= 0:
+                here = stage(S, i, T)
+                leaf = here == spec.stage or here == 0
+            # Its value is what is known, or what is added to the evaluator's number
+            if leaf:
+                tree.counts[F.LEAVES] += 1
+                outcome = np.float64(returns(S, i, T))
+                if player == TERMINAL and spec.rule != EVALUATE:
+                    tree.kind[i] = KNOWN
+                    tree.value[i] = finished_value(spec.rule, spec.win, spec.draw, spec.loss, outcome)
+                else:
+                    tree.counts[ASKED] += 1
+                    tree.kind[i] = NEGATED if player == 1 else LEAF
+                    if spec.to_go:
+                        tree.value[i] = outcome
                 i += ONE
                 continue
             # A node needs rows for all its children
@@ -206,9 +179,16 @@ def make_expand(rules: Rules, max_outcomes: int, room: Path) -> Compiled:
             tree.kind[i] = AVERAGE if player == CHANCE else player
             tree.first[i] = top
             if player == CHANCE:
-                n = add_outcomes(S, tree, i, top, T)
+                n = np.uint64(chance_outcomes(S, i, tree.P, top, T))
+                for o in range(top, top + n):
+                    tree.left[o] = tree.left[i]
+                    tree.reach[o] = tree.reach[i] * tree.P[o]
             else:
-                add_actions(S, tree, i, A, np.int64(n), top, options.node_cost, T)
+                for k in range(n):
+                    o = top + k
+                    apply_action(S, i, A[k], o, T)
+                    tree.left[o] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
+                    tree.reach[o] = (tree.reach[i] - cost) / np.float64(n) if cost > 0.0 else tree.reach[i]
             top += n
             tree.end[i] = top
             i += ONE
@@ -296,7 +276,7 @@ class Frontier:
             leaf_spec(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost)
         )
         self._values, self._batch = values_of(evaluator, game.room), batch
-        self._expand = make_expand(game.rules, game.max_outcomes, game.room)
+        self._expand = make_expand(game.rules, game.room)
         self._T, self._rules_T = T, T._replace(leaf=())  # the expansion is one for all weights
         self._S = game.rows(rows)
         self._tree = Tree(

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +22,12 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
-from leafwise.envs.core.play.players import ByName, named_ai, own_level
+from leafwise.envs.core.play.players import ByName, Chooser, named_ai, own_level
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import variant_id
 
 FILE = Path(__file__).with_name("levels.toml")
-
-
-class Chooser(Protocol):
-    """Chooses actions."""
-
-    name: str
-
-    def choose(self, state: State) -> int:
-        """Returns the id of a legal action at a decision."""
 
 
 class Weakened(ByName):
@@ -76,11 +67,11 @@ def check_level(game: Game, level: str) -> None:
     need_among(level, LEVELS, "level")
 
 
-def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Chooser:
+def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Any:
     """Returns the player of a level; `best` makes the search. Raises ValueError as `check_level` does."""
     check_level(game, level)
     if own := own_level(game, level):
-        chosen: Chooser = named_ai(game, own)
+        chosen = named_ai(game, own)
         chosen.name = name
         return chosen
     if solver := solver_player(game, level, seed, name):

@@ -24,7 +24,6 @@ def no_means(S, k, o, end, M, P, T):
 def make_last_decisions(
     rules: Rules,
     max_actions: int,
-    max_outcomes: int,
     siblings: Compiled | None,
     last_step: Compiled,
     room: Path,
@@ -39,7 +38,7 @@ def make_last_decisions(
     if afterstates is None or apply_outcome is None or rules.candidates is not None:
         return None
     means = siblings or own(no_means)
-    needed = np.uint64(max_actions + 2 * max_outcomes + 2)
+    needed = np.uint64(max_actions + 2 * rules.chance.max_outcomes + 2)
 
     @own
     def means_one_by_one(S, B, k, first, end, T):

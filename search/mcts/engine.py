@@ -22,10 +22,19 @@ from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
+from leafwise.search.mcts.proofs import bounds_of_edges, edges_of, knows_all
 from leafwise.search.mcts.root import choice, halve, values_of_edges
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
-from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
+from leafwise.search.mcts.tree import (
+    NONE,
+    ROW,
+    Options,
+    back_up,
+    find_node,
+    forget_nodes,
+    give_back,
+    new_tree,
+)
 from leafwise.search.result import MctsResult, principal_line
 from leafwise.search.search_options import MOST_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
 
@@ -291,14 +300,14 @@ class Mcts(BaseSearch):
         if len(unfit):
             raise UserError(f"{expected}, got {float(unfit[0])!r} among them")
         for node, weights in zip(nodes, found, strict=True):
-            edges = slice(int(tree.first[node]), int(tree.end[node]))
+            edges = edges_of(tree, node)
             legal = weights[tree.action[edges]]
             total = legal.sum()
             tree.prior[edges] = legal / total if total > 0 else 1.0 / len(legal)
 
     def _result(self, state: State, root: int, forced: int | None) -> MctsResult:
         tree = self.tree
-        edges = slice(int(tree.first[root]), int(tree.end[root]))
+        edges = edges_of(tree, root)
         actions, n, values = tree.action[edges].tolist(), tree.n[edges], values_of_edges(tree, root)
         least, most = bounds_of_edges(tree, root)
         best = choice(tree, root)

@@ -80,9 +80,14 @@ def knows_all(tree, node: int) -> bool:
     return bool(len(tree.low) and tree.low[node] == tree.high[node])
 
 
+def edges_of(tree, node: int) -> slice:
+    """Returns where the edges of a node stand."""
+    return slice(int(tree.first[node]), int(tree.end[node]))
+
+
 def bounds_of_edges(tree, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Returns the least and the most that each edge of a node is worth to who acts."""
-    edges = slice(int(tree.first[node]), int(tree.end[node]))
+    edges = edges_of(tree, node)
     if not proves(tree):
         n = edges.stop - edges.start
         return np.full(n, -np.inf), np.full(n, np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ EDGES_A_NODE = 8
 """Edges that there is memory for, per node, where a game has more actions than that."""
 
 hash_of = jit(inline=True)(row_hash)
+ints = partial(np.zeros, dtype=np.int64)
 
 
 class Tree(NamedTuple):
@@ -109,24 +111,24 @@ def new_tree(
     bounded = (0, 0, 0) if limits is None else (nodes, edges, LONGEST)
     return Tree(
         rows=game.rows(nodes),
-        slots=np.zeros(1 << (2 * nodes).bit_length(), dtype=np.int64),
-        at=np.zeros(nodes, dtype=np.int64),
-        player=np.zeros(nodes, dtype=np.int64),
-        first=np.zeros(nodes, dtype=np.int64),
-        end=np.zeros(nodes, dtype=np.int64),
-        visits=np.zeros(nodes, dtype=np.int64),
+        slots=ints(1 << (2 * nodes).bit_length()),
+        at=ints(nodes),
+        player=ints(nodes),
+        first=ints(nodes),
+        end=ints(nodes),
+        visits=ints(nodes),
         total=np.zeros(nodes),
-        action=np.zeros(edges, dtype=np.int64),
+        action=ints(edges),
         prior=np.zeros(edges),
         known=np.zeros(edges),
-        n=np.zeros(edges, dtype=np.int64),
+        n=ints(edges),
         w=np.zeros(edges),
-        waiting=np.zeros(edges, dtype=np.int64),
+        waiting=ints(edges),
         weights=np.zeros(game.max_actions),
-        path_nodes=np.zeros((at_once, LONGEST), dtype=np.int64),
-        path_edges=np.zeros((at_once, LONGEST), dtype=np.int64),
+        path_nodes=ints((at_once, LONGEST)),
+        path_edges=ints((at_once, LONGEST)),
         path_values=np.zeros((at_once, bounded[2])),
-        lengths=np.zeros(at_once, dtype=np.int64),
+        lengths=ints(at_once),
         low=np.zeros(bounded[0]),
         high=np.zeros(bounded[0]),
         edge_low=np.zeros(bounded[1]),
@@ -134,7 +136,7 @@ def new_tree(
         limits=np.array(limits or (-np.inf, np.inf)),
         span=np.array([np.inf, -np.inf]),
         spread=np.zeros(2),
-        counts=np.zeros(COUNTS, dtype=np.int64),
+        counts=ints(COUNTS),
         stream=stream,
     )
 

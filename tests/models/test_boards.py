@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from games import stacks
+from games.networks import SAID, random_ntuples
+from games.walks import positions
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, cell_values, rectangle_views, square_views
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.threes import GAME as THREES
 from leafwise.models import NTupleNetwork, load_ntuples, save_network
 from leafwise.models.ntuple import Shape, merged, parse_tuples, quantised
 
 TUPLES = parse_tuples("01234 eg5 fgh jo 4")
-SAID = {"steps": 3, "command": "none", "commit": "none"}
 ZERO = np.uint64(0)
 
 
@@ -30,22 +30,11 @@ BOARDS = {"two words": WORDS, "cell by cell": ONE_BY_ONE}
 
 
 def trained(game: Game, **options: Any) -> NTupleNetwork:
-    shape = Shape(TUPLES, **options)
-    blank = NTupleNetwork.create(game, shape)
-    table = np.random.default_rng(1).normal(size=blank.weights.table.shape).astype(np.float32)
-    return NTupleNetwork.create(game, shape, table)
+    return random_ntuples(game, Shape(TUPLES, **options))
 
 
 def afterstates(n: int) -> list[State]:
-    found: list[State] = []
-    rng, stream = np.random.default_rng(2), new_stream(2)
-    state = stacks.GAME.new(1)
-    while len(found) < n:
-        found.append(state.play(int(rng.choice(state.legal_actions))))
-        state = found[-1].settle(stream)
-        if state.is_terminal:
-            state = stacks.GAME.new(len(found))
-    return found
+    return [state.play(state.legal_actions[-1]) for state in positions(stacks.GAME, n)]
 
 
 def twin_value(network: NTupleNetwork, state: State) -> float:
@@ -93,9 +82,7 @@ def test_wide_cells_in_three_words() -> None:
     points = tuple(float(k * k) for k in range(64))
     wide = CellFeatures(cells=25, bits=6, words=(2, 0, 1), views=square_views(5), points=points, stages=("tile",))
     game = of(wide)
-    network = NTupleNetwork.create(game, Shape(((9, 10, 11, 20), (3,)), power=1.0))
-    table = np.random.default_rng(3).normal(size=network.weights.table.shape).astype(np.float32)
-    network = NTupleNetwork.create(game, network.shape, table)
+    network = random_ntuples(game, Shape(((9, 10, 11, 20), (3,)), power=1.0))
     values = np.random.default_rng(4).integers(0, 64, 25)
     row = np.zeros(3, dtype=np.uint64)
     for k, value in enumerate(values):

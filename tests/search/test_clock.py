@@ -10,6 +10,7 @@ import pytest
 
 from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS, deadline_in, is_late
 from leafwise.envs.registry import game
+from leafwise.models import named_leaf
 from leafwise.search import Search
 
 TRAP = game("trap", size=4)
@@ -97,3 +98,15 @@ def test_loading_the_code_is_no_part_of_the_time(monkeypatch):
     found = search(TRAP.parse(BOARD))
     assert found.depth > 1
     assert found.seconds < 0.3
+
+
+@pytest.mark.parametrize(
+    ("leaf", "options"), [("rows", {"threads": 2}), ("rows", {"batched": True}), ("rollout:n=2000", {})], ids=str
+)
+def test_a_deadline_leaves_only_whole_depths(leaf: str, options: dict[str, Any]) -> None:
+    threes = game("threes")
+    state, evaluator = threes.new(900_002), named_leaf(threes, leaf)
+    found = Search(threes, evaluator, seconds=0.3, **options)(state)
+    assert 1 <= found.depth < 64
+    again = Search(threes, evaluator, found.depth, batched=options.get("batched", False))(state)
+    assert found.values == pytest.approx(again.values, rel=1e-12)

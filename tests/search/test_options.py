@@ -73,7 +73,7 @@ def test_a_search_refuses_options_of_other_types_in_one_line(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRONG_MCTS)
-def test_a_tree_search_refuses_options_of_other_types_in_one_line(name: str) -> None:
+def test_a_tree_search_does_too(name: str) -> None:
     for value in WRONG_MCTS[name]:
         assert ", got " in refused(Mcts, GAME, GAME.score(), **{"simulations": 9, name: value})
 
@@ -171,25 +171,32 @@ def test_a_players_clock_has_an_end(text: str) -> None:
         leafwise.player(text, GAME)
 
 
-def test_a_search_says_what_it_expects() -> None:
-    with pytest.raises(ValueError, match=r"expected width of 1 to 2\*\*62, got 0"):
-        Search(GAME, GAME.score(), width=0)
-    with pytest.raises(ValueError, match=r"expected nodes of 0 to 1,000,000,000,000,000, got -1"):
-        Search(GAME, GAME.score(), nodes=-1)
-    with pytest.raises(ValueError, match=r"expected a cutoff or nodes, got 0.1 and 5"):
-        Search(GAME, GAME.score(), cutoff=0.1, nodes=5)
-    with pytest.raises(ValueError, match=r"expected an ordering among table, values, killers, got 'luck'"):
-        Search(GAME, GAME.score(), ordering=("luck",))
-    with pytest.raises(ValueError, match=r"expected table_mb of 0 to 65,536, got -1"):
-        Search(GAME, GAME.score(), table_mb=-1)
-    with pytest.raises(ValueError, match=r"player .*: expected 0 or 1 for pruning, got 'yes'"):
-        player("search:lead,pruning=yes", GAME)
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Search, {"width": 0}, r"expected width of 1 to 2\*\*62, got 0"),
+        (Search, {"nodes": -1}, "expected nodes of 0 to 1,000,000,000,000,000, got -1"),
+        (Search, {"cutoff": 0.1, "nodes": 5}, "expected a cutoff or nodes, got 0.1 and 5"),
+        (Search, {"ordering": ("luck",)}, "expected an ordering among table, values, killers, got 'luck'"),
+        (Search, {"table_mb": -1}, "expected table_mb of 0 to 65,536, got -1"),
+        (Search, {"threads": 257}, "expected threads of 1 to 256, got 257"),
+        (Mcts, {"gumbel": 4, "seconds": 1.0}, "expected gumbel of at least 0, with simulations, got 4"),
+        (Mcts, {"prior": "best"}, "expected a prior among uniform, values, policy or a function of rows, got 'best'"),
+    ],
+)
+def test_a_search_says_what_it_expects(kind: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        kind(GAME, GAME.score(), **options)
 
 
 def test_a_player_s_text_holds_the_options() -> None:
-    found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2,nodes=500", GAME)
+    found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2,nodes=500,threads=2", GAME)
     assert isinstance(found, SearchPlayer)
-    settings = found.search.options
-    assert (settings.depth, settings.pruning, settings.table_mb, settings.width) == (4, True, 1.0, 2)
-    assert settings.nodes == 500
+    told = found.search.options
+    assert (told.depth, told.pruning, told.table_mb, told.width, told.nodes, told.threads) == (4, True, 1.0, 2, 500, 2)
     assert found.choose(GAME.new(900_001)) in GAME.new(900_001).legal_actions
+    batched = player("search:lead,depth=2,batched=1", GAME)
+    assert isinstance(batched, SearchPlayer)
+    assert batched.search.options.batched
+    with pytest.raises(ValueError, match=r"player .*: expected 0 or 1 for pruning, got 'yes'"):
+        player("search:lead,pruning=yes", GAME)

@@ -94,12 +94,6 @@ def test_a_stopped_search_ends_at_once():
     assert value == 0.0
 
 
-def test_a_deadline_leaves_only_whole_depths():
-    evaluator = rollout(THREES, 2000)
-    result = Search(THREES, evaluator, seconds=0.05)(THREES.new(900_002))
-    assert result.values == Search(THREES, evaluator, result.depth)(THREES.new(900_002)).values
-
-
 PROGRAM = """
 from contract.cases import decisions_of
 from games import dice, solitaire

@@ -19,8 +19,9 @@ from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
+from leafwise.models import sb3
 from leafwise.models.files import LEARNED, best_leaf, is_there, load_evaluator, need_shipped
-from leafwise.models.model import KINDS, Kind, Model
+from leafwise.models.sb3 import KINDS, Kind, Model
 from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -104,9 +105,7 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     if name in game.scores:
         return game.score(name)
     if name.startswith("sb3:"):
-        from leafwise.models.sb3 import files_of
-
-        model, normalize = files_of(name)
+        model, normalize = sb3.files_of(name)
         return leaf(game, model, normalize=normalize)
     if name == LEARNED:
         return load_evaluator(game, need_shipped(game))
@@ -143,17 +142,13 @@ def _is_sb3(model: Any) -> bool:
         return True
     if "stable_baselines3" not in sys.modules:
         return False
-    from leafwise.models.sb3 import is_model
-
-    return is_model(model)
+    return sb3.is_model(model)
 
 
 def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     """Returns what is known of a model; raises ValueError, listing what can be given, for anything else."""
     if _is_sb3(model):
-        from leafwise.models.sb3 import described, load
-
-        return described(game, load(model) if isinstance(model, (str, os.PathLike)) else model, told)
+        return sb3.described(game, sb3.load(model) if isinstance(model, (str, os.PathLike)) else model, told)
     if "normalize" in told:
         raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
     if _is_module(model):

@@ -12,10 +12,11 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -26,13 +27,28 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.play.players import ByName
-from leafwise.models.model import Kind, Model
 
 PREFIX = "sb3"
 """How texts of players and leaves name a `.zip`: `sb3:FILE.zip`, `sb3:FILE.zip,normalize=FILE.pkl`."""
 KNOWN = "a PPO, A2C, DQN, MaskablePPO or QRDQN"
 HARMLESS = ("VecMonitor", "VecCheckNan", "VecNormalize", "ScaledRewards")
 """Wrappers of batches that change no observation, or are known here."""
+
+
+Kind = Literal["value", "q"]
+KINDS: tuple[Kind, ...] = ("value", "q")
+
+
+@dataclass(frozen=True)
+class Model:
+    """Somebody's model, and what is known of its numbers."""
+
+    name: str
+    numbers: Callable[[Observation], Any]
+    """Observations [n, ...] -> values [n] or [n, 1], or one for each action [n, A]."""
+    kind: Kind = "value"
+    discount: float = 1.0
+    scale: float = 1.0
 
 
 def is_model(model: Any) -> bool:

@@ -15,8 +15,7 @@ from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.search.background import share_out
-from leafwise.search.base import BaseSearch, Line
+from leafwise.search.base import BaseSearch, Line, share_out
 from leafwise.search.compiled import compiled_search
 from leafwise.search.expectiminimax import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier

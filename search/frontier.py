@@ -20,12 +20,11 @@ from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec,
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, need_in
 from leafwise.search import expectiminimax as F
 
 ROWS, BYTES = 1 << 18, 1 << 26
-"""Nodes that a tree may have, and memory of their rows; a larger tree is taken apart at the root, and its subtrees follow one
-after another. (A tree has room for the children of one node, however wide.)"""
+"""Nodes that a tree may have (some 50 bytes and a row each), and memory of their rows; a larger tree is taken apart at the root,
+and its subtrees follow one after another. (A tree has room for the children of one node, however wide.)"""
 BATCH = 1 << 13
 """Most rows that an evaluator is handed at once; between two calls a search can be stopped."""
 
@@ -257,25 +256,17 @@ class Frontier:
         *,
         cutoff: float = 0.0,
         node_cost: float = 0.0,
-        rows: int | None = None,
-        batch: int = BATCH,
     ) -> None:
         """Compiles the expansion, or finds it in the cache.
 
         Args:
             T: the search's tables, with the evaluator's weights and the stop byte that ends a search.
-            rows: nodes that one tree may have; memory is some 50 bytes and a row for each (default: ROWS, BYTES of rows).
-            batch: most rows that the evaluator is handed at once.
         """
-        least = 1 + max(game.max_actions, game.max_outcomes)
-        if rows is None:
-            rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
-        rows = need_in(rows, Range(least), "rows", "frontier", int)
-        batch = need_in(batch, Range(1), "batch", "frontier", int)
+        rows = max(1 + max(game.max_actions, game.max_outcomes), min(ROWS, BYTES // game.rows(1).nbytes))
         self._options = FrontierOptions(
             leaf_spec(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost)
         )
-        self._values, self._batch = values_of(evaluator, game.room), batch
+        self._values = values_of(evaluator, game.room)
         self._expand = make_expand(game.rules, game.room)
         self._T, self._rules_T = T, T._replace(leaf=())  # the expansion is one for all weights
         self._S = game.rows(rows)
@@ -349,9 +340,9 @@ class Frontier:
         slots[:] = 0
         m = int(gather(self._S, self._tree, n, slots))
         self.asked += m
-        for start in range(0, m, self._batch):
+        for start in range(0, m, BATCH):
             if self._T.stop[0]:
                 break
-            rows = self._S[start : min(start + self._batch, m)]
+            rows = self._S[start : min(start + BATCH, m)]
             self._values(rows, self._V[start : start + len(rows)], self._T)
         return self._V

@@ -22,7 +22,6 @@ from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.proofs import bounds_of_edges, edges_of, knows_all
 from leafwise.search.mcts.root import choice, halve, values_of_edges
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import (
@@ -30,9 +29,12 @@ from leafwise.search.mcts.tree import (
     ROW,
     Options,
     back_up,
+    bounds_of_edges,
+    edges_of,
     find_node,
     forget_nodes,
     give_back,
+    knows_all,
     new_tree,
 )
 from leafwise.search.result import MctsResult, principal_line

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import uniform
-from leafwise.search.mcts.proofs import bounds_of_edges, edges_of
-from leafwise.search.mcts.tree import Tree, scaled
+from leafwise.search.mcts.tree import Tree, bounds_of_edges, edges_of, scaled
 
 LEAST = 1e-300
 

@@ -15,8 +15,21 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.proofs import is_proven, open_bounds, proves, tighten
-from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, select, share_prior, slot_of, widen
+from leafwise.search.mcts.tree import (
+    ABOVE,
+    NONE,
+    ROOT_ROW,
+    ROW,
+    back_up,
+    is_proven,
+    open_bounds,
+    proves,
+    select,
+    share_prior,
+    slot_of,
+    tighten,
+    widen,
+)
 
 ASK, PROVEN, STUCK, ENDED = 0, 1, 2, 3
 """How a way down ends: row ROW of S is to be valued by the leaf; at a node of exact value; one ply is to be searched from row ROW;

@@ -12,7 +12,7 @@ from contract.cases import decisions_of
 from games import dice, solitaire
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.registry import game
-from leafwise.search import Search, Stopped
+from leafwise.search import Search, Stopped, frontier
 from leafwise.search.expectiminimax import COUNTS
 from leafwise.search.frontier import Frontier
 
@@ -83,10 +83,13 @@ def test_a_limit_leaves_out_the_same_nodes(g, limit):
 
 
 @pytest.mark.parametrize("g", [dice.GAME, solitaire.GAME], ids=lambda g: g.name)
-def test_a_tree_that_is_too_large_is_taken_apart(g):
+def test_a_tree_that_is_too_large_is_taken_apart(g, monkeypatch):
     evaluator = g.score()
     T = g.tables(evaluator)
-    whole, parts = Frontier(g, evaluator, T), Frontier(g, evaluator, T, rows=40, batch=7)
+    whole = Frontier(g, evaluator, T)
+    monkeypatch.setattr(frontier, "ROWS", 40)
+    monkeypatch.setattr(frontier, "BATCH", 7)
+    parts = Frontier(g, evaluator, T)
     for state in decisions_of(g):
         counts = np.zeros((2, COUNTS), dtype=np.int64)
         (value, values), (same, others) = whole(state.row, 3, counts[0]), parts(state.row, 3, counts[1])
@@ -121,15 +124,6 @@ def test_what_needs_a_compiled_value_says_so():
             Search(g, evaluator, 2, **options)
     with pytest.raises(ValueError, match="evaluator 'none': expected a value, a batch or both, got none"):
         Evaluator("none", None)
-
-
-@pytest.mark.parametrize(
-    ("room", "problem"), [({"rows": 3}, "rows of at least 6, got 3"), ({"batch": 0}, "batch of at least 1, got 0")]
-)
-def test_a_frontier_without_room_is_refused(room, problem):
-    g = solitaire.GAME
-    with pytest.raises(ValueError, match=f"^frontier: expected {problem}$"):
-        Frontier(g, g.score(), g.tables(g.score()), **room)
 
 
 def test_stop_is_heard_between_batches():

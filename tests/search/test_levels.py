@@ -9,8 +9,7 @@ from games import dice
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.models.files import best_leaf
 from leafwise.models.leaves import named_leaf
-from leafwise.search.levels import Weakened, level_lines, measured
-from leafwise.search.players import MctsPlayer, SearchPlayer, player
+from leafwise.search.players import MctsPlayer, SearchPlayer, Weakened, level_lines, measured, player
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -11,7 +11,7 @@ from games import dice, solitaire
 from leafwise.envs.registry import game
 from leafwise.envs.threes.bench import POSITIONS
 from leafwise.search import Search
-from leafwise.search.background import share_out
+from leafwise.search.base import share_out
 from leafwise.search.rollout import rollout
 
 THREES = game("threes")

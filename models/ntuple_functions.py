@@ -540,37 +540,16 @@ def make_ntuple_siblings(
         return cell, ((after >> place) & mask) - ((before >> place) & mask), change >> place <= mask
 
     @bind(room, inline=True)
-    def ask_for(cell, rise, W):
-        """Starts to load what the look-ups that see a cell will find once it has risen."""
-        near, own = W.near, cell * np.uint64(W.tuples)
-        for e in range(near.starts[own], near.starts[own + np.uint64(W.tuples)]):
-            prefetch(W.table, near.indices[near.seeing[e]] + (rise << near.shifts[e]))
-
-    @bind(room, inline=True)
-    def same_beside(S, i, k):
-        """Whether two rows are the same beside the board."""
-        same = True
-        for w in range(S.shape[1]):
-            same = same and (w == first or S[i, w] == S[k, w])
-        return same
-
-    @bind(room, inline=True)
-    def units_of(t, own, rise, W):
-        """Returns the sum of tuple t where the cell whose look-ups begin at `own` has risen."""
-        near = W.near
-        units = near.sums[t]
-        for e in range(near.starts[own + t], near.starts[own + t + ONE]):
-            look = near.seeing[e]
-            units += W.table[near.indices[look] + (rise << near.shifts[e])] - near.units[look]
-        return units
-
-    @bind(room, inline=True)
     def worth_of(S, i, cell, rise, T):
         """Returns the value of row i, which is not over, where a cell has risen; what small tables add is known."""
-        W = T.leaf
+        W, near = T.leaf, T.leaf.near
         own, total = cell * np.uint64(W.tuples), np.float32(W.constants[0])
         for t in range(np.uint64(W.tuples)):
-            total += np.float32(units_of(t, own, rise, W)) * W.scales[t]
+            units = near.sums[t]
+            for e in range(near.starts[own + t], near.starts[own + t + ONE]):
+                look = near.seeing[e]
+                units += W.table[near.indices[look] + (rise << near.shifts[e])] - near.units[look]
+            total += np.float32(units) * W.scales[t]
         for k in range(W.near.small.shape[0]):
             total += W.near.small[k]
         return np.float64(total)
@@ -580,6 +559,7 @@ def make_ntuple_siblings(
         """Returns how many outcomes chance row j has, 0 where it cannot say, and the mean of their values."""
         # Each outcome has to differ from the board before in one cell alone; what it looks up is asked for ahead
         before, start = shared
+        W, near = T.leaf, T.leaf.near
         end = o + np.uint64(chance_outcomes(S, j, P, o, T))
         for i in range(o, end):
             cell, rise, alone = rise_of(S, i, before)
@@ -587,15 +567,20 @@ def make_ntuple_siblings(
             if not alone or (here != valued and here != 0) or stage_start(S, i, T) != start:
                 return 0, 0.0
             if fetched:
-                ask_for(cell, rise, T.leaf)
+                own = cell * np.uint64(W.tuples)
+                for e in range(near.starts[own], near.starts[own + np.uint64(W.tuples)]):
+                    prefetch(W.table, near.indices[near.seeing[e]] + (rise << near.shifts[e]))
         # The values: finished games are worth their points, small tables are looked up where they may have changed
-        add_up(T.leaf.near, T.leaf)
+        add_up(near, W)
         total, last, known = 0.0, ZERO, False
         for i in range(o, end):
             cell, rise, _ = rise_of(S, i, before)
             worth = potential_of(S, i, cell, T)
             if current_player(S, i, T) != TERMINAL:
-                if placed or not known or rise != last or not same_beside(S, i, i - ONE):
+                same = known and rise == last
+                for w in range(S.shape[1]):
+                    same = same and (w == first or S[i, w] == S[i - ONE, w])
+                if placed or not same:
                     find_small(S, i, start, T)
                     last, known = rise, True
                 worth += worth_of(S, i, cell, rise, T)

@@ -123,7 +123,9 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
     _check_spaces(game, name, policy)
     normalizer = _normalizer(name, model, told.get("normalize"))
     _check_wrappers(game, name, model, rewarded=True, told=told)
-    scale = 1.0 if normalizer is None else _scale(normalizer)
+    scale = 1.0  # the return that a reward of 1 stands for
+    if normalizer is not None and normalizer.norm_reward:
+        scale = float(np.sqrt(normalizer.ret_rms.var + normalizer.epsilon))
     kind: Kind = "value" if hasattr(policy, "predict_values") else "q"
     if told.get("kind", kind) != kind:
         raise UserError(f"leaf {name!r}: expected kind {kind!r}, as the model is, got {told['kind']!r}")
@@ -246,11 +248,6 @@ def _was_normalized(model: Any) -> bool:
     first = {key: array[0] for key, array in last.items()} if isinstance(last, dict) else last[0]
     on_policy = hasattr(model, "rollout_buffer") or hasattr(model, "gae_lambda")
     return not space.contains(first) or (on_policy and getattr(model, "_last_original_obs", None) is not None)
-
-
-def _scale(normalizer: Any) -> float:
-    """Returns the return that a normalized reward of 1 stands for."""
-    return float(np.sqrt(normalizer.ret_rms.var + normalizer.epsilon)) if normalizer.norm_reward else 1.0
 
 
 class PolicyPlayer(ByName):

@@ -206,7 +206,13 @@ class Search(BaseSearch):
             worker._S[0] = state.row
         upper_bounds: frozenset[int] = frozenset()
         if self._frontier is not None:
-            value, values = self._batched(self._frontier, state, depth)
+            value, children = self._frontier(state.row, depth, self._B.counts)
+            self._check(depth)
+            values = {}
+            if state.current_player != CHANCE:  # whose children are outcomes
+                sign = -1.0 if state.current_player == 1 else 1.0
+                value *= sign
+                values = {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
         elif state.current_player == CHANCE:
             self._share(0)
             value = float(self._search_row(self._S, self._B, ROOT, TOP, depth, -math.inf, math.inf, self._T))
@@ -245,15 +251,6 @@ class Search(BaseSearch):
             cutoff, node_cost = self.options.share(actions, self._limit)
             for worker in self._workers:
                 worker._B = worker._B._replace(options=worker._B.options._replace(cutoff=cutoff, node_cost=node_cost))
-
-    def _batched(self, frontier: Frontier, state: State, depth: int) -> tuple[float, dict[int, float]]:
-        """Returns the values of a position and its actions, for the player who acts, by a tree with batched leaves."""
-        value, children = frontier(state.row, depth, self._B.counts)
-        self._check(depth)
-        sign = -1.0 if state.current_player == 1 else 1.0
-        if state.current_player == CHANCE:  # its children are outcomes
-            return value, {}
-        return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
 
     def _in_turn(
         self, actions: list[int], depth: int, before: Result | None

@@ -102,17 +102,6 @@ def open_frame(B, f, first, end, left, row, free, kind, reach, best):
 
 
 @jit(inline=True)
-def reach_below(B, f, row):
-    """Returns the probability that the row of a child of node f is reached with; the cost of a decision is off."""
-    reach = B.worth[f, REACH]
-    if B.frames[f, KIND] == AVERAGE:
-        return reach * B.P[row]
-    if B.options.node_cost > 0.0:
-        return (reach - B.options.node_cost) / np.float64(B.frames[f, END])
-    return reach
-
-
-@jit(inline=True)
 def set_window(B, f, lower, upper, low, high):
     """Sets the window of node f, and the least and the most that its open outcomes add, or that it is worth."""
     B.worth[f, LOWER], B.worth[f, UPPER] = lower, upper
@@ -308,20 +297,6 @@ def take_outcome(B, f, value, source):
 
 
 @jit(inline=True)
-def outcome_window(B, f, row):
-    """Returns the window in which the value of an outcome decides whether the average of frame f lies in its own."""
-    if not is_bounded(B):
-        return -np.inf, np.inf
-    least, most, p = B.options.least, B.options.most, B.P[row]
-    if B.frames[f, PHASE] == SEARCHING and is_probed(B, f):
-        least, most = B.between[row, 0], B.between[row, 1]
-    best, low, high = B.worth[f, BEST], B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
-    lower = (B.worth[f, LOWER] - best - (high - p * most)) / p
-    upper = (B.worth[f, UPPER] - best - (low - p * least)) / p
-    return lower, upper
-
-
-@jit(inline=True)
 def next_outcome_in_window(B, f, given, value, source):
     """Takes the value of the outcome searched last, if given.
 
@@ -337,10 +312,19 @@ def next_outcome_in_window(B, f, given, value, source):
             return False, row, 0.0, 0.0
         B.frames[f, NEXT] = row + ONE
         given = B.frames[f, PHASE] == SEARCHING and is_probed(B, f) and B.between[row, 0] >= B.between[row, 1]
-        if not given:
-            lower, upper = outcome_window(B, f, row)
-            return True, row, lower, upper
-        value = B.between[row, 0]  # probing has found it
+        if given:
+            value = B.between[row, 0]  # probing has found it
+            continue
+        # The window in which its value decides whether the average lies in its own
+        if not is_bounded(B):
+            return True, row, -np.inf, np.inf
+        least, most, p = B.options.least, B.options.most, B.P[row]
+        if B.frames[f, PHASE] == SEARCHING and is_probed(B, f):
+            least, most = B.between[row, 0], B.between[row, 1]
+        best, low, high = B.worth[f, BEST], B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
+        lower = (B.worth[f, LOWER] - best - (high - p * most)) / p
+        upper = (B.worth[f, UPPER] - best - (low - p * least)) / p
+        return True, row, lower, upper
 
 
 # Decisions: the best action, and with pruning the order of actions, the window, and what is proven of a value.
@@ -398,22 +382,6 @@ def begin_order(B, f, n, left, move, probing):
             B.scores[f, k] = 2.0 if B.A[f, k] == B.killers[left, 0] else 1.0 if B.A[f, k] == B.killers[left, 1] else 0.0
     if probing:
         B.frames[f, END] = ONE
-
-
-@jit(inline=True)
-def take_score(B, f, value):
-    """Takes the one-ply value of the action tried last as its score."""
-    B.scores[f, B.frames[f, ORDERED]] = -value if B.frames[f, KIND] == ONE else value
-    B.frames[f, ORDERED] += ONE
-
-
-@jit(inline=True)
-def wants_score(B, f):
-    """Returns, and writes to PHASE, whether the child to come of decision f is for the score of an action."""
-    following, ordered = B.frames[f, NEXT], B.frames[f, ORDERED]
-    wanted = (B.frames[f, PHASE] == ORDERING or following >= ordered) and ordered < B.frames[f, ALL]
-    B.frames[f, PHASE] = ORDERING if wanted else SEARCHING
-    return wanted
 
 
 @jit(inline=True)
@@ -619,7 +587,8 @@ def make_search(
         """
         # The value of the action tried last
         if given and prunes and B.frames[f, PHASE] == ORDERING:
-            take_score(B, f, value)
+            B.scores[f, B.frames[f, ORDERED]] = -value if B.frames[f, KIND] == ONE else value
+            B.frames[f, ORDERED] += ONE
         elif given:
             improve(B, f, value)
             if prunes and narrow(B, f):
@@ -629,7 +598,9 @@ def make_search(
         if k == B.frames[f, END]:
             return False, np.int64(0), 0.0, 0.0
         if prunes:
-            scoring = wants_score(B, f)
+            ordered, phase = B.frames[f, ORDERED], B.frames[f, PHASE]
+            scoring = (phase == ORDERING or k >= ordered) and ordered < B.frames[f, ALL]
+            B.frames[f, PHASE] = ORDERING if scoring else SEARCHING
         if scoring:
             k = B.frames[f, ORDERED]
         else:
@@ -705,7 +676,12 @@ def make_search(
                 elif together and left == 1 and B.frames[f, KIND] == AVERAGE and B.options.cutoff == 0.0:
                     given, value = last_decisions(S, B, row, top, T)
                     found = not given
-            reach = reach_below(B, f, row)
+            # The probability that the row is reached with; the cost of a decision is off
+            reach = B.worth[f, REACH]
+            if B.frames[f, KIND] == AVERAGE:
+                reach *= B.P[row]
+            elif B.options.node_cost > 0.0:
+                reach = (reach - B.options.node_cost) / np.float64(B.frames[f, END])
             if prunes and has_chance:
                 probing = B.frames[f, KIND] == AVERAGE and B.frames[f, PHASE] == PROBING
 

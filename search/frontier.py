@@ -71,15 +71,6 @@ class Tree(NamedTuple):
     """As in `search_options.Buffers`, for this tree."""
 
 
-@jit(inline=True)
-def equal_rows(S, i, j):
-    """Whether rows i and j are equal."""
-    for w in range(S.shape[1]):  # noqa: SIM110  (compiled code has no generators)
-        if S[i, w] != S[j, w]:
-            return False
-    return True
-
-
 @jit
 def gather(S, tree, n, slots):
     """Moves the rows of the leaves among n nodes to the front of S, equal ones once; returns how many there are.
@@ -91,7 +82,12 @@ def gather(S, tree, n, slots):
     for i in range(n):
         if tree.kind[i] == LEAF or tree.kind[i] == NEGATED:
             at = hash_of(S, i, tree) & mask
-            while slots[at] != 0 and not equal_rows(S, i, np.uint64(slots[at] - 1)):
+            while slots[at] != 0:
+                j, w = np.uint64(slots[at] - 1), 0
+                while w < S.shape[1] and S[i, w] == S[j, w]:
+                    w += 1
+                if w == S.shape[1]:
+                    break
                 at = (at + ONE) & mask
             if slots[at] == 0:
                 copy_row(S, i, m)

@@ -54,27 +54,18 @@ from leafwise.search.mcts import PRIORS, Mcts, MctsResult, Policy
 from leafwise.search.result import Result
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
-from leafwise.search.search_options import MctsOptions, SearchOptions, readable
+from leafwise.search.search_options import MctsOptions, SearchOptions, read_options, readers
 
 LeafSource = Callable[[Game, str], Evaluator]
 PolicySource = Callable[[Game, str], Policy]
 """(game, name or path) -> Evaluator; raises ValueError."""
 
 
-def switch(text: str) -> bool:
-    """Reads 0 or 1."""
-    return {"0": False, "1": True}[text]
-
-
-READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str, "bool": switch}
-OPTIONS = {name: READERS[kind] for name, kind in readable(SearchOptions).items()}
-"""Options of `Search` that a player's text may hold, and what reads them."""
-MCTS_OPTIONS = {name: READERS[kind] for name, kind in readable(MctsOptions).items()}
-"""Options of `Mcts` that a player's text may hold."""
-
+OPTIONS, MCTS_OPTIONS = readers(SearchOptions), readers(MctsOptions)
+"""Options of `Search` and `Mcts` that a player's text may hold, and what reads them."""
 LOADING_SECONDS = 1.0
 """Seconds after which a search that loads its code is stopped."""
-LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": ("normalize",)}
+LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": tuple(ROLLOUT_OPTIONS), "sb3": ("normalize",)}
 """Options that belong to the leaf, not to the search, by the front of the leaf's name."""
 
 
@@ -342,7 +333,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
     if isinstance(search, OwnSearch):
         name = leaf_name(words) or game.default_score
         try:
-            options = search_options(words, search.options)
+            options = read_options(words, search.options)
             found = leaf(game, name)
             values = found if search.compiled else bound_values(game, found)
             make = partial(search.make, game, values, text, **options)
@@ -366,45 +357,25 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         words = []
     try:
         if kind == "mcts":
-            options = search_options(words, MCTS_OPTIONS)
+            options = read_options(words, MCTS_OPTIONS)
             if (prior := options.get("prior", "values")) not in PRIORS:
                 options["prior"] = policy(game, prior.strip("\"'"))
             return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **options), text)
-        options = search_options(words if kind == "search" else ["depth=1", *words])
+        options = read_options(words if kind == "search" else ["depth=1", *words], OPTIONS)
     except UserError as problem:
         raise UserError(f"player {text!r}: {problem}") from None
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
-def search_options(words: list[str], known: Mapping[str, Callable[[str], Any]] = OPTIONS) -> dict[str, Any]:
-    """Returns the options of a search that words like `depth=3` stand for, read by what `known` says; raises ValueError."""
-    options: dict[str, Any] = {}
-    for word in words:
-        option, _, value = word.partition("=")
-        if option not in known:
-            raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
-        try:
-            options[option] = known[option](value)
-        except (ValueError, KeyError):
-            kind = "0 or 1" if known[option] is switch else "a number"
-            raise UserError(f"expected {kind} for {option}, got {value!r}") from None
-    return options
-
-
 def leaf_name(words: list[str]) -> str:
     """Takes the name of a leaf from the front of `words`, with options of its own; "" if there is none."""
-    if not words or is_option(words[0]):
+    if not words or re.fullmatch(r"[a-z_0-9]+=.*", words[0]):
         return ""
     name = words.pop(0)
     own = LEAF_OPTIONS.get(name.partition(":")[0], ())
     while words and words[0].partition("=")[0] in own:
         name += ("," if ":" in name else ":") + words.pop(0)
     return name
-
-
-def is_option(word: str) -> bool:
-    """Whether a word is `name=value`, rather than the name of a leaf."""
-    return re.fullmatch(r"[a-z_0-9]+=.*", word) is not None
 
 
 def load_code(who: Any, state: State) -> None:

@@ -21,11 +21,12 @@ from leafwise.envs.core.contract.stream import below, mix
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import compiled_greedy, rows_needed
 from leafwise.envs.core.ranges import Range, ranged
+from leafwise.search.search_options import read_options
 
 GAMES = 20
 """Games per value if nothing else is said."""
 MOST_GAMES = 1_000_000
-OPTIONS = ("n", "policy", "seed")
+OPTIONS = {"n": int, "policy": str, "seed": int}
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
@@ -134,13 +135,8 @@ def is_rollout(text: str) -> bool:
 
 def parse_rollout(game: Game, text: str) -> Evaluator:
     """Returns the leaf that `rollout:n=20,policy=greedy:SCORE,seed=0` names; raises ValueError for other options."""
-    options: dict[str, Any] = {}
-    for word in filter(None, text.partition(":")[2].split(",")):
-        option, equals, value = word.partition("=")
-        if option not in OPTIONS or not equals:
-            raise UserError(f"leaf {text!r}: expected options among {', '.join(OPTIONS)}, got {word!r}")
-        try:
-            options[option] = value if option == "policy" else int(value)
-        except ValueError:
-            raise UserError(f"leaf {text!r}: expected a whole number for {option}, got {value!r}") from None
+    try:
+        options = read_options(filter(None, text.partition(":")[2].split(",")), OPTIONS)
+    except UserError as problem:
+        raise UserError(f"leaf {text!r}: {problem}") from None
     return rollout(game, **options)

@@ -53,10 +53,33 @@ def option(default: D, *, exact: bool = True, in_text: bool = True) -> D:
     return found
 
 
-def readable(options: type[BaseOptions]) -> dict[str, str]:
-    """Returns the options that a player's text may hold, and their types: int, float, bool or str."""
+def switch(text: str) -> bool:
+    """Reads 0 or 1."""
+    return {"0": False, "1": True}[text]
+
+
+READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str, "bool": switch}
+
+
+def readers(options: type[BaseOptions]) -> dict[str, Callable[[str], Any]]:
+    """Returns the options that a player's text may hold, and what reads them."""
     types = types_of(options)
-    return {one.name: types[one.name].partition(" ")[0] for one in fields(options) if one.metadata["in_text"]}
+    return {one.name: READERS[types[one.name].partition(" ")[0]] for one in fields(options) if one.metadata["in_text"]}
+
+
+def read_options(words: Iterable[str], known: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+    """Returns the options that words like `depth=3` stand for, read by what `known` says; raises ValueError."""
+    options: dict[str, Any] = {}
+    for word in words:
+        option, _, value = word.partition("=")
+        if option not in known:
+            raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
+        try:
+            options[option] = known[option](value)
+        except (ValueError, KeyError):
+            kind = {int: "a whole number", switch: "0 or 1"}.get(known[option], "a number")
+            raise UserError(f"expected {kind} for {option}, got {value!r}") from None
+    return options
 
 
 @dataclass(frozen=True)

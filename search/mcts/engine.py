@@ -267,7 +267,10 @@ class Mcts(BaseSearch):
                 offsets[b] = outcome if spec.to_go else 0.0
                 self._batch_rows[len(asked)] = S[ROW]
                 asked.append(b)
-            values = self._ask(len(asked))
+            values = np.zeros(len(asked))
+            if asked and self._values is not None:
+                self._values(self._batch_rows[: len(asked)], values, self._T)
+                tree.counts[M.LEAVES] += len(asked)
         except BaseException:
             for b in range(done):
                 give_back(tree, b)
@@ -280,14 +283,6 @@ class Mcts(BaseSearch):
                 how, node = ends[b]
                 back_up(tree, b, offsets[b], node, how == ENDED)
         return done
-
-    def _ask(self, n: int) -> NDArray[np.float64]:
-        """Returns the evaluator's numbers for the first n rows of the batch."""
-        values = np.zeros(n)
-        if n and self._values is not None:
-            self._values(self._batch_rows[:n], values, self._T)
-            self.tree.counts[M.LEAVES] += n
-        return values
 
     def _ask_policy(self, nodes: NDArray[np.int64]) -> None:
         """Gives nodes the priors of the policy."""

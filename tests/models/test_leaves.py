@@ -162,33 +162,29 @@ def test_texts_and_leaves_pass_through() -> None:
     assert isinstance(leafwise.leaf(THREES, value).batch, Values)
 
 
-@pytest.mark.parametrize(
-    ("model", "options", "problem"),
-    [
-        (
-            3,
-            {},
-            "expected a function of observations, a torch module, a PPO, .* or its .zip, or the text of a leaf, got int 3$",
-        ),
-        (object, {}, "expected a function of observations, .*, got type"),
-        (
-            "nonsense",
-            {},
-            "expected a leaf among best, openness, .*, hf://OWNER/NAME, or a model's path, got 'nonsense'$",
-        ),
-        ("openness", {"scale": 2.0}, "expected no options for a leaf that says it all, got scale$"),
-        (value, {"kind": "policy"}, "expected kind among value, q, got 'policy'$"),
-        (value, {"speaks_for": "both"}, "expected speaks_for among to_act, player_0, got 'both'$"),
-        (value, {"to_go": 1}, "expected to_go as True or False, got 1$"),
-        (value, {"discount": 1.5}, "expected a finite discount above 0 and at most 1, got 1.5$"),
-        (value, {"scale": float("nan")}, "expected a finite scale above 0, got nan$"),
-        (value, {"normalize": "x.pkl"}, "expected normalize with a model of Stable-Baselines3 only$"),
-        (q, {}, r"'q': expected numbers \[1, 1\], got \[1, 4\]$"),
-        (value, {"kind": "q"}, r"'value': expected numbers \[1, 4\], got \[1\]$"),
-        (lambda obs: np.full(len(obs), np.nan), {}, "expected finite numbers, got nan or infinity$"),
-        ("none.zip", {}, "expected a model of Stable-Baselines3, found nothing at 'none.zip'$"),
-    ],
-)
+REFUSED: list[tuple[Any, dict[str, Any], str]] = [
+    (
+        3,
+        {},
+        "expected a function of observations, a torch module, a PPO, .* or its .zip, or the text of a leaf, got int 3$",
+    ),
+    (object, {}, "expected a function of observations, .*, got type"),
+    ("nonsense", {}, "expected a leaf among best, openness, .*, hf://OWNER/NAME, or a model's path, got 'nonsense'$"),
+    ("openness", {"scale": 2.0}, "expected no options for a leaf that says it all, got scale$"),
+    (value, {"kind": "policy"}, "expected kind among value, q, got 'policy'$"),
+    (value, {"speaks_for": "both"}, "expected speaks_for among to_act, player_0, got 'both'$"),
+    (value, {"to_go": 1}, "expected to_go as True or False, got 1$"),
+    (value, {"discount": 1.5}, "expected a finite discount above 0 and at most 1, got 1.5$"),
+    (value, {"scale": float("nan")}, "expected a finite scale above 0, got nan$"),
+    (value, {"normalize": "x.pkl"}, "expected normalize with a model of Stable-Baselines3 only$"),
+    (q, {}, r"'q': expected numbers \[1, 1\], got \[1, 4\]$"),
+    (value, {"kind": "q"}, r"'value': expected numbers \[1, 4\], got \[1\]$"),
+    (lambda obs: np.full(len(obs), np.nan), {}, "expected finite numbers, got nan or infinity$"),
+    ("none.zip", {}, "expected a model of Stable-Baselines3, found nothing at 'none.zip'$"),
+]
+
+
+@pytest.mark.parametrize(("model", "options", "problem"), REFUSED)
 def test_what_is_no_leaf_gets_one_line(model: Any, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem) as raised:
         leafwise.leaf(THREES, model, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations, permutations
 from typing import Any
 
@@ -67,25 +68,6 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
     assert np.abs(compiled - 0.9999 * expected * signs).max() < 1e-5
     assert compiled.std() > 0.01
     assert -1 < compiled.min() < compiled.max() < 1
-
-
-@pytest.mark.parametrize(
-    "outputs", [[-900, 600, 0], [900, 0, 0], [0, -900, 900], [-3000, -1000, -1000], [3e38, -3e38, 0]]
-)
-def test_three_chances_of_extreme_outputs_are_a_value(outputs: list[float]) -> None:
-    game = TRILOBITE[0]
-    blank = SparseNetwork.create(game, (4,), head="wdl", sees="features")
-    tensors = {name: np.zeros_like(tensor) for name, tensor in blank.tensors.items()}
-    tensors["dense"][-3:] = outputs
-    evaluator = blank.with_tensors(tensors).evaluator("extreme")
-    T, rows = game.tables(evaluator), searched_rows(game, 5)
-    written = tensors["dense"][-3:].astype(np.float64)
-    weights = np.exp(written - written.max())
-    signs = blank.describe(rows, T)[2]
-    expected = 0.9999 * (weights[0] - weights[2]) / weights.sum() * signs
-    assert evaluator.batch is not None
-    assert evaluator.batch(rows, T) == pytest.approx(expected)
-    assert [evaluator.compiled(rows, np.uint64(i), T) for i in range(5)] == pytest.approx(expected)
 
 
 def test_what_is_trained_is_exported() -> None:
@@ -156,6 +138,12 @@ def test_what_a_network_with_three_chances_learns_of_values() -> None:
     assert wdl_values(sure[[0, 2, 3]], targets[[0, 2, 3]]) < 1e-6 < wdl_values(sure.flip(1), targets)
 
 
+def features_of(game: Game, states: Sequence[State]) -> Any:
+    """What a network sees of positions, [n, most]."""
+    network = random_sparse(game)
+    return network.describe(np.array([s.row for s in states]), game.tables(network.evaluator("x")))[0]
+
+
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_symmetric_positions_have_the_same_features_and_values(game: Game) -> None:
     assert game.features["sparse"].invariant
@@ -172,9 +160,8 @@ def test_symmetric_positions_have_the_same_features_and_values(game: Game) -> No
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_features_stay_in_their_range_and_tell_positions_apart(game: Game) -> None:
-    network = random_sparse(game)
     states = positions(game, 300)
-    features, _, _ = network.describe(np.array([s.row for s in states]), game.tables(network.evaluator("x")))
+    features = features_of(game, states)
     size = game.features["sparse"].size(game.options)
     assert features.min() >= 0
     assert features.max() < size  # random games have no row that is filled up here: `most` are always active
@@ -191,44 +178,30 @@ def test_features_stay_in_their_range_and_tell_positions_apart(game: Game) -> No
 def test_parts_of_cassis_by_brute_force() -> None:
     """Equal multisets of parts if and only if a renaming maps every part of one board to one of the other."""
     game = leafwise.game("cassis", n=6)
-    network = random_sparse(game)
     states = positions(game, 60)
-    features, _, _ = network.describe(np.array([s.row for s in states]), game.tables(network.evaluator("x")))
-    pairs = list(combinations(range(6), 2))
+    pairs = [frozenset(pair) for pair in combinations(range(6), 2)]
     seen: dict[int, tuple[int, ...]] = {}
-    for state, f in zip(states, features.tolist(), strict=True):
-        player = state.current_player
-        colour = {
-            pair: 1 if int(state.row[player]) >> e & 1 else 2 if int(state.row[1 - player]) >> e & 1 else 0
-            for e, pair in enumerate(pairs)
-        }
-        classes = [
-            min(
-                tuple(colour[min(p[a], p[b]), max(p[a], p[b])] for a, b in combinations(range(5), 2))
-                for p in permutations(points)
-            )
-            for points in combinations(range(6), 5)
-        ]
+    for state, f in zip(states, features_of(game, states).tolist(), strict=True):
+        rows = [int(state.row[player]) for player in (state.current_player, 1 - state.current_player)]
+        colour = {pair: (rows[0] >> e & 1) or 2 * (rows[1] >> e & 1) for e, pair in enumerate(pairs)}
         assert len(f) == 6 + 4
-        for number, canonical in zip(f[:6], classes, strict=True):
-            assert seen.setdefault(number, canonical) == canonical
+        for number, points in zip(f[:6], combinations(range(6), 5), strict=True):
+            renamed = [tuple(colour[frozenset(pair)] for pair in combinations(p, 2)) for p in permutations(points)]
+            assert seen.setdefault(number, min(renamed)) == min(renamed)
+        free = [pair for pair in pairs if colour[pair] == 0]
         safe = [
-            {
-                pair
-                for pair in pairs
-                if colour[pair] == 0
-                and not any(
-                    colour[min(pair[0], c), max(pair[0], c)] == own == colour[min(pair[1], c), max(pair[1], c)]
-                    for c in set(range(6)) - set(pair)
-                )
-            }
+            {pair for pair in free if not any(closes(pair, c, own, colour) for c in set(range(6)) - pair)}
             for own in (1, 2)
         ]
-        coloured = sum(c != 0 for c in colour.values())
         first = game.features["sparse"].size(game.options) - 4 * 16
-        expected = (coloured, len(safe[0]), len(safe[1]), len(safe[0] & safe[1]))
-        assert [n - first - 16 * k for k, n in enumerate(f[6:])] == list(expected)
+        expected = [15 - len(free), len(safe[0]), len(safe[1]), len(safe[0] & safe[1])]
+        assert [n - first - 16 * k for k, n in enumerate(f[6:])] == expected
     assert len(set(seen.values())) == len(seen) > 50
+
+
+def closes(pair: frozenset[int], corner: int, own: int, colour: dict[frozenset[int], int]) -> bool:
+    """Whether a pair makes a triangle of a colour with a corner."""
+    return all(colour[frozenset({point, corner})] == own for point in pair)
 
 
 def test_line_patterns_of_trilobite() -> None:

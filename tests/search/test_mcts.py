@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +13,7 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts import engine as mcts_engine
@@ -36,16 +33,13 @@ BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
 
 def positions(game, n, plies, seed=1):
     """Returns decisions reached by random play."""
-    found: list[State] = []
-    stream = new_stream(seed)
+    stream, found = new_stream(seed), []
     while len(found) < n:
         state = game.start().settle(stream)
         for _ in range(int(below(stream, plies))):
-            if state.is_terminal:
-                break
-            state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
-        if not state.is_terminal:
-            found.append(state)
+            if not state.is_terminal:
+                state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
+        found += [] if state.is_terminal else [state]
     return found
 
 
@@ -58,9 +52,7 @@ def in_batches(leaf):
         loop(np.ascontiguousarray(rows), values, T)
         return values
 
-    return Evaluator(
-        leaf.name, None, leaf.weights, leaf.stage, leaf.to_go, leaf.terminal, leaf.low, leaf.high, leaf.scratch, batch
-    )
+    return replace(leaf, value=None, batch=batch, speed=Speed())
 
 
 def used(tree):
@@ -328,31 +320,6 @@ def test_positions_that_cannot_be_searched_are_refused():
         search(TRILOBITE.new(1))
     with pytest.raises(ValueError, match="chance acting"):
         search(THREES.start())
-
-
-POSITIONS = Path(__file__).parents[2] / "experiments" / "search" / "positions"
-TRUTHS = {
-    "trap-3x3": (leafwise.game("trap", size=3), 24, (30, 6000)),
-    "sim": (leafwise.game("cassis"), 40, (10, 4000)),
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", TRUTHS)
-def test_its_choice_tends_to_the_optimum_of_critical_decisions(name: str) -> None:
-    """The mean regret falls with the simulations, on critical decisions of the regret study."""
-    game, count, budgets = TRUTHS[name]
-    told = [json.loads(line) for line in (POSITIONS / f"{name}.jsonl").read_text().splitlines()[:count]]
-    regrets = []
-    for simulations in budgets:
-        search = Mcts(game, game.score(), simulations=simulations, reuse=False, seed=1)
-        lost = []
-        for one in told:
-            found = search(game.parse(one["position"]))
-            lost.append(max(one["values"].values()) - one["values"][game.actions[found.chosen]])
-        regrets.append(np.mean(lost))
-    assert regrets[1] < 0.3 * regrets[0], regrets
-    assert regrets[1] < 0.1, regrets
 
 
 def test_noise_has_the_dirichlet_distribution_and_is_taken_back() -> None:

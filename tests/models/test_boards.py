@@ -8,6 +8,7 @@ import pytest
 
 from games import stacks
 from games.networks import SAID, random_ntuples
+from games.refusals import one_line
 from games.walks import positions
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, cell_values, rectangle_views, square_views
 from leafwise.envs.core.contract.game import Game
@@ -123,7 +124,7 @@ def test_the_boards_of_a_room_are_those_of_its_views() -> None:
     ],
 )
 def test_impossible_features_are_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with one_line(message):
         CellFeatures(**given)
 
 
@@ -133,6 +134,6 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         ({"power": 0.5}, "expected a power of 0 or 1 in a game whose score is not a sum over cells, got 0.5"),
     )
     for options, message in refused:
-        with pytest.raises(ValueError, match=message):
+        with one_line(message):
             NTupleNetwork.create(WORDS, Shape(**{"tuples": TUPLES, **options}))
     assert parse_tuples("0z 1,40,2") == ((0, 35), (1, 40, 2))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from games.networks import SAID
+from games.refusals import one_line
 from games.walks import positions
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.threes import GAME
@@ -166,14 +167,13 @@ def test_what_does_not_fit_is_named(tmp_path: Path, saved: Path, name: str, valu
     path = tmp_path / "m.safetensors"
     tensors, metadata = load_tensors(saved)
     save_tensors(path, spoil(tensors, name, tensors[value] if isinstance(value, str) else value), metadata)
-    with pytest.raises(ValueError, match=message) as error:
+    with one_line(message):
         load_ntuples(path, GAME)
-    assert "\n" not in str(error.value)
 
 
 def test_only_networks_of_float32_are_quantised(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
     for given, step in ((network, 0), (reloaded, STEP)):
-        with pytest.raises(ValueError, match=f"expected a network of float32 and a step above 0, got step {step}"):
+        with one_line(f"expected a network of float32 and a step above 0, got step {step}"):
             quantised(given, step)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import leafwise
 from games.networks import SAID, random_sparse
+from games.refusals import one_line
 from leafwise.models.files import save_network
 from leafwise.models.players import by_logits, by_values, policy
 from leafwise.models.sparse import SparseNetwork
@@ -71,7 +72,7 @@ def test_a_prior_of_numbers_of_any_size_adds_up_to_1(size):
 def test_a_prior_of_no_numbers_is_refused(unfit):
     numbers = np.array([[1.0, 2.0], [unfit, -np.inf]], dtype=np.float32)
     for prior in (by_values, by_logits):
-        with pytest.raises(ValueError, match=f"expected of a policy a finite number .*, got {unfit:g}"):
+        with one_line(f"expected of a policy a finite number .*, got {unfit:g}"):
             prior(numbers)
 
 
@@ -143,15 +144,13 @@ def test_a_policy_tells_mirrored_actions_apart_where_features_do_not(policy_netw
 
 
 def test_a_leaf_without_a_policy_is_told_so():
-    with pytest.raises(ValueError, match="expected a leaf with a policy for the prior policy, got"):
+    with one_line("expected a leaf with a policy for the prior policy, got"):
         leafwise.player("mcts:simulations=20,prior=policy", GAME)
-    with pytest.raises(
-        ValueError, match="expected the head policy for a game whose decisions are valued, got 'friday'"
-    ):
+    with one_line("expected the head policy for a game whose decisions are valued, got 'friday'"):
         SparseNetwork.create(leafwise.game("friday"), (8,), head="policy")
 
 
 def test_what_is_no_prior_is_refused():
     for name in ("best", "trilobite"):
-        with pytest.raises(ValueError, match=r"expected (a prior among|as prior a network)"):
+        with one_line(r"expected (a prior among|as prior a network)"):
             leafwise.player(f"mcts:simulations=20,prior={name}", GAME)

@@ -18,6 +18,7 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
 import leafwise
+from games.refusals import one_line
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
@@ -121,7 +122,7 @@ def test_the_normalization_comes_along(tmp_path: Path) -> None:
     bare = PPO("MlpPolicy", scaled, **SMALL)
     value = numbers(bare, obs)[0, 0] * bare.gamma
     assert state.value(leafwise.leaf(TRILOBITE, bare)) == pytest.approx(5 * value, rel=1e-5)
-    with pytest.raises(ValueError, match="expected normalize as a VecNormalize or its file, got int"):
+    with one_line("expected normalize as a VecNormalize or its file, got int"):
         leafwise.leaf(TRILOBITE, model, normalize=3)
     with (
         pytest.warns(UserWarning, match=LOADING),
@@ -145,9 +146,8 @@ class Halved(gym.RewardWrapper[Any, Any]):
 
 
 def refused(model: Any, problem: str, **options: Any) -> None:
-    with pytest.raises(ValueError, match=problem) as raised:
+    with one_line(problem):
         leafwise.leaf(TRILOBITE, model, **options)
-    assert "\n" not in str(raised.value)
 
 
 def test_models_that_do_not_fit_are_refused() -> None:
@@ -177,9 +177,7 @@ def test_models_that_do_not_fit_are_refused() -> None:
         RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu"), "expected a PPO, .*, got RecurrentPPO with a"
     )
     merges = PPO("MlpPolicy", GameEnv("threes", reward="merges"), **SMALL)
-    with pytest.raises(
-        ValueError, match="expected to_go told for a model trained on the reward 'merges', which is not the"
-    ):
+    with one_line("expected to_go told for a model trained on the reward 'merges', which is not the"):
         leafwise.leaf("threes", merges)
     assert leafwise.leaf("threes", merges, to_go=False).to_go is False
 
@@ -193,10 +191,10 @@ def test_files_that_hold_no_model_are_refused(tmp_path: Path) -> None:
     RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu").save(tmp_path / "r.zip")
     with pytest.warns(UserWarning, match=LOADING):
         refused(tmp_path / "r.zip", "got a policy RecurrentActorCriticPolicy$")
-    with pytest.raises(ValueError, match=r"one of Stable-Baselines3 is a leaf by leafwise.leaf\(game, "):
+    with one_line(r"one of Stable-Baselines3 is a leaf by leafwise.leaf\(game, "):
         leafwise.load(tmp_path / "text.zip")
     for text in ("sb3:", "sb3:model", "sb3:m.zip,depth=2"):
-        with pytest.raises(ValueError, match=r"expected sb3:FILE.zip or sb3:FILE.zip,normalize=FILE.pkl, got 'sb3:"):
+        with one_line(r"expected sb3:FILE.zip or sb3:FILE.zip,normalize=FILE.pkl, got 'sb3:"):
             leafwise.player(text, TRILOBITE)
 
 

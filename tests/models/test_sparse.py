@@ -12,6 +12,7 @@ import pytest
 import leafwise
 from games import dice
 from games.networks import SAID, random_sparse
+from games.refusals import one_line
 from games.walks import positions
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -123,7 +124,7 @@ def test_networks_that_cannot_be_widened(hidden: tuple[int, ...], head: str, bef
     pytest.importorskip("torch")
     from leafwise.training.networks import widened
 
-    with pytest.raises(ValueError, match=f"^{message}$"):
+    with one_line(f"^{message}$"):
         widened(random_sparse(TRILOBITE[0], (8, 4), head=before), hidden, 1, head=head)
 
 
@@ -316,9 +317,8 @@ def test_what_does_not_fit_is_named(tmp_path, name: str, value: object, message:
     save_network(path, random_sparse(CASSIS[1]), SAID)
     tensors, metadata = load_tensors(path)
     save_tensors(path, tensors, {**metadata, name: value})
-    with pytest.raises(ValueError, match=message) as error:
+    with one_line(message):
         leafwise.load(path, CASSIS[1])
-    assert "\n" not in str(error.value)
 
 
 def test_embeddings_of_16_bits_make_a_smaller_file_of_the_same_values(tmp_path) -> None:
@@ -335,16 +335,16 @@ def test_embeddings_of_16_bits_make_a_smaller_file_of_the_same_values(tmp_path) 
     assert 0 < np.abs(values - before).max() < 0.01
     tensors, metadata = load_tensors(tmp_path / "True.safetensors")
     save_tensors(path, {**tensors, "bias": tensors["bias"].astype(np.float16)}, metadata)
-    with pytest.raises(ValueError, match=r"expected finite float32 \[32\] as 'bias', got float16 \[32\]"):
+    with one_line(r"expected finite float32 \[32\] as 'bias', got float16 \[32\]"):
         load_sparse(path, game)
 
 
 def test_a_model_is_of_one_kind(tmp_path) -> None:
     path = tmp_path / "model.safetensors"
     save_network(path, random_sparse(CASSIS[1]), SAID)
-    with pytest.raises(ValueError, match="expected kind 'ntuple or ntuple-packed', got 'sparse'"):
+    with one_line("expected kind 'ntuple or ntuple-packed', got 'sparse'"):
         leafwise.models.load_ntuples(path, CASSIS[1])
-    with pytest.raises(ValueError, match="expected a game with sparse features"):
+    with one_line("expected a game with sparse features"):
         SparseNetwork.create(dice.GAME, (4,))
 
 

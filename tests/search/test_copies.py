@@ -16,6 +16,7 @@ import pytest
 
 import leafwise
 from games import dice
+from games.refusals import one_line
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.models.leaves import named_leaf
 from leafwise.search import Search
@@ -130,18 +131,13 @@ def test_a_player_that_was_made_by_hand_is_what_it_is_made_of() -> None:
 def test_what_cannot_be_pickled_is_told_in_one_line() -> None:
     evaluator = Evaluator("own", None, batch=lambda rows, T: np.zeros(len(rows)))
     for search in (Search(SMALL, evaluator, 1), Mcts(SMALL, evaluator, simulations=3)):
-        with pytest.raises(
-            ValueError, match=r"^expected a leaf that has a name .* to pickle a search, got 'own': "
-        ) as told:
+        with one_line(r"^expected a leaf that has a name .* to pickle a search, got 'own': "):
             pickle.dumps(search)
-        assert "\n" not in str(told.value)
         assert copy.deepcopy(search).evaluator is evaluator
         result = search(SMALL.new(0))
         assert pickle.loads(pickle.dumps(result)) == result
     tree = Mcts(SMALL, SMALL.score(), simulations=3, prior=lambda rows, T: np.ones((len(rows), SMALL.max_actions)))
-    with pytest.raises(
-        ValueError, match=r"^expected a prior that is a module's function, to pickle a search, got <func"
-    ):
+    with one_line(r"^expected a prior that is a module's function, to pickle a search, got <func"):
         pickle.dumps(tree)
 
 

@@ -10,6 +10,7 @@ import torch
 
 from contract.cases import decisions_of
 from games import dice, solitaire
+from games.refusals import one_line
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.registry import game
 from leafwise.search import Search, Stopped, frontier
@@ -115,14 +116,12 @@ def test_equal_leaves_are_asked_once():
 def test_what_needs_a_compiled_value_says_so():
     g = solitaire.GAME
     evaluator = batch_only(g.score(), in_numpy)
-    with pytest.raises(ValueError, match="evaluator 'hope': expected a compiled value, got one for batches only"):
+    with one_line("evaluator 'hope': expected a compiled value, got one for batches only"):
         Search(g, evaluator, 2, batched=False)
     for options in ({"table_mb": 1}, {"pruning": True}, {"width": 2}, {"threads": 2}, {"rare": 0.1}):
-        with pytest.raises(
-            ValueError, match="expected batched without pruning, table_mb, width, more threads and rare, got"
-        ):
+        with one_line("expected batched without pruning, table_mb, width, more threads and rare, got"):
             Search(g, evaluator, 2, **options)
-    with pytest.raises(ValueError, match="evaluator 'none': expected a value, a batch or both, got none"):
+    with one_line("evaluator 'none': expected a value, a batch or both, got none"):
         Evaluator("none", None)
 
 

@@ -147,7 +147,7 @@ def _load_to_play(path: Path, written: int, game: Game) -> Any:
 def game_of(source: str | os.PathLike[str]) -> Game:
     """Returns the game and variant that a model is for; raises ValueError if there is no such model."""
     path = model_path(source)
-    _, metadata = load_tensors(path)
+    metadata = load_metadata(path)
     if not isinstance(metadata.get("game"), str) or not isinstance(metadata.get("options"), dict):
         told = ", ".join(sorted(metadata)) or "none"
         raise UserError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")

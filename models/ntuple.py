@@ -145,26 +145,27 @@ class Shape:
     def check(self, game: Game) -> Shape:
         """Returns the shape with nothing left open; raises ValueError that says what does not fit."""
         cells = features(game)
-
-        def need(fits: Any, expected: str, got: str) -> None:
-            if not fits:
-                raise UserError(f"n-tuple networks: expected {expected}, got {got}")
-
         tuples, most = tuple(tuple(t) for t in self.tuples), LARGEST // cells.bits
         for t in tuples:
-            fits = 1 <= len(t) <= most and len(set(t)) == len(t) and all(0 <= c < cells.cells for c in t)
-            need(fits, f"tuples of 1 to {most} different cells 0..{cells.cells - 1}", repr(t))
+            if not 1 <= len(t) <= most or len(set(t)) != len(t) or not all(0 <= c < cells.cells for c in t):
+                expected = f"tuples of 1 to {most} different cells 0..{cells.cells - 1}"
+                raise UserError(f"n-tuple networks: expected {expected}, got {t!r}")
         small, stage = tuple(self.tables(game)), self.stage or cells.stages[0]
         power = (USUAL_POWER if cells.points else 1.0) if self.power is None else float(self.power)
-        need(tuples and 0 <= power <= 1, "a tuple and a power in [0, 1]", f"{tuples!r}, {power!r}")
-        whole = power in (0, 1) or cells.points
-        need(whole, "a power of 0 or 1 in a game whose score is not a sum over cells", repr(power))
-        known, given = ", ".join(cells.tables) or "none", ", ".join(map(str, self.small or ()))
-        need(set(self.small or ()) <= set(cells.tables), f"small tables among {known}", repr(given))
+        if not tuples or not 0 <= power <= 1:
+            raise UserError(f"n-tuple networks: expected a tuple and a power in [0, 1], got {tuples!r}, {power!r}")
+        if 0 < power < 1 and not cells.points:
+            expected = "a power of 0 or 1 in a game whose score is not a sum over cells"
+            raise UserError(f"n-tuple networks: expected {expected}, got {power!r}")
+        if not set(self.small or ()) <= set(cells.tables):
+            known, given = ", ".join(cells.tables) or "none", ", ".join(map(str, self.small or ()))
+            raise UserError(f"n-tuple networks: expected small tables among {known}, got {given!r}")
         need_among(stage, cells.stages, "a stage", "n-tuple networks")
-        ascending = list(self.splits) == sorted(set(self.splits)) and all(0 < s < cells.values for s in self.splits)
-        need(ascending, f"ascending ranks of 1 to {cells.values - 1} as splits", repr(self.splits))
-        need(np.isfinite(self.base), "a finite base", repr(self.base))
+        if list(self.splits) != sorted(set(self.splits)) or not all(0 < s < cells.values for s in self.splits):
+            expected = f"ascending ranks of 1 to {cells.values - 1} as splits"
+            raise UserError(f"n-tuple networks: expected {expected}, got {self.splits!r}")
+        if not np.isfinite(self.base):
+            raise UserError(f"n-tuple networks: expected a finite base, got {self.base!r}")
         return Shape(tuples, power, stage, small, tuple(self.splits), float(self.base))
 
     def tables(self, game: Game) -> dict[str, SmallTable]:

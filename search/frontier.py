@@ -21,6 +21,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.errors import UserError
 from leafwise.search import expectiminimax as F
+from leafwise.search.search_options import ints
 
 ROWS, BYTES = 1 << 18, 1 << 26
 """Nodes that a tree may have (some 50 bytes and a row each), and memory of their rows; a larger tree is taken apart at the root,
@@ -274,9 +275,9 @@ class Frontier:
             kind=np.zeros(rows, dtype=np.uint8),
             left=np.zeros(rows, dtype=np.uint8),
             value=np.zeros(rows),
-            counts=np.zeros(F.COUNTS, dtype=np.int64),
+            counts=ints(F.COUNTS),
         )
-        self._A = np.zeros(game.max_actions, dtype=np.int64)
+        self._A = ints(game.max_actions)
         self._slots = np.zeros(1 << (2 * rows).bit_length(), dtype=np.uint32)
         self._V = np.zeros(rows)
         self.asked = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 D = TypeVar("D")
+ints = partial(np.zeros, dtype=np.int64)
 
 MAX_THREADS = 256
 MOST_SECONDS = 1_000_000
@@ -335,14 +337,14 @@ def make_buffers(
     leaves = np.zeros((min(entries, EXPENSIVE_LEAF_ENTRIES if expensive else LEAF_ENTRIES), 2), dtype=np.uint64)
     return game.rows(n), Buffers(
         P=np.zeros(n),
-        A=np.zeros((frames, game.max_actions), dtype=np.int64),
+        A=ints((frames, game.max_actions)),
         scores=np.zeros((frames, game.max_actions)),
         frames=np.zeros((frames, COLUMNS), dtype=np.uint64),
         worth=np.zeros((frames, WORTHS)),
         between=np.zeros((n, 2)),
         best=np.zeros(n),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
-        counts=np.zeros(COUNTS, dtype=np.int64),
+        counts=ints(COUNTS),
         deadline=np.array([0, 0, POLL_EXPENSIVE if expensive else POLL], dtype=np.int64),
         table=table,
         proven=table.view(np.float64),

@@ -129,7 +129,7 @@ class Mcts(BaseSearch):
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
         self._line_of = Line(self)
-        self._last: Callable[[], MctsResult | None] = _nothing
+        self._last: Callable[[], MctsResult | None] = lambda: None
         self._reads_clock = HAS_CLOCKS and not batched and not evaluator.python_only
 
     def __copy__(self) -> Mcts:
@@ -147,7 +147,7 @@ class Mcts(BaseSearch):
         self.tree.stream[:] = stream
 
     def __del__(self) -> None:
-        last = getattr(self, "_last", _nothing)()
+        last = getattr(self, "_last", lambda: None)()
         if last is not None and not sys.is_finalizing():  # its line is to be known without the tree
             vars(last).setdefault("line", self._line(last))
 
@@ -359,7 +359,3 @@ class Mcts(BaseSearch):
         if node == NONE or not (tree.visits[node] or knows_all(tree, node)):
             return None
         return int(tree.action[int(tree.first[node]) + choice(tree, node)])
-
-
-def _nothing() -> None:
-    """Stands in for the last result where there was none."""

@@ -9,7 +9,6 @@ bounds.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
+from leafwise.search.search_options import ints
 
 NODES, EDGES, SIMULATIONS, LEAVES, FULL, FAILED, DEEPEST = 0, 1, 2, 3, 4, 5, 6
 """What `Tree.counts` counts: nodes and edges in use, simulations, leaves valued, rows that found no room; whether the search was
@@ -40,7 +40,6 @@ EDGES_A_NODE = 8
 """Edges that there is memory for, per node, where a game has more actions than that."""
 
 hash_of = jit(inline=True)(row_hash)
-ints = partial(np.zeros, dtype=np.int64)
 
 
 class Tree(NamedTuple):

@@ -100,10 +100,7 @@ class Search(BaseSearch):
         super().__init__(game, evaluator, SearchOptions.of_call(locals()))
         options = self.options
         nodes = options.nodes or 0
-        if options.depth is None:
-            depth = game.search.depth if options.seconds is None else MAX_DEPTH
-        else:
-            depth = options.depth
+        depth = options.depth or (MAX_DEPTH if options.seconds else game.search.depth)
         self.depth, self._limit = depth, nodes
         self._grows = bool(game.search.nodes and options.seconds) and not (nodes or options.cutoff or options.batched)
         """Whether the first depth is searched with more and more decisions: against the clock, where the game bounds a depth."""

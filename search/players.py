@@ -143,13 +143,13 @@ class GreedyPlayer(SearchPlayer):
         """Returns a best action where only the search can ask the leaf, drawn as the compiled choice draws it."""
         choice, best, ties = super().choose(state), -np.inf, 0
         assert self.found is not None
-        for name, worth in self.found.action_values.items():
+        for a, worth in self.found.values.items():
             if worth > best or ties == 0:
-                choice, best, ties = state.game.action(name), worth, 1
+                choice, best, ties = a, worth, 1
             elif worth == best:
                 ties += 1
                 if below(self.stream, ties) == 0:
-                    choice = state.game.action(name)
+                    choice = a
         return choice
 
 

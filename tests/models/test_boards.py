@@ -128,12 +128,17 @@ def test_impossible_features_are_refused(given: dict[str, Any], message: str) ->
         CellFeatures(**given)
 
 
-def test_shapes_that_do_not_fit_are_refused() -> None:
-    refused: tuple[tuple[dict[str, Any], str], ...] = (
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"tuples": ((0, 25),)}, r"expected tuples of 1 to 7 different cells 0..24, got \(0, 25\)"),
         ({"power": 0.5}, "expected a power of 0 or 1 in a game whose score is not a sum over cells, got 0.5"),
-    )
-    for options, message in refused:
-        with one_line(message):
-            NTupleNetwork.create(WORDS, Shape(**{"tuples": TUPLES, **options}))
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(options: dict[str, Any], message: str) -> None:
+    with one_line(message):
+        NTupleNetwork.create(WORDS, Shape(**{"tuples": TUPLES, **options}))
+
+
+def test_tuples_are_words_of_cells_or_lists() -> None:
     assert parse_tuples("0z 1,40,2") == ((0, 35), (1, 40, 2))

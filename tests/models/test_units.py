@@ -74,21 +74,19 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "options"), MEASURED)
-def test_rules_that_were_measured_have_units(name: str, options: dict[str, Any]) -> None:
-    game = leafwise.game(name, **options)
-    assert units_of(game, "best") is not None
-    assert why_no_units(game, "learned") == ""
-
-
-@pytest.mark.parametrize(("name", "options"), OTHERS)
-def test_rules_that_were_not_measured_have_none_and_a_line_says_why(name: str, options: dict[str, Any]) -> None:
-    game = leafwise.game(name, **options)
-    assert units_of(game, "best") is units_of(game, "learned") is None
-    here = ",".join(f"{option}={game.given_options[option]}" for option in options if option in game.rule_options)
-    assert why_no_units(game, "best").endswith(f", not with {here}")
-    assert "\n" not in why_no_units(game, "best")
+@pytest.mark.parametrize(("name", "options"), [*MEASURED, *OTHERS])
+def test_rules_that_were_measured_have_units_and_for_others_a_line_says_why(name: str, options: dict[str, Any]) -> None:
+    game, why = leafwise.game(name, **options), why_no_units(leafwise.game(name, **options), "best")
+    assert units_of(game, "best") == units_of(game, "learned")
     assert why_no_units(game, game.default_score) == ""
+    if (name, options) in MEASURED:
+        assert units_of(game, "best") is not None
+        assert why == ""
+    else:
+        assert units_of(game, "best") is None
+        here = ",".join(f"{option}={game.given_options[option]}" for option in options if option in game.rule_options)
+        assert why.endswith(f", not with {here}")
+        assert "\n" not in why
 
 
 def test_every_rule_option_is_tried_above() -> None:

@@ -86,11 +86,7 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
         check(finite, f"metadata {name!r}", "a finite number", metadata[name])
     check(metadata["steps"] >= 0, "metadata 'steps'", "0 or more", metadata["steps"])
     check(metadata["game"] == game.name, "a model of game", game.name, metadata["game"])
-    seen, expected = (
-        {name: value for name, value in options.items() if name not in game.rule_options}
-        for options in (metadata["options"], game.given_options)
-    )
-    check(seen == expected, "a model of variant", game.given_options, metadata["options"])
+    check(is_for(game, metadata), "a model of variant", game.given_options, metadata["options"])
     finite = all(np.isfinite(tensor).all() for tensor in tensors.values())
     check(finite, "weights", "finite", "nan or infinity")
     try:

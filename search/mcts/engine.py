@@ -342,20 +342,16 @@ class Mcts(BaseSearch):
 
     def _names(self, result: MctsResult) -> tuple[str, ...]:
         """Returns what `_line` does, for who has the turn."""
-        left = M.LONGEST
+        tree, left = self.tree, M.LONGEST
 
         def answer(state: State) -> int | None:
+            """Returns the action to play at a decision; None where no simulation went on from it and nothing is certain."""
             nonlocal left
             left -= 1
-            return self._oftenest(state) if left else None
+            self._S[ROW] = state.row
+            node = int(find_node(tree, self._S, ROW))
+            if not left or node == NONE or not (tree.visits[node] or knows_all(tree, node)):
+                return None
+            return int(tree.action[int(tree.first[node]) + choice(tree, node)])
 
         return principal_line(result.state, result.chosen, answer)
-
-    def _oftenest(self, state: State) -> int | None:
-        """Returns the action to play at a decision; None where no simulation went on from it and nothing is certain."""
-        tree = self.tree
-        self._S[ROW] = state.row
-        node = int(find_node(tree, self._S, ROW))
-        if node == NONE or not (tree.visits[node] or knows_all(tree, node)):
-            return None
-        return int(tree.action[int(tree.first[node]) + choice(tree, node)])

@@ -145,11 +145,6 @@ def test_kinds_of_installed_packages_are_found(monkeypatch: pytest.MonkeyPatch) 
         network_kind("gone")
 
 
-def test_the_loader_names_no_kind() -> None:
-    source = Path(files.__file__).read_text(encoding="utf-8")
-    assert not [name for name in network.BUILT_IN if f'"{name}' in source]
-
-
 def valued(game: Game, evaluator: Evaluator, seed: int, most: int) -> list[float]:
     """Values of the positions of a random game at the evaluator's stage."""
     found: list[float] = []

@@ -16,7 +16,7 @@ from games.refusals import one_line
 from games.walks import positions
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.models import SparseNetwork, load_sparse, named_leaf, save_network
+from leafwise.models import SparseNetwork, load_sparse, save_network
 from leafwise.models.files import load_tensors, save_tensors
 
 CASSIS = [leafwise.game("cassis", n=n) for n in (4, 6, 8)]
@@ -339,21 +339,9 @@ def test_embeddings_of_16_bits_make_a_smaller_file_of_the_same_values(tmp_path) 
         load_sparse(path, game)
 
 
-def test_a_model_is_of_one_kind(tmp_path) -> None:
-    path = tmp_path / "model.safetensors"
-    save_network(path, random_sparse(CASSIS[1]), SAID)
-    with one_line("expected kind 'ntuple or ntuple-packed', got 'sparse'"):
-        leafwise.models.load_ntuples(path, CASSIS[1])
+def test_a_game_without_sparse_features_is_told() -> None:
     with one_line("expected a game with sparse features"):
         SparseNetwork.create(dice.GAME, (4,))
-
-
-def test_a_file_says_which_variant_it_is_for(tmp_path) -> None:
-    path = tmp_path / "model.safetensors"
-    network = random_sparse(CASSIS[2])
-    save_network(path, network, SAID)
-    state = positions(CASSIS[2], 7)[-1]
-    assert state.value(leafwise.load(path)) == state.value(named_leaf(CASSIS[2], str(path))) != 0
 
 
 def test_observations_of_any_shape_are_seen_cell_by_cell() -> None:

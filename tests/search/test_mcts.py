@@ -192,14 +192,6 @@ def test_its_choice_tends_to_the_optimum(prior):
     assert regrets[1] < 0.008, regrets
 
 
-def test_it_finds_wins_and_avoids_losses_in_three_in_a_row():
-    exact = leafwise.Search(TRILOBITE, TRILOBITE.score(), depth=9)
-    search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=2000)
-    for state in positions(TRILOBITE, 20, 5, seed=2):
-        found, true = search(state), exact(state)
-        assert np.sign(true.values[found.chosen]) == np.sign(true.value), state
-
-
 def test_simulations_that_agree_do_not_end_exploration():
     """Here they agree on the column in the middle, which only draws."""
     for board, winning in AGREED:

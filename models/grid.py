@@ -82,7 +82,8 @@ class GridWeights(NamedTuple):
 
 SCRATCH = GridWeights._fields[len(TENSORS) : -2]
 ZERO = np.float32(0.0)
-ints, floats = partial(np.zeros, dtype=np.int64), partial(np.zeros, dtype=np.float32)
+ints: Any = partial(np.zeros, dtype=np.int64)
+floats: Any = partial(np.zeros, dtype=np.float32)
 
 
 @jit

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from leafwise.search.search_options import MctsOptions, SearchOptions
 
 R = TypeVar("R")
-
-
-R = TypeVar("R")
 W = TypeVar("W")
 I = TypeVar("I")
 

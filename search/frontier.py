@@ -181,10 +181,10 @@ def make_expand(rules: Rules, room: Path) -> Compiled:
                     tree.reach[o] = tree.reach[i] * tree.P[o]
             else:
                 for k in range(n):
-                    o = top + k
-                    apply_action(S, i, A[k], o, T)
-                    tree.left[o] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
-                    tree.reach[o] = (tree.reach[i] - cost) / np.float64(n) if cost > 0.0 else tree.reach[i]
+                    after = top + k
+                    apply_action(S, i, A[k], after, T)
+                    tree.left[after] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
+                    tree.reach[after] = (tree.reach[i] - cost) / np.float64(n) if cost > 0.0 else tree.reach[i]
             top += n
             tree.end[i] = top
             i += ONE

@@ -19,7 +19,7 @@ from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 D = TypeVar("D")
-ints = partial(np.zeros, dtype=np.int64)
+ints: Any = partial(np.zeros, dtype=np.int64)
 
 MAX_THREADS = 256
 MOST_SECONDS = 1_000_000

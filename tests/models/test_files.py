@@ -1,6 +1,7 @@
 """Model files: what is saved is loaded, and what does not fit is refused in one line."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,7 +173,7 @@ def test_a_file_names_no_keywords(tmp_path, network, options):
             leafwise.load(path, game)
 
 
-SHIPS = {
+SHIPS: dict[str, list[dict[str, Any]]] = {
     "trap": [{}, *({"size": size} for size in (5, 6, 8, 9))],
     "trilobite": [{}, {"board": "7x6", "k": 4}],
     "threes": [{}],

@@ -15,6 +15,7 @@ from games import dice
 from games.refusals import one_line
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts import engine as mcts_engine
@@ -34,7 +35,8 @@ BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
 
 def positions(game, n, plies, seed=1):
     """Returns decisions reached by random play."""
-    stream, found = new_stream(seed), []
+    stream = new_stream(seed)
+    found: list[State] = []
     while len(found) < n:
         state = game.start().settle(stream)
         for _ in range(int(below(stream, plies))):

@@ -30,9 +30,8 @@ from leafwise.training.evaluation.results import missing_seeds
 OTHER_COMMANDS = (
     "leafwise.experiments.demo",
     "leafwise.experiments.methods.newcomers",
-    "leafwise.experiments.trap.clock",
 )
-"""They keep no results: two write run folders, the other only prints."""
+"""They keep no results: they write run folders."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from leafwise.envs.registry import games
 from leafwise.experiments.study import Study, command, share, signed, table, write_page
 from leafwise.models.files import write_atomically
 from leafwise.models.players import player
-from leafwise.search import levels
+from leafwise.search.players import LEVELS_FILE
 from leafwise.training.evaluation.arena import play_game
 from leafwise.training.evaluation.statistics import bounds, points_interval
 
@@ -80,7 +80,7 @@ def written(told: dict[str, dict[str, dict[str, float]]]) -> bytes:
 
 def study(config: Config) -> None:
     """Plays what has not been played, and writes the figures and the page."""
-    target: Path = config.out / levels.FILE.name if config.out else levels.FILE
+    target: Path = config.out / LEVELS_FILE.name if config.out else LEVELS_FILE
     told: dict[str, Any] = tomllib.loads(read_text(target)) if target.exists() else {}
     for short, game in variants():
         own = told.setdefault(short, {})

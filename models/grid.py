@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_network
-from leafwise.models.network import NetworkKind, Tensors, Told
+from leafwise.models.network import NetworkKind, Tensors, Told, check_tensors
 
 TAPS = 9
 """Cells of the convolution: rows above, here, below; columns left, here, right."""
@@ -81,6 +82,8 @@ class GridWeights(NamedTuple):
 
 SCRATCH = GridWeights._fields[len(TENSORS) : -2]
 ZERO = np.float32(0.0)
+ints: Any = partial(np.zeros, dtype=np.int64)
+floats: Any = partial(np.zeros, dtype=np.float32)
 
 
 @jit
@@ -229,32 +232,25 @@ class GridNetwork:
             "out_bias": (1,),
         }
         if tensors is None:
-            tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
-        if set(tensors) != set(shapes):
-            raise UserError(f"grid networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
-        for name, shape in shapes.items():
-            got = tensors[name]
-            if got.shape != shape or got.dtype != np.float32 or not np.isfinite(got).all():
-                raise UserError(
-                    f"grid networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
-                )
+            tensors = {name: floats(shape) for name, shape in shapes.items()}
+        check_tensors("grid networks", tensors, shapes)
         side = features.side(game.options)
         return GridNetwork(
             game,
             GridWeights(
                 **{name: np.ascontiguousarray(tensors[name]) for name in TENSORS},
-                seen_codes=np.zeros((side + 2) ** 2, dtype=np.int64),
-                seen_maps=np.zeros((side**2, features.maps), dtype=np.float32),
-                seen_numbers=np.zeros((1, features.numbers), dtype=np.float32),
-                maps_out=np.zeros(a, dtype=np.float32),
-                first_out=np.zeros(a, dtype=np.float32),
-                summed=np.zeros(b + features.numbers, dtype=np.float32),
-                hidden_out=np.zeros(h, dtype=np.float32),
-                taps=np.zeros(TAPS, dtype=np.int64),
-                last_codes=np.zeros((side + 2) ** 2, dtype=np.int64),
-                last_maps=np.zeros((side**2, features.maps), dtype=np.float32),
+                seen_codes=ints((side + 2) ** 2),
+                seen_maps=floats((side**2, features.maps)),
+                seen_numbers=floats((1, features.numbers)),
+                maps_out=floats(a),
+                first_out=floats(a),
+                summed=floats(b + features.numbers),
+                hidden_out=floats(h),
+                taps=ints(TAPS),
+                last_codes=ints((side + 2) ** 2),
+                last_maps=floats((side**2, features.maps)),
                 changed=np.zeros((side + 2) ** 2, dtype=np.bool_),
-                cells_out=np.zeros((side**2, b), dtype=np.float32),
+                cells_out=floats((side**2, b)),
                 dense_maps=np.concatenate([tensors["maps"].ravel(), tensors["first_bias"]]),
                 dense_second=np.concatenate([tensors["second"].ravel(), tensors["second_bias"]]),
             ),
@@ -308,12 +304,6 @@ class GridNetwork:
         )
 
 
-def load_grid(path: Path, game: Game) -> GridNetwork:
-    """Reads a convolutional network for a game; raises ValueError that names what does not fit."""
-    network: GridNetwork = load_network(path, game, (KIND.name,))
-    return network
-
-
 def create(
     game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
 ) -> GridNetwork:
@@ -339,21 +329,14 @@ def widened(
     return tensors
 
 
-def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Returns the tables of features that a room has now."""
-    return features_of(game).tables
-
-
-def version_of(game: Game, told: Told) -> int:
-    """Returns the version of what a network sees."""
-    return features_of(game).version
-
-
 KIND = NetworkKind(
     "grid",
     create,
     needs={"hidden": list},
-    tables=room_tables,
-    version=version_of,
+    tables=lambda game, told: features_of(game).tables,
+    version=lambda game, told: features_of(game).version,
     module="leafwise.training.starship.grid:GridModule",
 )
+
+load_grid: Callable[[Path, Game], GridNetwork] = partial(load_network, kinds=(KIND.name,))
+"""Reads such a network for a game; raises ValueError that names what does not fit."""

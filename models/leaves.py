@@ -19,8 +19,9 @@ from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
+from leafwise.models import sb3
 from leafwise.models.files import LEARNED, best_leaf, is_there, load_evaluator, need_shipped
-from leafwise.models.model import KINDS, Kind, Model
+from leafwise.models.sb3 import KINDS, Kind, Model
 from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -74,7 +75,11 @@ def leaf(
     game = registry.game(game) if isinstance(game, str) else game
     told = {"kind": kind, "discount": discount, "scale": scale, "normalize": normalize, "to_go": to_go}
     told = {name: value for name, value in told.items() if value is not None}
-    _check(told, speaks_for)
+    for what, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
+        need_among(given, choices, what, "leaf")
+    need_switch(told.get("to_go", True), "to_go", "leaf")
+    for what, limit in (("discount", Range(0, 1, above=True)), ("scale", Range(0, math.inf, above=True, below=True))):
+        need_in(told.get(what, 1.0), limit, f"a finite {what}", "leaf")
     if isinstance(model, (str, os.PathLike)) and not _is_zip(model):
         model = named_leaf(game, os.fspath(model))
     if isinstance(model, Evaluator):
@@ -104,9 +109,7 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     if name in game.scores:
         return game.score(name)
     if name.startswith("sb3:"):
-        from leafwise.models.sb3 import files_of
-
-        model, normalize = files_of(name)
+        model, normalize = sb3.files_of(name)
         return leaf(game, model, normalize=normalize)
     if name == LEARNED:
         return load_evaluator(game, need_shipped(game))
@@ -119,22 +122,8 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     return load_evaluator(game, name)
 
 
-def _check(told: dict[str, Any], speaks_for: object) -> None:
-    """Raises ValueError for options out of range."""
-    for name, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
-        need_among(given, choices, name, "leaf")
-    need_switch(told.get("to_go", True), "to_go", "leaf")
-    for name, limit in (("discount", Range(0, 1, above=True)), ("scale", Range(0, math.inf, above=True, below=True))):
-        need_in(told.get(name, 1.0), limit, f"a finite {name}", "leaf")
-
-
 def _is_zip(model: str | os.PathLike[str]) -> bool:
     return os.fspath(model).lower().endswith(".zip") and not os.fspath(model).startswith("sb3:")
-
-
-def _is_module(model: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def _is_sb3(model: Any) -> bool:
@@ -143,20 +132,17 @@ def _is_sb3(model: Any) -> bool:
         return True
     if "stable_baselines3" not in sys.modules:
         return False
-    from leafwise.models.sb3 import is_model
-
-    return is_model(model)
+    return sb3.is_model(model)
 
 
 def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     """Returns what is known of a model; raises ValueError, listing what can be given, for anything else."""
     if _is_sb3(model):
-        from leafwise.models.sb3 import described, load
-
-        return described(game, load(model) if isinstance(model, (str, os.PathLike)) else model, told)
+        return sb3.described(game, sb3.load(model) if isinstance(model, (str, os.PathLike)) else model, told)
     if "normalize" in told:
         raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
-    if _is_module(model):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module):
         return Model(type(model).__name__, _of_module(game, model))
     if callable(model) and not isinstance(model, type):
         return Model(getattr(model, "__name__", type(model).__name__), model)

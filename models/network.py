@@ -7,7 +7,7 @@ entry-point group `leafwise.networks` (the kind's name -> `module:KIND`), or giv
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -106,21 +106,6 @@ class Module(Protocol):
         """Writes the network as it is now over the weights in some `T.leaf`."""
 
 
-def no_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Says nothing of features."""
-    return {}
-
-
-def first_version(game: Game, told: Told) -> int:
-    """Returns the version of features that never change."""
-    return 1
-
-
-def as_it_is(network: Any) -> Any:
-    """Returns a network as it was read."""
-    return network
-
-
 @dataclass(frozen=True)
 class NetworkKind:
     """How networks of one kind are made, read and trained."""
@@ -135,13 +120,13 @@ class NetworkKind:
     """
     needs: Mapping[str, type | tuple[type, ...]]
     """Entries of the metadata that must be there, and their types."""
-    tables: Callable[[Game, Told], Mapping[str, FeatureTable]] = no_tables
+    tables: Callable[[Game, Told], Mapping[str, FeatureTable]] = lambda game, told: {}
     """(game, metadata) -> all tables of features that the room has now for such networks."""
     used: Callable[[Any], Mapping[str, FeatureTable]] | None = None
     """network -> the tables that it was trained with (None: all that the room has)."""
-    version: Callable[[Game, Told], int] = first_version
+    version: Callable[[Game, Told], int] = lambda game, told: 1
     """(game, metadata) -> version of what the room shows beside tables."""
-    to_play: Callable[[Any], Any] = as_it_is
+    to_play: Callable[[Any], Any] = lambda network: network
     """network -> one of equal values that is faster to search with; it may use up the memory of the one given."""
     module: str | Callable[[Any], Any] = ""
     """network -> a torch module with its weights, whose `export()` is a network again; as text, `package.module:name`, so that
@@ -152,6 +137,20 @@ class NetworkKind:
         if not self.module:
             raise UserError(f"expected a kind of network that torch trains, got {self.name!r}")
         return (resolved(self.module) if isinstance(self.module, str) else self.module)(network)
+
+
+def check_tensors(
+    what: str, tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], halves: Collection[str] = ()
+) -> None:
+    """Raises ValueError for tensors that are not finite, of float32 (of float16, those of `halves`) and of these shapes."""
+    if set(tensors) != set(shapes):
+        raise UserError(f"{what}: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
+    for name, shape in shapes.items():
+        got, kind = tensors[name], np.float16 if name in halves else np.float32
+        if got.shape != shape or got.dtype != kind or not np.isfinite(got).all():
+            raise UserError(
+                f"{what}: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
+            )
 
 
 def resolved(text: str) -> Any:

@@ -13,6 +13,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import split
 from leafwise.models.files import best_leaf, is_there, load_network, model_path
 from leafwise.models.leaves import named_leaf
+from leafwise.models.sb3 import PolicyPlayer, files_of, load
+from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
 from leafwise.search.mcts import PRIORS, Policy
 from leafwise.search.players import Player
 from leafwise.search.players import player as named
@@ -28,8 +30,6 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
     `best` among them, are those of `leafwise.search.players`, with any leaf.
     """
     if text.startswith("sb3:"):
-        from leafwise.models.sb3 import PolicyPlayer, files_of, load
-
         model, normalize = files_of(text)
         who = PolicyPlayer(game, load(model), text, normalize)
         who.by_name = text, game
@@ -65,8 +65,6 @@ def policy(game: Game, name: str) -> Policy:
     Raises ValueError for anything else.
     """
     if name.startswith("sb3:"):
-        from leafwise.models.sb3 import PolicyPlayer, files_of, load
-
         model, normalize = files_of(name)
         player = PolicyPlayer(game, load(model), name, normalize)
         scaled = by_values if player.values_actions else by_logits
@@ -75,8 +73,6 @@ def policy(game: Game, name: str) -> Policy:
         raise UserError(
             f"{game.name}: expected a prior among {', '.join(PRIORS)}, sb3:FILE.zip or a model's path, got {name!r}"
         )
-    from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
-
     network = load_network(model_path(name), game)
     if not isinstance(network, SparseNetwork) or network.head not in WITH_ACTIONS:
         raise UserError(

@@ -29,42 +29,28 @@ MOST_VALUES = 255
 
 
 @functools.cache
-def make_observed(rules: Rules, room: Path) -> Compiled:
-    """Compiles the `active` of networks that see the observation: a feature for every cell of it."""
-    observe = rules.observe
+def make_observed(rules: Rules, active: Compiled | None, room: Path) -> Compiled:
+    """Compiles the `active` of networks that see the observation: a feature for every cell of it, beside a room's features if
+    `active` tells of those."""
+    observe, current_player, beside = rules.observe, rules.current_player, active is not None
 
     @bind(room, inline=True)
     def observed(S, i, F, T):
-        """Writes the features of row i of S [rows, width] to F [cells]; returns how many."""
-        W = T.leaf
-        observe(S, i, W.seen, 0, T)
-        seen = W.seen.reshape(W.seen.size)
-        for k in range(W.first_of.shape[0]):
-            F[k] = W.first_of[k] + np.int64(seen[k])
-        return W.first_of.shape[0]
-
-    return observed
-
-
-@functools.cache
-def make_both(rules: Rules, active: Compiled, room: Path) -> Compiled:
-    """Compiles the `active` of networks that see the observation beside a room's features, of which `active` tells."""
-    observe, current_player = rules.observe, rules.current_player
-
-    @bind(room, inline=True)
-    def both(S, i, F, T):
         """Writes the features of row i of S [rows, width] to F, those of the cells last; returns how many."""
         W = T.leaf
-        n = active(S, i, F, T)
+        n, first = 0, 0
+        if beside:
+            n = active(S, i, F, T)  # type: ignore[misc]
         observe(S, i, W.seen, 0, T)
         seen = W.seen.reshape(W.seen.size)
         cells = seen.shape[0]
-        first = cells if current_player(S, i, T) == 1 else 0
+        if beside and current_player(S, i, T) == 1:
+            first = cells
         for k in range(cells):
             F[n + k] = W.first_of[first + k] + np.int64(seen[k])
         return n + cells
 
-    return both
+    return observed
 
 
 def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
@@ -74,7 +60,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
     """
     if sees == BOTH:
         own, (cells, more) = features_of(game), cells_of(game)
-        active = make_both(game.rules, own.active, game.room)
+        active = make_observed(game.rules, own.active, game.room)
         return replace(
             own,
             active=active,
@@ -86,7 +72,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
         )
     if sees == OBSERVATION:
         first, size = cells_of(game)
-        active = make_observed(game.rules, game.room)
+        active = make_observed(game.rules, None, game.room)
         return SparseFeatures(active, lambda options: size, lambda options: len(first))
     if sees == FEATURES and "sparse" not in game.features:
         raise UserError(f"sparse networks: expected a game with sparse features, got {game.name!r}")

@@ -19,6 +19,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.models.files import load_network
-from leafwise.models.network import NetworkKind, Tensors, Told, network_kind
+from leafwise.models.network import NetworkKind, Tensors, Told, check_tensors, network_kind
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION, cells_of, cells_seen, features_of, seen_by
 
 BOUND = 0.9999
@@ -103,8 +104,9 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str) -> Spar
     head_max, head_chance, head_wdl = head == "max", head == "chance", head == "wdl"
 
     @bind(room, inline=True)
-    def outputs(S, i, T):
-        """Writes the outputs of every layer for row i to its row of `hidden`."""
+    def sparse_value(S, i, T):
+        """Returns the value of row i of S [rows, width] for the player who acts (at a chance stage for player 0)."""
+        # The outputs of every layer, each in its row of `hidden`
         W = T.leaf
         n = active(S, i, W.features, T)
         x = W.hidden[0]
@@ -116,13 +118,6 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str) -> Spar
             dense(y, x, W.dense, start, rows, columns)
             start += (rows + 1) * columns
             x = y
-
-    @bind(room, inline=True)
-    def sparse_value(S, i, T):
-        """Returns the value of row i of S [rows, width] for the player who acts (at a chance stage for player 0)."""
-        W = T.leaf
-        outputs(S, i, T)
-        x = W.hidden[W.sizes.shape[0] - 1]
         # The heads: an output for each legal action, a chance to win, points, or chances to win, draw and lose
         best = np.float64(x[0])
         if head_max:
@@ -242,15 +237,8 @@ class SparseNetwork:
         }
         if tensors is None:
             tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
-        if set(tensors) != set(shapes):
-            raise UserError(f"sparse networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
-        half = tensors["embedding"].dtype == np.float16
-        for name, shape in shapes.items():
-            got, kind = tensors[name], np.float16 if half and name == "embedding" else np.float32
-            if got.shape != shape or got.dtype != kind or not np.isfinite(got).all():
-                raise UserError(
-                    f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
-                )
+        half = "embedding" in tensors and tensors["embedding"].dtype == np.float16
+        check_tensors("sparse networks", tensors, shapes, ["embedding"] if half else [])
         # The weights as compiled code reads them, with a last row of zeros for features that fill up a list, and scratch
         first_of, seen = cells_seen(game, sees)
         weights = SparseWeights(
@@ -379,12 +367,6 @@ class SparseNetwork:
         )
 
 
-def load_sparse(path: Path, game: Game) -> SparseNetwork:
-    """Reads a sparse network for a game; raises ValueError that names what does not fit."""
-    network: SparseNetwork = load_network(path, game, (KIND.name,))
-    return network
-
-
 def create(
     game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
 ) -> SparseNetwork:
@@ -426,16 +408,14 @@ def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     return found.tables_of(game.options)
 
 
-def version_of(game: Game, told: Told) -> int:
-    """Returns the version of what a network sees."""
-    return seen(game, told).version
-
-
 KIND = NetworkKind(
     "sparse",
     create,
     needs={"hidden": list, "head": str, "sees": str, "scale": (int, float)},
     tables=room_tables,
-    version=version_of,
+    version=lambda game, told: seen(game, told).version,
     module="leafwise.training.networks:SparseModule",
 )
+
+load_sparse: Callable[[Path, Game], SparseNetwork] = partial(load_network, kinds=(KIND.name,))
+"""Reads such a network for a game; raises ValueError that names what does not fit."""

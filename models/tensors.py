@@ -47,7 +47,11 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     with _opened(path) as (file, header, told):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if CHECKSUM in header:
-        _compare(path, header[CHECKSUM], checksum(header[KEY], tensors))
+        expected, got = header[CHECKSUM], checksum(header[KEY], tensors)
+        if got != expected:
+            raise UserError(
+                f"{str(path)!r} has changed since it was written: expected SHA-256 {expected[:12]}..., got {got[:12]}..."
+            )
         return tensors, told
     own = hashlib.sha256(path.read_bytes()).hexdigest()
     if own not in shipped_headers():
@@ -102,10 +106,3 @@ def shipped_headers() -> dict[str, dict[str, Any]]:
     """Returns what the headers lack of the model files that ship without a checksum: SHA-256 of a file -> entries by name."""
     told = json.loads(read_text(WEIGHTS / "headers.json"))
     return {one["sha256"]: {"tables": one["tables"]} for one in told.values()}
-
-
-def _compare(path: Path, expected: str, got: str) -> None:
-    if got != expected:
-        raise UserError(
-            f"{str(path)!r} has changed since it was written: expected SHA-256 {expected[:12]}..., got {got[:12]}..."
-        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 D = TypeVar("D")
+ints: Any = partial(np.zeros, dtype=np.int64)
 
 MAX_THREADS = 256
 MOST_SECONDS = 1_000_000
@@ -53,10 +55,33 @@ def option(default: D, *, exact: bool = True, in_text: bool = True) -> D:
     return found
 
 
-def readable(options: type[BaseOptions]) -> dict[str, str]:
-    """Returns the options that a player's text may hold, and their types: int, float, bool or str."""
+def switch(text: str) -> bool:
+    """Reads 0 or 1."""
+    return {"0": False, "1": True}[text]
+
+
+READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str, "bool": switch}
+
+
+def readers(options: type[BaseOptions]) -> dict[str, Callable[[str], Any]]:
+    """Returns the options that a player's text may hold, and what reads them."""
     types = types_of(options)
-    return {one.name: types[one.name].partition(" ")[0] for one in fields(options) if one.metadata["in_text"]}
+    return {one.name: READERS[types[one.name].partition(" ")[0]] for one in fields(options) if one.metadata["in_text"]}
+
+
+def read_options(words: Iterable[str], known: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+    """Returns the options that words like `depth=3` stand for, read by what `known` says; raises ValueError."""
+    options: dict[str, Any] = {}
+    for word in words:
+        option, _, value = word.partition("=")
+        if option not in known:
+            raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
+        try:
+            options[option] = known[option](value)
+        except (ValueError, KeyError):
+            kind = {int: "a whole number", switch: "0 or 1"}.get(known[option], "a number")
+            raise UserError(f"expected {kind} for {option}, got {value!r}") from None
+    return options
 
 
 @dataclass(frozen=True)
@@ -312,14 +337,14 @@ def make_buffers(
     leaves = np.zeros((min(entries, EXPENSIVE_LEAF_ENTRIES if expensive else LEAF_ENTRIES), 2), dtype=np.uint64)
     return game.rows(n), Buffers(
         P=np.zeros(n),
-        A=np.zeros((frames, game.max_actions), dtype=np.int64),
+        A=ints((frames, game.max_actions)),
         scores=np.zeros((frames, game.max_actions)),
         frames=np.zeros((frames, COLUMNS), dtype=np.uint64),
         worth=np.zeros((frames, WORTHS)),
         between=np.zeros((n, 2)),
         best=np.zeros(n),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
-        counts=np.zeros(COUNTS, dtype=np.int64),
+        counts=ints(COUNTS),
         deadline=np.array([0, 0, POLL_EXPENSIVE if expensive else POLL], dtype=np.int64),
         table=table,
         proven=table.view(np.float64),

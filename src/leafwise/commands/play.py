@@ -90,7 +90,7 @@ class Config:
         game = find_game(name)
         if game.players != 2:
             return []
-        from leafwise.search.levels import level_lines
+        from leafwise.search.players import level_lines
 
         return [f"Levels of {name}:", *level_lines(game)]
 
@@ -284,8 +284,7 @@ def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) ->
 def introduce(config: Config, session: Session, hints: Hints) -> None:
     """Says who plays, and who answers for hints."""
     from leafwise.envs.core.play.solver import SolverPlayer
-    from leafwise.search.levels import level_lines
-    from leafwise.search.players import search_of
+    from leafwise.search.players import level_lines, search_of
 
     for who in session.seats.values():
         if who is not None:

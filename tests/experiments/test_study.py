@@ -28,11 +28,10 @@ from leafwise.experiments.study import (
 from leafwise.training.evaluation.results import missing_seeds
 
 OTHER_COMMANDS = (
-    "leafwise.experiments.demo",
     "leafwise.experiments.methods.newcomers",
     "leafwise.experiments.trap.clock",
 )
-"""They keep no results: two write run folders, the other only prints."""
+"""They keep no results: one writes run folders, the other only prints."""
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ WRONG = [
     (["gen", "--seed", "-1"], "seed should be an integer from 0"),
     (["gen", "--sails", "3"], "--sails"),
     (["gen", "--preset", "tug"], "preset should be one of classic, scout, cruiser, corvette, frigate, got 'tug'"),
-    (["gen", "--preset"], "expected one argument"),
+    (["gen", "--preset"], "expected a value after --preset, got nothing"),
     (["gen", "--thrusters.min-score", "99"], "thrusters.min_score should be at most max_score = 45, got 99"),
     (["gen", "--disable", "Sails"], "stage should be one of Shape"),
     (["gen", "--disable", "Shape"], "disabled only where a hull is supplied"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from leafwise.experiments import demo
+from leafwise.commands import demo
 
 pytestmark = pytest.mark.long
 

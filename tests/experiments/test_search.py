@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from leafwise.experiments.search import effort
 from leafwise.experiments.search.__main__ import main
 
 FEW = ["--leaves", "hand-made", "--share", "0.01"]
@@ -59,20 +58,3 @@ def test_games_of_another_network_or_with_other_defaults_are_played_anew(
     assert kept() == dict.fromkeys(before, "another")
     assert "another" not in before.values()
     assert len(list((tmp_path / "runs").iterdir())) == 2 * len(before)
-
-
-def test_what_searches_do_with_their_time_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["--games", "Sim on 8 points", "--milliseconds", "2", "--leaves", "hand-made", "--decisions", "3"]
-    words += ["--out", str(tmp_path), "--data", str(tmp_path)]
-    assert effort.main(words) == 0
-    found = json.loads((tmp_path / "effort.json").read_text())["Sim on 8 points, hand-made, 2 ms"]
-    assert found["outcomes"] == 1
-    assert 2 <= found["actions"] <= 28
-    assert min(found["search_ms"], found["mcts_ms"], found["depth"], found["way"]) > 0
-    assert 0 <= min(found["ended"], found["mcts_ended"]) <= max(found["ended"], found["mcts_ended"]) <= 1
-    assert min(found["simulations"], found["leaves"]) > 1
-    assert 0 < found["tried"] <= 1
-    assert 0 <= found["same"] <= 1
-    assert "| Sim on 8 points | hand-made |" in (tmp_path / "effort.md").read_text()
-    monkeypatch.setattr(effort, "measured", None)
-    assert effort.main(words) == 0  # everything is known

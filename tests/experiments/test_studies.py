@@ -36,11 +36,8 @@ WRONG = {
     "search --games Chess": ", Trap, Connect Four, Sim on 8 points, got 'Chess'",
     "search --leaves best": "expected --leaves among learned, hand-made, got 'best'",
     "search --share 0": "expected --share above 0 and at most 1, got 0.0",
-    "search.effort --decisions 0": "expected --decisions of at least 1, got 0",
     "threes.learned --parts dept": "expected parts among depth, time and a share in (0, 1]",
     "threes.learned --share 0": "expected parts among depth, time and a share in (0, 1]",
-    "versus --game threes --variant= --plies 0 4": "expected a game for two without chance, got 'threes'",
-    "versus --variant board=3x3,k=3 --plies 0 4 --models nothing trilobite": "expected a model file, found nothing",
     "starship.learned --seeds 0": "expected at least one seed and one builder, got 0",
     "starship.learned --seeds 1 --builders tug": "got 'tug'",
     "starship.learned --seeds 1 --builders hand --pairs hand>tug": "expected pairs A > B of builders that are compared, "
@@ -52,7 +49,6 @@ WRONG = {
 KNOWN = {
     "equal_time": ".",
     "search --games": "search",
-    "search.effort --games": "search",
     "search.regret --games": "search",
     "trap.insight": "trap",
 }

@@ -12,7 +12,6 @@ import pytest
 from front.web_server import LOOPBACK, serving
 
 from leafwise.web import guard
-from leafwise.web.server import listening
 from leafwise.web.workers import WorkerPool
 
 HALF = b"POST /api/state HTTP/1.1\r\nHost: a"
@@ -134,9 +133,18 @@ def test_a_body_that_nobody_wants_is_not_read(client):
         assert answer_to(client, chunked + PIECE).startswith(b"HTTP/1.1 ")
 
 
-def test_a_kept_connection_answers_at_once():
-    with listening(LOOPBACK, 0) as sock:
-        assert sock.proto == socket.IPPROTO_TCP, "asyncio asks for TCP_NODELAY where it is told that this is TCP"
+def test_a_kept_connection_answers_at_once(client, monkeypatch):
+    """No answer waits for the client to acknowledge the one before it."""
+    told, made = [], guard.Connection.connection_made
+
+    def connection_made(self, transport):
+        told.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(self, transport)
+
+    monkeypatch.setattr(guard.Connection, "connection_made", connection_made)
+    assert client.send("GET", "/api/games")[0] == 200
+    assert told
+    assert all(told)
 
 
 @pytest.mark.parametrize("path", [b"/api/state", b"/api/analyse"])  # one answer, a stream of answers

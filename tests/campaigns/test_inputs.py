@@ -130,7 +130,7 @@ def test_command_lines(shell: Shell, campaign: Campaign, tmp_path: Path, monkeyp
             for _ in range(rng.randint(1, 3)):
                 at = rng.randrange(len(words) + 1)
                 words[at : at + rng.randint(0, 1)] = [rng.choice(WORDS)] * rng.randint(0, 1)
-            answer = quick(partial(shell, *words))
+            answer = quick(partial(shell, "", *words))
             assert answer.status in (0, 2), (words, answer)
             if answer.status == 2 and words:  # without any it explains itself
                 assert answer.error.count("\n") == 1, (words, answer)

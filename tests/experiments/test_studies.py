@@ -25,7 +25,7 @@ SMALL = {
 """Studies -> the name of their files, and options with which they take seconds."""
 WRONG = {
     "cluster --cores 1": "expected --cores of 2 to 1,024, got 1",
-    "cluster --only chess": "expected --only among eval, arena, selfplay, limits, got 'chess'",
+    "cluster --only chess": "expected --only among eval, arena, selfplay, got 'chess'",
     "cluster --cluster moon": "expected a cluster auto, local or HOST:PORT, got 'moon'",
     "methods --games chess": "expected games among threes, trilobite, cassis, trap, friday, starship, got 'chess'",
     "methods --minutes -1": "expected --minutes of at least 0, got -1.0",

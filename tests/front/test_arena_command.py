@@ -10,7 +10,7 @@ from front.console import Shell
 
 def test_tables_name_the_players_and_their_figures(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "results.json"
-    answer = shell("arena", "trilobite", "random", "greedy", "--games", "4", "--plies", "2", "--json", str(file))
+    answer = shell("arena trilobite random greedy --games 4 --plies 2 --json", str(file))
     assert answer.status == 0
     lines = answer.out.splitlines()
     assert lines[0] == "trilobite: 4 of 4 games, 2 openings of 2 plies, seeds from 1000000"
@@ -21,14 +21,14 @@ def test_tables_name_the_players_and_their_figures(shell: Shell, tmp_path: Path)
     assert (written["game"], written["plies"], written["complete"], len(written["played"])) == ("trilobite", 2, True, 4)
     assert (
         "expected a new file, or to resume"
-        in shell("arena", "trilobite", "random", "greedy", "--games", "4", "--json", str(file)).refusal
+        in shell("arena trilobite random greedy --games 4 --json", str(file)).refusal
     )
 
 
 def test_json_goes_to_standard_output_on_request(shell: Shell) -> None:
     words = ("--k", "4", "--board", "4x4", "--games", "2", "--json", "-")
-    answer = shell("arena", "trilobite", "random", "greedy:lines", *words)
-    figures = json.loads(answer.out)
+    answer = shell("arena trilobite random greedy:lines", *words)
+    figures = answer.json
     assert figures["options"] == {"board": "4x4", "k": 4}
     line = figures["standings"][0]
     expected = {"games", "mean", "ci_low", "ci_high", "elo", "elo_error", "wins", "draws", "losses", "seconds_per_move"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ EVERY = [short for _, short in IDS]
 
 def test_the_pages_of_the_documentation_are_up_to_date(tmp_path: Path, shell: Shell) -> None:
     """`leafwise games --pages docs/environments` writes them."""
-    assert shell("games", "--pages", str(tmp_path / "made")).status == 0
+    assert shell("games --pages", str(tmp_path / "made")).status == 0
     for made in sorted((tmp_path / "made").iterdir()):
         assert (PAGES / made.name).read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), made.name
     assert {path.name for path in PAGES.iterdir()} == {path.name for path in (tmp_path / "made").iterdir()}
@@ -34,7 +33,7 @@ def test_an_id_prints_its_page(shell: Shell, given: str) -> None:
 
 
 def test_a_game_prints_the_pages_of_its_ids(shell: Shell) -> None:
-    said = shell("games", "cassis").out
+    said = shell("games cassis").out
     assert said.startswith("cassis: Cassis, ")
     assert [line for line in said.splitlines() if line.startswith("# ")] == [
         "# Cassis-v0",
@@ -42,7 +41,7 @@ def test_a_game_prints_the_pages_of_its_ids(shell: Shell) -> None:
         "# Cassis8-v0",
     ]
     assert "`27` edge 6-7" in said
-    assert "`27`" not in shell("games", "Cassis-v0").out
+    assert "`27`" not in shell("games Cassis-v0").out
 
 
 @pytest.mark.parametrize(("name", "short"), IDS, ids=EVERY)
@@ -79,7 +78,7 @@ def test_an_id_of_which_nothing_is_known_is_refused() -> None:
 
 
 def test_json_has_the_reference_returns(shell: Shell) -> None:
-    told = json.loads(shell("games", "threes", "--json").out)
+    told = shell("games threes --json").json
     assert [one["player"] for one in told["reference"]["Threes-v0"]] == [
         one.player for one in leafwise.reference("Threes-v0")
     ]

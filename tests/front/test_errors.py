@@ -85,7 +85,7 @@ def test_a_person_who_plays_is_told_what_a_plugin_refuses_and_goes_on(
     plugin: Callable[..., None], shell: Shell
 ) -> None:
     plugin(text=Text(action=refuse))
-    answer = shell("play", "nim", "--opponent", "random", typed="x\nq\n")
+    answer = shell("play nim --opponent random", typed="x\nq\n")
     assert answer.status == 0
     assert f"nim: {PLANTED}; " in answer.out
 
@@ -125,7 +125,7 @@ def test_a_value_error_inside_a_reader_of_positions_keeps_its_traceback(capsys: 
     lines = [(1, ".../.../..."), (2, "nothing")]
     with pytest.raises(leafwise.UserError, match=r"^line 2: trilobite: expected "):
         list(positions_of(lines, game.parse))
-    assert json.loads(capsys.readouterr().out)["position"] == "nothing"
+    assert capsys.readouterr().json["position"] == "nothing"
     with pytest.raises(ValueError, match=PLANTED) as defect:
         list(positions_of(lines, refuse))
     assert type(defect.value) is ValueError

@@ -88,8 +88,7 @@ def test_train_saves_what_was_done_within_a_long_step(tmp_path: Path, method: st
     time.sleep(3.0)
     out, _ = pressed(process)
     if process.returncode == 0:  # the step had begun
-        assert "stopped after 0" in out
-        assert f"go on with --run {tmp_path} --resume" in out
+        shows(out, "stopped after 0", f"go on with --run {tmp_path} --resume")
         assert (tmp_path / "state.safetensors").exists()
     again = started(*words, *long[method], "--resume")
     until(lambda: computes(again), again)

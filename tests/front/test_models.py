@@ -22,7 +22,7 @@ BEFORE = {"options": {}, "steps": 1, "command": "none", "commit": "0" * 40}
 
 
 def test_every_model_is_told_as_its_file_says(shell: Shell) -> None:
-    told = [json.loads(line) for line in shell("models", "--json").out.splitlines()]
+    told = [json.loads(line) for line in shell("models --json").out.splitlines()]
     assert [about["name"] for about in told] == NAMES
     for about in told:
         path = WEIGHTS / f"{about['name']}.safetensors"
@@ -62,17 +62,17 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
 
 
 def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
-    about = shell("models", "trap").out
+    about = shell("models trap").out
     says = load_metadata(WEIGHTS / "trap.safetensors")
     assert f"trap: leafwise.load('trap'), of {says['steps']} steps, commit {says['commit'][:8]}" in about
     assert f"trained  {says['seconds']:,.0f} s on 1 of 2 cores" in about
     assert str(WEIGHTS / "trap.md") in about
-    assert [line.split()[0] for line in shell("models", "cassis").out.splitlines() if "leafwise.load" in line] == [
+    assert [line.split()[0] for line in shell("models cassis").out.splitlines() if "leafwise.load" in line] == [
         "cassis:",
         "cassis7:",
         "cassis8:",
     ]
-    assert shell("models", "chess").refusal == (
+    assert shell("models chess").refusal == (
         f"error: expected a model among {', '.join(NAMES)}, or a game of one, got 'chess'"
     )
 

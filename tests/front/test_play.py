@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from front.console import Shell
+from front.console import Shell, shows
 
 import leafwise
 from leafwise import analysis
@@ -25,18 +25,14 @@ START = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
 
 
 def test_play_takes_moves_hints_and_wrong_words(shell: Shell) -> None:
-    answer = shell("play", "threes", "--leaf", "openness", "--position", START, typed="h\nfoo\n\x1b[C\nq\n")
+    answer = shell("play threes --leaf openness --position", START, typed="h\nfoo\n\x1b[C\nq\n")
     assert answer.status == 0
-    assert "right       17.6902  best" in answer.out
-    assert "expected an action among up, down, left, right, got 'foo'" in answer.out
-    assert "then: 1@" in answer.out
-    assert "left the game at" in answer.out
+    shows(answer.out, "right       17.6902  best", "expected an action among up, down, left, right, got 'foo'")
+    shows(answer.out, "then: 1@", "left the game at")
 
 
 def test_play_takes_back_and_repeats_chance(shell: Shell) -> None:
-    out = shell(
-        "play", "threes", "--leaf", "openness", "--position", START, "--seed", "5", typed="u\nright\nu\nright\n"
-    ).out
+    out = shell("play threes --leaf openness --position", START, "--seed", "5", typed="u\nright\nu\nright\n").out
     assert "there is no move to take back" in out
     drawn = [line for line in out.splitlines() if "then: " in line]
     assert len(drawn) == 2
@@ -46,38 +42,32 @@ def test_play_takes_back_and_repeats_chance(shell: Shell) -> None:
 def test_play_ends_a_game(shell: Shell) -> None:
     moves = "left\nleft\nup\ndown\nright\n" * 40
     almost = "1 3 1 3/3 1 3 1/1 3 1 3/0 6 1 6 next=1 deck=3,3,3"
-    out = shell("play", "threes", "--leaf", "openness", "--position", almost, "--seed", "1", typed=moves).out
+    out = shell("play threes --leaf openness --position", almost, "--seed", "1", typed=moves).out
     assert "game over, return" in out
 
 
 def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: None) -> None:
-    alone = shell("play", "dice", "--opponent", "random", "--seat", "second", typed="left\nq\n").out
-    assert "random plays" in alone
-    assert "player 2 to move: " in alone
-    both = shell(
-        "play", "dice", "--opponent", "human", "--length", "2", "--turns", "2", typed="left\nright\nhold\n" * 40
-    ).out
-    assert "player 1 to move: " in both
-    assert "player 2 to move: " in both
-    assert "game over" in both
-    assert "expected --seat among first, second" in shell("play", "dice", "--seat", "third").refusal
-    assert "expected length of 2 to 5" in shell("play", "dice", "--length", "9").refusal
-    assert "expected INT for --length" in shell("play", "dice", "--length", "x").refusal
-    assert "expected friday or threes with --assist" in shell("play", "dice", "--assist").refusal
+    alone = shell("play dice --opponent random --seat second", typed="left\nq\n").out
+    shows(alone, "random plays", "player 2 to move: ")
+    both = shell("play dice --opponent human --length 2 --turns 2", typed="left\nright\nhold\n" * 40).out
+    shows(both, "player 1 to move: ", "player 2 to move: ", "game over")
+    assert "expected --seat among first, second" in shell("play dice --seat third").refusal
+    assert "expected length of 2 to 5" in shell("play dice --length 9").refusal
+    assert "expected INT for --length" in shell("play dice --length x").refusal
+    assert "expected friday or threes with --assist" in shell("play dice --assist").refusal
 
 
 def test_the_solver_hints_and_plays_at_a_level(shell: Shell) -> None:
-    out = shell("play", "trilobite", "--position", ".../.o./xxo", typed="h\nq\n").out
-    assert "3  draw  best\n  2  loss   -1\n  1  loss   -2\n" in out
-    assert "  exact, by the solver" in out
-    asked = shell("play", "trilobite", "--depth", "2", typed="h\nq\n").out
+    out = shell("play trilobite --position .../.o./xxo", typed="h\nq\n").out
+    shows(out, "3  draw  best\n  2  loss   -1\n  1  loss   -2\n", "  exact, by the solver")
+    asked = shell("play trilobite --depth 2", typed="h\nq\n").out
     assert "  by search, depth 2, leaf trilobite" in asked
-    games = [shell("play", "cassis", "--level", "easy", "--seed", str(s), typed="0-1\nq\n").out for s in range(12)]
+    games = [shell("play cassis --level easy --seed", str(s), typed="0-1\nq\n").out for s in range(12)]
     replies = {line for game in games for line in game.splitlines() if "level:easy plays" in line}
     assert len(replies) > 1
-    best = [shell("play", "cassis", "--level", "best", "--seed", str(s), typed="0-1\nq\n").out for s in range(4)]
+    best = [shell("play cassis --level best --seed", str(s), typed="0-1\nq\n").out for s in range(4)]
     assert len({line for game in best for line in game.splitlines() if " plays " in line}) == 1
-    assert "expected no --opponent" in shell("play", "threes", "--opponent", "greedy").refusal
+    assert "expected no --opponent" in shell("play threes --opponent greedy").refusal
 
 
 def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,31 +81,26 @@ def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_game_without_a_solver_hints_by_search(dice_game: None, shell: Shell) -> None:
-    assert "  by search, depth 3" in shell("play", "dice", "--opponent", "human", typed="h\nq\n").out
+    assert "  by search, depth 3" in shell("play dice --opponent human", typed="h\nq\n").out
 
 
 def test_assist_follows_a_phone(shell: Shell) -> None:
     typed = "h\n1,0 1\n5,5 2\nu\n1,0 2\nu\n?\n3,0 3\nq\n"
-    out = shell("play", "threes", "--leaf", "openness", "--assist", "--position", START, typed=typed).out
+    out = shell("play threes --leaf openness --assist --position", START, typed=typed).out
     assert "swipe RIGHT; may enter: 1@1,0, 1@2,0, 1@3,0" in out
     assert "expected the next tile among 2, 3, + (deck 0,2,1), got '1'" in out
-    assert "expected what appeared, one of 1@1,0, 1@2,0, 1@3,0, got '5,5'" in out
-    assert "there is no entry to take back" in out
-    assert "    4  right\n" in out
-    assert "left at 48 24 12 6/0 3 1 2/0 3 0 1/1 2 0 0 next=3 deck=0,2,0" in out
+    shows(out, "expected what appeared, one of 1@1,0, 1@2,0, 1@3,0, got '5,5'", "there is no entry to take back")
+    shows(out, "    4  right\n", "left at 48 24 12 6/0 3 1 2/0 3 0 1/1 2 0 0 next=3 deck=0,2,0")
 
 
 def test_assist_asks_for_the_start(shell: Shell) -> None:
     typed = "1 2 3 1/2 3 1 2/3 0 0\n1 2 3 1/2 3 1 2/3 0 0 0/0 0 0 0\n7\n3\nq\n"
-    out = shell("play", "threes", "--leaf", "openness", "--assist", typed=typed).out
-    assert "expected 4 rows" in out
-    assert "a new game: 1s, 2s and 3s left in the deck are 1,1,1" in out
-    assert "expected the next tile among 1, 2, 3 (deck 1,1,1), got '7'" in out
-    assert "next=3 deck=1,1,0" in out
+    out = shell("play threes --leaf openness --assist", typed=typed).out
+    shows(out, "expected 4 rows", "a new game: 1s, 2s and 3s left in the deck are 1,1,1")
+    shows(out, "expected the next tile among 1, 2, 3 (deck 1,1,1), got '7'", "next=3 deck=1,1,0")
     board = "48 2 3 1/2 3 1 2/3 3 0 0/0 0 0 6 next=2"
-    later = shell("play", "threes", "--leaf", "openness", "--assist", typed=f"{board} deck=4,4,9\n{board}\n\nq\n").out
-    assert "expected deck=n1,n2,n3" in later
-    assert "next=2 deck=4,4,4" in later
+    later = shell("play threes --leaf openness --assist", typed=f"{board} deck=4,4,9\n{board}\n\nq\n").out
+    shows(later, "expected deck=n1,n2,n3", "next=2 deck=4,4,4")
 
 
 def test_a_game_of_friday_is_followed_saved_and_goes_on(shell: Shell, tmp_path: Path) -> None:
@@ -126,23 +111,19 @@ def test_a_game_of_friday_is_followed_saved_and_goes_on(shell: Shell, tmp_path: 
         "  fight wild animals (value 4, 4 free) for realization 3 (destroy), draw a free card (1 of 4), weak 0 (44.4 %)"
         in out
     )
-    assert "lose 4 life and remove weak" in out
-    assert "ending the fight now: lose 4 life" in out
-    assert f"saved to {file}" in out
+    shows(out, "lose 4 life and remove weak", "ending the fight now: lose 4 life", f"saved to {file}")
     on = shell(*asked, typed="u\nu\nu\nfirst\n\nfocused\nq\n").out
     assert "level 1" not in on
     assert "focused 1 (16.7 %)" in on
     assert load_game(file).moves[0].name == "first"
     assert "both" in shell(*asked, "--position", "x").refusal
-    assert "expected a game of threes" in shell("play", "threes", "--assist", "--save", str(file)).refusal
+    assert "expected a game of threes" in shell("play threes --assist --save", str(file)).refusal
 
 
 def test_friday_is_played_with_names_and_odds(shell: Shell) -> None:
     asked = ("play", "friday", "--level", "4", "--leaf", "pirates", "--depth", "1", "--seed", "3")
     out = shell(*asked, typed="first\nfree\nh\nuse 9\nq\n").out
-    assert "life 18/20" in out
-    assert "  first   fight " in out
-    assert "odds: weak 0 4" in out
+    shows(out, "life 18/20", "  first   fight ", "odds: weak 0 4")
     assert re.search(r"then: [a-z (),0-9+-]+ \(\d+(\.\d+)? %\)", out)
     assert re.search(r"  end +end the fight: ", out)
     assert "got 'use9'" in out
@@ -150,7 +131,7 @@ def test_friday_is_played_with_names_and_odds(shell: Shell) -> None:
 
 def test_assist_refuses_a_finished_game(shell: Shell) -> None:
     dead = "1 3 1 3/3 1 3 1/1 3 1 3/3 1 3 1"
-    assert "got a finished game" in shell("play", "threes", "--assist", "--position", dead).refusal
+    assert "got a finished game" in shell("play threes --assist --position", dead).refusal
 
 
 def followed(state: State, best: str, line: str) -> str:

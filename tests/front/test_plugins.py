@@ -209,7 +209,7 @@ def test_the_list_of_games_goes_on_without_one_that_cannot_be_imported(site: Pat
     put(site, "own", "import nothing_such", json.dumps({"own": told_of("own")}))
     with pytest.warns(plugins.PluginWarning, match="No module named 'nothing_such'"):
         assert "cassis: Cassis" in shell("games").out
-    assert "the plug-in 'own' of own-0.1.0: cannot import 'own'" in shell("games", "own").refusal
+    assert "the plug-in 'own' of own-0.1.0: cannot import 'own'" in shell("games own").refusal
 
 
 def test_a_data_file_that_differs_from_its_game_is_a_warning(site: Path) -> None:

@@ -48,9 +48,7 @@ def test_json_has_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> None:
 def test_text_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trilobite", "--moves", "1"]) == 0
     text = capsys.readouterr().out
-    assert "o to move" in text
-    assert "value  draw for the player to move, score 0, game over in 8 moves" in text
-    assert "best   3" in text
+    shows(text, "o to move", "value  draw for the player to move, score 0, game over in 8 moves", "best   3")
     assert main(["cassis", "--moves", "0-1", "--actions", "none"]) == 0
     assert "win for the player to move" in capsys.readouterr().out
 
@@ -103,7 +101,7 @@ def test_ctrl_c_prints_what_is_known(capsys: pytest.CaptureFixture[str], monkeyp
 
     threading.Thread(target=interrupt).start()
     assert solve.main(["trilobite", *BOARD, "--moves", "", "--json"]) == 130
-    known = json.loads(capsys.readouterr().out)
+    known = capsys.readouterr().json
     assert known["complete"] is False
     assert known["bounds"] == [-21, 21]
     assert known["nodes"] >= 10_000

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from front.console import Shell, make_shell
+from front.console import Shell, make_shell, shows
 
 import leafwise
 
@@ -37,32 +36,29 @@ def program(folder: Path, trouble: str = "pass", name: str = "PlayerAI.py") -> s
 
 def test_new_course_writes_a_player_that_runs(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "my player"
-    said = shell("new", "--course", str(folder))
+    said = shell("new --course", str(folder))
     assert said.status == 0
     assert f"leafwise eval trap 'course:{folder}/PlayerAI.py' --opponent course:easy --games 20" in said.out
     assert {path.name for path in folder.iterdir()} == {"BaseAI.py", "Grid.py", "PlayerAI.py", "README.md", "Utils.py"}
     run = [sys.executable, "-W", "error", "PlayerAI.py"]
     told = subprocess.run(run, cwd=folder, check=True, capture_output=True, text=True).stdout
     assert told.startswith("I move to (1, 2) and throw at (5, 3)\nin ")
-    again = shell("new", "--course", str(folder)).refusal
+    again = shell("new --course", str(folder)).refusal
     assert again.startswith("error: expected a folder for --course that is empty or not there yet, got one with ")
-    assert "got a file" in shell("new", "--course", str(folder / "Grid.py")).refusal
-    assert (
-        "expected the name of a game, or --course FOLDER, got both"
-        in shell("new", "x", "--course", str(folder)).refusal
-    )
+    assert "got a file" in shell("new --course", str(folder / "Grid.py")).refusal
+    assert "expected the name of a game, or --course FOLDER, got both" in shell("new x --course", str(folder)).refusal
     assert "expected the name of a game, or --course FOLDER, got neither" in shell("new").refusal
     empty = tmp_path / "empty"
     empty.mkdir()
     monkeypatch.chdir(empty)
-    assert shell("new", "--course", ".").status == 0
+    assert shell("new --course .").status == 0
     assert (empty / "PlayerAI.py").exists()
 
 
 def test_eval_tells_points_and_times_of_both(shell: Shell, tmp_path: Path) -> None:
     asked = ("eval", "trap", program(tmp_path), "--opponent", "random", "--games", "4")
     said = shell(*asked).out
-    told = json.loads(shell(*asked, "--json").out)
+    told = shell(*asked, "--json").json
     assert f"lost: {told['points']:g} of 4 points" in said
     assert told["points"] == told["wins"] + told["draws"] / 2
     assert said.count("  turns   ") == 2
@@ -84,9 +80,8 @@ def test_a_fault_costs_the_game_and_is_told(shell: Shell, tmp_path: Path) -> Non
     assert "    Traceback (most recent call last):\n" in report
     assert f'      File "{tmp_path}/PlayerAI.py", line 10, in getMove\n' in report
     assert "leafwise" not in report
-    assert "    as player 1 at " in report
-    assert "\n      0 1 2 3 4 5 6\n    0 " in report
-    told = json.loads(shell(*asked, "--json").out)
+    shows(report, "    as player 1 at ", "\n      0 1 2 3 4 5 6\n    0 ")
+    told = shell(*asked, "--json").json
     assert len(told["faults"]) == told["losses"] > 0
     assert {fault["player"] for fault in told["faults"]} == {told["player"]}
     assert "getMove, turn 3)" in told["faults"][0]["what"]
@@ -94,7 +89,7 @@ def test_a_fault_costs_the_game_and_is_told(shell: Shell, tmp_path: Path) -> Non
 
 def test_faults_that_are_alike_are_told_once(shell: Shell, tmp_path: Path) -> None:
     program(tmp_path, "{}[self.pos]")
-    said = shell("eval", "trap", f"course:{tmp_path}", "--opponent", "random", "--games", "2").out
+    said = shell("eval trap", f"course:{tmp_path}", "--opponent", "random", "--games", "2").out
     assert (
         f"  lost    2 games by a fault: course:{tmp_path}: KeyError: (0, 3) (line 10 of PlayerAI.py, getMove, turn 1)\n"
         in said
@@ -104,7 +99,7 @@ def test_faults_that_are_alike_are_told_once(shell: Shell, tmp_path: Path) -> No
 
 def test_a_loop_without_end_loses_alone(shell: Shell, tmp_path: Path) -> None:
     hangs = program(tmp_path, "while self.num == 2: pass") + ",seconds=1,allowance=0.5"
-    told = json.loads(shell("eval", "trap", "random", "--opponent", hangs, "--games", "2", "--json").out)
+    told = shell("eval trap random --opponent", hangs, "--games", "2", "--json").json
     assert [(fault["player"], fault["seat"]) for fault in told["faults"]] == [(hangs, 1)]
     assert "took more than 1.5 s for its turn (line 10 of PlayerAI.py, getMove, turn 1)" in told["faults"][0]["what"]
     assert "while self.num == 2: pass" in told["faults"][0]["report"]
@@ -113,7 +108,7 @@ def test_a_loop_without_end_loses_alone(shell: Shell, tmp_path: Path) -> None:
 def test_a_program_that_does_not_load_is_one_line(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "PlayerAI.py"
     path.write_text("class PlayerAI:\n    def getMove(self, grid)\n        return 1\n")
-    line = shell("eval", "trap", f"course:{path}", "--opponent", "random", "--games", "2").refusal
+    line = shell("eval trap", f"course:{path}", "--opponent", "random", "--games", "2").refusal
     assert line.endswith("expected a program that loads, got: SyntaxError: expected ':' (line 2 of PlayerAI.py)")
 
 
@@ -129,19 +124,16 @@ def test_verbose_shows_what_is_printed(
 @pytest.mark.long
 def test_an_arena_names_the_line(shell: Shell, tmp_path: Path) -> None:
     faulty = program(tmp_path, "raise KeyError(self.pos)")
-    said = shell("arena", "trap", faulty, "random", "--games", "2").out
-    assert "lost 2 games by forfeit; the first: " in said
-    assert "(line 10 of PlayerAI.py, getMove, turn 1)" in said
+    said = shell("arena trap", faulty, "random", "--games", "2").out
+    shows(said, "lost 2 games by forfeit; the first: ", "(line 10 of PlayerAI.py, getMove, turn 1)")
 
 
 def test_the_course_s_opponents_are_the_levels_and_are_listed(shell: Shell) -> None:
-    out = shell("play", "trap", "--level", "hard", "--seat", "second", "--depth", "1", typed="q\n").out
-    assert "against level:hard\nhard: the player course:hard; takes " in out
-    assert "level:hard plays " in out
-    help_text = " ".join(shell("play", "trap", "--help").out.split())
-    assert "easy: the player course:easy" in help_text
-    assert "best: no move at random" in help_text
-    games = shell("games", "trap").out
+    out = shell("play trap --level hard --seat second --depth 1", typed="q\n").out
+    shows(out, "against level:hard\nhard: the player course:hard; takes ", "level:hard plays ")
+    help_text = " ".join(shell("play trap --help").out.split())
+    shows(help_text, "easy: the player course:easy", "best: no move at random")
+    games = shell("games trap").out
     assert (
         "  players  solver, course:is, course:ais, course:ocls, course:easy, course:medium, course:hard, turns\n"
         in games

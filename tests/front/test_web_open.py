@@ -31,8 +31,7 @@ def test_a_token_is_asked_for_once():
         answer = connection.getresponse()
         cookie = answer.getheader("set-cookie", "")
         assert answer.status == 200
-        assert "HttpOnly" in cookie
-        assert "SameSite=Strict" in cookie
+        shows(cookie, "HttpOnly", "SameSite=Strict")
         connection.close()
         assert client.send("GET", "/api/games", headers={"Cookie": cookie.split(";")[0]})[0] == 200
         assert client.send("GET", "/api/games", headers={"Cookie": "leafwise_token=x"})[0] == 401
@@ -128,4 +127,4 @@ def test_wrong_options_are_one_line(shell):
         (("--phone", "--host", "::1"), "expected --phone or --host, got both"),
         (("--runs", "none/there"), "expected a folder with --runs, got 'none/there'"),
     ):
-        assert shell("web", "--no-open", *words).refusal == f"error: {told}"
+        assert shell("web --no-open", *words).refusal == f"error: {told}"

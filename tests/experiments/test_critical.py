@@ -1,7 +1,5 @@
 """The critical positions of Connect Four, and programs that are asked for their moves."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """How learned leaves are measured, and what the shipped ones reach."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the shipped player of Trap tells: sure wins, dead ends, what is added up."""
 
-from __future__ import annotations
-
 import pytest
 
 from leafwise.experiments.trap.insight import GAME, Asked, Figures, Sums, add_stand, add_throw, corner_of, king_steps

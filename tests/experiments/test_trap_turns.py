@@ -1,7 +1,5 @@
 """The study of Trap's search of whole turns meets what it says, also a program of one's own."""
 
-from __future__ import annotations
-
 import io
 import json
 import shlex

@@ -26,6 +26,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -299,6 +300,12 @@ def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State])
         raise UserError(wrong[0] + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""))
 
 
+def folder_of(package: str) -> Path:
+    """Returns the folder of a package of leafwise, found without importing what is in it."""
+    places: Any = getattr(find_spec(f"leafwise.{package}"), "submodule_search_locations", None)
+    return Path(next(iter(places)))
+
+
 def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
     """Raises ValueError for a file, the value of `flag`, that cannot be written, or that is there and is to stay."""
     path = Path(os.path.realpath(file))
@@ -324,10 +331,10 @@ REPORT = 60.0
 
 
 @contextlib.contextmanager
-def progress_bar(what: str, total: int, counted: str = "") -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal.
+def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yields a function that is told how many games are done, and draws a bar on standard error if it is a terminal.
 
-    Elsewhere it prints a line now and then where it is said what is `counted`: "games".
+    Elsewhere it prints a line now and then.
     """
     from rich.console import Console
 
@@ -341,8 +348,8 @@ def progress_bar(what: str, total: int, counted: str = "") -> Iterator[Callable[
             nonlocal printed
             told = f"{done:,} of {total:,}"
             bar.update(task, completed=done, told=told)
-            if counted and not sys.stderr.isatty() and time.monotonic() - printed > REPORT:
+            if not sys.stderr.isatty() and time.monotonic() - printed > REPORT:
                 printed = time.monotonic()
-                print(f"{told} {counted}", file=sys.stderr, flush=True)
+                print(f"{told} games", file=sys.stderr, flush=True)
 
         yield update

@@ -176,14 +176,14 @@ def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
     """Writes the ship and its pictures to the files that the options name; returns whether there are any."""
     from leafwise.envs.starship import draw
 
-    def told() -> list[tuple[str, Ship]]:
-        return generator.stages(ship.seed, ship.attempt)
+    def story() -> bytes:
+        return draw.png_bytes(draw.story(generator.stages(ship.seed, ship.attempt), scale=options.scale / 2))
 
     files: list[tuple[Path | None, Callable[[], bytes]]] = [
         (options.json, lambda: (dump(ship) + "\n").encode("ascii")),
         (options.png, lambda: draw.png(ship, lanes=options.lanes, scale=options.scale)),
         (options.svg, lambda: draw.svg(ship, lanes=options.lanes, scale=options.scale).encode("utf-8")),
-        (options.story, lambda: draw.png_bytes(draw.story(told(), scale=options.scale / 2))),
+        (options.story, story),
     ]
     for path, content in files:
         if path:

@@ -80,8 +80,8 @@ def command(
         def main(words: Sequence[str]) -> int:
             config, *more = parsed(options, words, name) if isinstance(options, type) else options(words)
             as_json = getattr(config, "json", False) in (True, "-")
-            reports = work(config, *more) or iter(())
             try:
+                reports = work(config, *more) or iter(())
                 while True:
                     tell(next(reports), as_json)
             except StopIteration as end:

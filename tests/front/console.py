@@ -1,7 +1,5 @@
 """Runs command lines inside the test's process."""
 
-from __future__ import annotations
-
 import io
 import json
 import shlex

@@ -70,9 +70,6 @@ def test_a_room_brings_positions_and_searches_written_by_hand() -> None:
     assert set(told) == names | {f"{name} time ratio" for name in names}
     with pytest.raises(ArithmeticError, match=r"expected equal trees and values"):
         rates.bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
-
-
-def test_the_hand_written_search_knows_one_variant_and_its_scores() -> None:
     with pytest.raises(ValueError, match=r"expected leafwise.game\('threes'\)"):
         ScalarSearch(leafwise.game("threes", hint="exact"), THREES.score("rows"))
     with pytest.raises(ValueError, match=r"expected a score among openness, rows, rows_cli, got 'total_score'"):
@@ -120,15 +117,26 @@ def test_the_depth_that_a_clock_allows_is_measured(short: None) -> None:
     assert min(told.values()) >= 1
 
 
-def test_slower_is_what_lies_above_one_with_its_whole_interval() -> None:
+def test_two_are_measured_in_turns_and_slower_lies_above_one_with_its_whole_interval() -> None:
     slow = [(1.0, 1.1)] * 5 + [(1.0, 1.2)] * 5 + [(1.0, 0.5)]  # one round that something else disturbed
     assert judged(slow) == Compared(1.0, 0.5, 1.1, 1.1, 1.2)
     assert judged(slow).verdict == "slower"
     assert judged([(now, before) for before, now in slow]).verdict == "faster"
     assert judged([(1.0, 1.1)] * 9 + [(1.0, 0.9)] * 2).verdict == ""
+    asked: list[str] = []
+
+    def take(name: str, time: float) -> float:
+        asked.append(name)
+        return time
+
+    found = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
+    assert found == Compared(2.0, 1.0, 0.5, 0.5, 0.5)
+    assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
+    assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == found
+    assert asked[8:] == ["before", "now"]
 
 
-def test_versions_are_commits_or_paths(tmp_path: Path) -> None:
+def test_versions_are_paths_or_commits_laid_out_as_they_are_installed(tmp_path: Path) -> None:
     interpreter = tmp_path / ".venv" / "bin" / "python"
     interpreter.parent.mkdir(parents=True)
     interpreter.symlink_to(sys.executable)
@@ -140,9 +148,6 @@ def test_versions_are_commits_or_paths(tmp_path: Path) -> None:
             ValueError, match=r"expected (a commit, or )?the path of an interpreter or an environment.*, got "
         ):
             comparing.version_of(wrong).__enter__()
-
-
-def test_a_commit_is_laid_out_as_it_is_installed(tmp_path: Path) -> None:
     files = {"src/leafwise/__init__.py": "", **{f"{room}/__init__.py": "place = __file__" for room in comparing.ROOMS}}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
@@ -211,20 +216,6 @@ def test_all_that_is_named_can_be_measured(name: str) -> None:
         assert [name.partition(" depth=")[0] for name in compared] == [
             name.partition(" depth=")[0] for name in expected
         ]
-
-
-def test_two_are_measured_in_turns() -> None:
-    asked: list[str] = []
-
-    def take(name: str, time: float) -> float:
-        asked.append(name)
-        return time
-
-    found = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
-    assert found == Compared(2.0, 1.0, 0.5, 0.5, 0.5)
-    assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
-    assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == found
-    assert asked[8:] == ["before", "now"]
 
 
 @pytest.mark.long

@@ -1,7 +1,6 @@
 """What each command prints, and that wrong input is one line and status 2."""
 
-from __future__ import annotations
-
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +72,8 @@ WRONG = {
     "eval trilobite minimax --plies 1001": "expected openings of 0 to 1000 plies, got 1001",
     "eval threes random more": "expected known arguments, got 'more'",
     "analyze threes 1/2": "expected 4 rows separated by '/', got 2",
+    "analyze trilobite --file -": "expected positions in '-', got none",
+    "analyze trilobite '[[0,1],[2,3]]'": "expected 3 rows of 3 cells",
     "analyze threes --file /no/such/file": "cannot use '/no/such/file'",
     "analyze threes x --file y": "expected one of a position (or --moves), --file and --game, got several",
     "analyze --game": "expected a value after --game, got nothing",
@@ -169,11 +170,13 @@ def test_options_of_the_search_change_no_value(shell: Shell, dice_game: None, op
         assert word in shown
 
 
-def test_a_rollout_is_a_leaf_and_a_player(shell: Shell, dice_game: None) -> None:
+def test_a_rollout_is_a_leaf_and_a_player_and_simulations_begin_with_a_decision(shell: Shell, dice_game: None) -> None:
     values = shell(f"{RACE} --leaf rollout:n=3 --json").json["action_values"].values()
     assert all(abs(value) <= 1 for value in values)
     found = shell("eval dice rollout:n=3 --opponent random --games 4 --json").json
     assert (found["player"], found["games"]) == ("rollout:n=3", 4)
+    refused = shell("analyze dice '0,0 0,0 turn=0 steps=0,0 roll=left' --simulations 9").refusal
+    assert "expected a decision for --simulations, got chance acting" in refused
 
 
 def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(shell: Shell) -> None:
@@ -210,11 +213,6 @@ def test_analyze_says_what_simulations_prove(shell: Shell) -> None:
     assert (proven["proven"], proven["value"], proven["best_actions"]) == (True, 1.0, ["1"])
     assert "  proven the value is exact" in shell(asked, "100").out
     assert shell(asked, "1", "--json").json["proven"] is False
-
-
-def test_simulations_do_not_begin_with_chance(shell: Shell, dice_game: None) -> None:
-    refused = shell("analyze dice '0,0 0,0 turn=0 steps=0,0 roll=left' --simulations 9").refusal
-    assert "expected a decision for --simulations, got chance acting" in refused
 
 
 def test_analyze_reads_many_positions(shell: Shell, tmp_path: Path) -> None:
@@ -377,11 +375,13 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     assert "expected a new run folder" in shell(f"train threes {options}").error
 
 
-def test_options_of_a_game_and_its_variant_are_one() -> None:
+def test_options_of_a_game_its_variant_and_of_a_command() -> None:
     words = ["--variant=level=2", "--seed", "3", "--start-life=30", "--empty-aging", "lose"]
     variant = "level=2,empty_aging=lose,start_life=30"
     assert with_variant("friday", words) == ["--seed", "3", "--variant", variant]
     assert with_variant("friday", ["--seed", "3"]) == ["--seed", "3"]
+    for fields, name in ((play.Config, "variant"), (analyze.Config, "game_file")):
+        assert split_options(fields, ["mine", f"--{name.replace('_', '-')}", "2"]) == (["mine"], {name: "2"})
 
 
 def test_the_program_ends_with_the_status(tmp_path: Path) -> None:
@@ -391,6 +391,28 @@ def test_the_program_ends_with_the_status(tmp_path: Path) -> None:
     assert answer.stderr.startswith("error: expected a player")
 
 
-def test_fields_of_a_command_that_are_no_options_are_names_for_those_of_games() -> None:
-    for fields, name in ((play.Config, "variant"), (analyze.Config, "game_file")):
-        assert split_options(fields, ["mine", f"--{name.replace('_', '-')}", "2"]) == (["mine"], {name: "2"})
+# `leafwise arena`: tables for people, JSON, and wrong input in one line
+
+
+def test_an_arena_tells_players_and_figures_in_tables_and_as_json(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    answer = shell("arena trilobite random greedy --games 4 --plies 2 --json", str(file))
+    assert answer.status == 0
+    lines = answer.out.splitlines()
+    assert lines[0] == "trilobite: 4 of 4 games, 2 openings of 2 plies, seeds from 1000000"
+    assert lines[1].split() == ["player", "games", "won", "drawn", "lost", "elo", "95", "%", "ms/move"]
+    assert {line.split()[0] for line in lines[2:4]} == {"random", "greedy"}
+    assert lines[4].startswith("  random - greedy: ")
+    written = json.loads(file.read_text())
+    assert (written["game"], written["plies"], written["complete"], len(written["played"])) == ("trilobite", 2, True, 4)
+    assert (
+        "expected a new file, or to resume"
+        in shell("arena trilobite random greedy --games 4 --json", str(file)).refusal
+    )
+    words = ("--k", "4", "--board", "4x4", "--games", "2", "--json", "-")
+    answer = shell("arena trilobite random greedy:lines", *words)
+    figures = answer.json
+    assert figures["options"] == {"board": "4x4", "k": 4}
+    line = figures["standings"][0]
+    expected = {"games", "mean", "ci_low", "ci_high", "elo", "elo_error", "wins", "draws", "losses", "seconds_per_move"}
+    assert expected <= line.keys()

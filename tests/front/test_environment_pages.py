@@ -1,7 +1,5 @@
 """Pages of environments: made of the code, up to date, printed by `leafwise games`; and the reference returns."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -27,19 +25,13 @@ def test_the_pages_of_the_documentation_are_up_to_date(tmp_path: Path, shell: Sh
     assert all(f"environments/{short}-v0.md" in listed for short in EVERY)
 
 
-@pytest.mark.parametrize("given", ["Friday-v0", "leafwise/Friday-v0", "Friday"])
-def test_an_id_prints_its_page(shell: Shell, given: str) -> None:
-    assert shell("games", given).out == page(leafwise.game("friday"), "Friday") + "\n"
-
-
-def test_a_game_prints_the_pages_of_its_ids(shell: Shell) -> None:
+def test_an_id_prints_its_page_and_a_game_those_of_its_ids(shell: Shell) -> None:
+    for given in ("Friday-v0", "leafwise/Friday-v0", "Friday"):
+        assert shell("games", given).out == page(leafwise.game("friday"), "Friday") + "\n"
     said = shell("games cassis").out
     assert said.startswith("cassis: Cassis, ")
-    assert [line for line in said.splitlines() if line.startswith("# ")] == [
-        "# Cassis-v0",
-        "# Cassis7-v0",
-        "# Cassis8-v0",
-    ]
+    heads = [line for line in said.splitlines() if line.startswith("# ")]
+    assert heads == ["# Cassis-v0", "# Cassis7-v0", "# Cassis8-v0"]
     assert "`27` edge 6-7" in said
     assert "`27`" not in shell("games Cassis-v0").out
 
@@ -72,13 +64,8 @@ def test_reference_returns(name: str, short: str) -> None:
             leafwise.player(one.player, game)
 
 
-def test_an_id_of_which_nothing_is_known_is_refused() -> None:
+def test_reference_returns_are_told_in_json_and_of_known_ids_alone(shell: Shell) -> None:
     with pytest.raises(ValueError, match=r"^expected an id among Cassis-v0, .*, got 'Chess-v0'$"):
         leafwise.reference("Chess-v0")
-
-
-def test_json_has_the_reference_returns(shell: Shell) -> None:
-    told = shell("games threes --json").json
-    assert [one["player"] for one in told["reference"]["Threes-v0"]] == [
-        one.player for one in leafwise.reference("Threes-v0")
-    ]
+    told = shell("games threes --json").json["reference"]["Threes-v0"]
+    assert [one["player"] for one in told] == [one.player for one in leafwise.reference("Threes-v0")]

@@ -1,7 +1,5 @@
 """Ctrl-C at the command line: a line says so, what was done is kept, and the line tells how to go on."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from front.console import shows
 
 from leafwise.envs.core.interrupts import ANNOUNCEMENT
 from running.killing import alive, workers

@@ -1,7 +1,5 @@
 """A game looked back on: the curve, the decisions that cost most, the booklet's score."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path

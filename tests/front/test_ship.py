@@ -4,6 +4,7 @@ import json
 import shlex
 
 import pytest
+from front.console import shows
 from PIL import Image
 
 from leafwise.envs.starship import generate, read, write
@@ -36,10 +37,14 @@ def test_gen_takes_targets_a_list_of_stages_and_a_scale(tmp_path, shell):
     assert shell(words, "--targets", '{"speed": 1}').refusal == wrong
 
 
-def test_gen_prints_the_ship_where_no_file_is_asked_for(shell):
+def test_gen_prints_a_ship_and_takes_a_hull_in_place_of_stage_1(shell, tmp_path):
     said = shell("ship gen --preset scout --seed 3")
     assert said.status == 0
     shows(said.out, "CC", "RR")
+    ship, path, hull = generate(4, "scout"), tmp_path / "ship.json", tmp_path / "hull.txt"
+    hull.write_text("\n".join(line.rstrip() for line in ship.hull) + "\n")
+    assert shell(f"ship gen --preset scout --disable 'Fill Gaps' --hull {hull} --seed 4 --json {path}").status == 0
+    assert read(path).hull == ship.hull
 
 
 def test_stages_are_switched_and_parameters_set(tmp_path, shell):
@@ -54,14 +59,7 @@ def test_stages_are_switched_and_parameters_set(tmp_path, shell):
     assert read(path) == first
 
 
-def test_a_hull_file_takes_the_place_of_stage_1(tmp_path, shell):
-    ship, path, hull = generate(4, "scout"), tmp_path / "ship.json", tmp_path / "hull.txt"
-    hull.write_text("\n".join(line.rstrip() for line in ship.hull) + "\n")
-    assert shell(f"ship gen --preset scout --disable 'Fill Gaps' --hull {hull} --seed 4 --json {path}").status == 0
-    assert read(path).hull == ship.hull
-
-
-def test_check_names_each_broken_rule(tmp_path, shell):
+def test_check_names_each_broken_rule_and_stats_and_gallery_show_many_ships(tmp_path, shell):
     path = tmp_path / "ship.json"
     write(generate(7, "scout"), path)
     assert shell("ship check", str(path)).out == f"{path}: ok\n"
@@ -71,9 +69,6 @@ def test_check_names_each_broken_rule(tmp_path, shell):
     said = shell("ship check", str(path))
     assert said.status == 1
     assert "V3: cockpits should be 1 to 1, got 0" in said.out
-
-
-def test_stats_and_gallery(tmp_path, shell):
     said = shell("ship stats --preset scout --seeds 0:20 --check --json")
     figures = said.json
     assert (said.status, figures["ships"], figures["broken"]) == (0, 20, {})

@@ -1,7 +1,5 @@
 """What a program finds around it: no home folder, a ~ that no shell expanded, byte order marks, a reader that has gone."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shlex
@@ -123,10 +121,7 @@ def test_a_byte_order_mark_is_no_part_of_a_text(shell: Shell, tmp_path: Path) ->
 
 def test_every_file_of_text_is_read_by_the_reader_that_knows_byte_order_marks() -> None:
     folders = ("src/leafwise", "envs", "search", "models", "training", "experiments")
-    own = (
-        "envs/core/files.py",
-        "src/leafwise/commands/new.py",
-    )  # itself; files of the package, perhaps in an archive
+    own = ("envs/core/files.py", "src/leafwise/commands/new.py")  # itself; files of the package, perhaps in an archive
     reads = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for folder in folders

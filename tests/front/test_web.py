@@ -60,16 +60,13 @@ def test_a_game_lists_its_leaves_its_own_programs_and_its_solver(client, game, o
         assert {"level:easy", "search:lines,seconds=0.1"} <= names
 
 
-def test_steps_are_played_by_name(client):
+def test_steps_are_played_by_name_and_chance_is_drawn_or_told(client):
     told = client.ask("/api/state", game="trilobite", moves=["2", "2", "1"])
     assert [step["player"] for step in told["steps"]] == [1, 2, 1]
     assert told["text"] == told["steps"][-1]["text"] == ".../.o./xx."
     assert (told["player"], told["over"], told["actions"]) == (2, False, ["1", "2", "3"])
     over = client.ask("/api/state", game="trilobite", text=told["text"], moves=["1", "3"])
     assert (over["over"], over["result"], over["player"]) == (True, "player 1 wins", None)
-
-
-def test_chance_is_drawn_or_told(client):
     drawn = client.ask("/api/state", game="threes", text=THREES, moves=["left"], seed=3)
     assert [step["player"] for step in drawn["steps"]] == [1, "chance", "chance"]
     entering = drawn["steps"][1]

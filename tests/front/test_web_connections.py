@@ -112,17 +112,17 @@ def test_a_request_in_two_pieces_is_answered_and_a_kept_connection_answers_at_on
                 assert file.readline().split()[1] == b"200"
                 told = dict(line.lower().split(b": ", 1) for line in iter(file.readline, b"\r\n"))
                 file.read(int(told[b"content-length"]))
-    """No answer waits for the client to acknowledge the one before it."""
-    told, made = [], guard.Connection.connection_made
+    # No answer waits for the client to acknowledge the one before it.
+    options, made = [], guard.Connection.connection_made
 
     def connection_made(self, transport):
-        told.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        options.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         made(self, transport)
 
     monkeypatch.setattr(guard.Connection, "connection_made", connection_made)
     assert client.send("GET", "/api/games")[0] == 200
-    assert told
-    assert all(told)
+    assert options
+    assert all(options)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.pictures import Canvas
-from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
-from leafwise.envs.friday.piles import next_cards
+from leafwise.envs.friday.layout import DOWN, STACK, next_cards
 from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.tables import Tables
 from leafwise.envs.friday.text import ROW, TITLES, cards_in, in_words, number, pile_text, table_cards, value
@@ -72,15 +71,22 @@ def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
 
 def chances(row: NDArray[Any], T: Tables) -> list[tuple[int, float]]:
     """Returns what the next card of the stack may be: (kind, probability), the likeliest first; [] if it is empty."""
-    cards = cards_in(next_cards(row[None], ROW, T)) if row[at.STACK] else {}
+    cards = cards_in(next_cards(row[None], ROW, T)) if row[STACK] else {}
     n = sum(cards.values())
     return sorted(((kind, count / n) for kind, count in cards.items()), key=lambda pair: -pair[1])
 
 
-def odds_line(found: list[tuple[int, float]], most: int = 10) -> str:
+def odds_line(found: list[tuple[int, float]]) -> str:
     """Returns the likeliest next cards by name, with their probabilities."""
-    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in found[:most])
-    return shown + (", ..." if len(found) > most else "")
+    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in found[:10])
+    return shown + ", ..." * (len(found) > 10)
+
+
+def fight_words(row: NDArray[Any], T: Tables, of: str) -> str:
+    """Returns the total and the value asked for, and how many free cards were drawn `of` how many."""
+    rows = row[None]
+    score, asked, free = (int(f(rows, ROW, T)) for f in (total, hazard_value, free_cards))
+    return f"total {score} against {asked}, free cards {number(row, 'free')}{of}{free}"
 
 
 def slot_lines(row: NDArray[Any]) -> list[str]:
@@ -90,7 +96,7 @@ def slot_lines(row: NDArray[Any]) -> list[str]:
         marks = ["used"] * used + [f"doubled by {by[1:]}"] * bool(by)
         note = f"  [{', '.join(marks)}]" if marks else ""
         lines.append(f"  {slot:>2}  {('left', 'right')[side]:<5}  {NAMES[kind]:<4} {in_words(kind)}{note}")
-    if row[at.DOWN]:
+    if row[DOWN]:
         lines.append(f"      face down: {pile_text(value(row, 'down'))}")
     return lines
 
@@ -116,11 +122,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
         )
     lines += hazards_here
     if is_fight(row):
-        rows = row[None]
-        made, free = number(row, "free"), int(free_cards(rows, ROW, T))
-        lines.append(
-            f"fight: total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made}/{free}"
-        )
+        lines.append(f"fight: {fight_words(row, T, '/')}")
     lines += slot_lines(row)
     acting = value(row, "acting")
     if acting is not None:
@@ -162,7 +164,7 @@ def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, in
 def draw(row: NDArray[Any], T: Tables) -> Canvas:
     """Returns a drawing of a row."""
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
-    rows, phase = row[None], number(row, "phase")
+    phase = number(row, "phase")
     canvas.box(0, 0, WIDTH, 40, fill=PHASE_COLOURS[phase])
     life = number(row, "life")
     canvas.text(16, 20, f"Friday, {PHASES[phase]}", size=18, colour="#ffffff", anchor="start")
@@ -186,11 +188,8 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         canvas.text(16, top, words, size=13, colour=colour, anchor="start")
         top += 20
     if is_fight(row):
-        made, free = number(row, "free"), int(free_cards(rows, ROW, T))
-        words = (
-            f"total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made} of {free}"
-        )
-        if row[at.DOWN]:
+        words = fight_words(row, T, " of ")
+        if row[DOWN]:
             words += f", face down: {pile_text(value(row, 'down'))}"
         canvas.text(16, 214, words, size=16, anchor="start")
     for side, name in enumerate(("left", "right")):

@@ -49,9 +49,9 @@ from leafwise.envs.friday.cards import (
     Card,
 )
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
-from leafwise.envs.friday.layout import Field, field
+from leafwise.envs.friday.layout import COST, Field, at_start, fact, field
 from leafwise.envs.friday.rules import legal_actions, open_outcomes
-from leafwise.envs.friday.tables import COST, Tables, at_start, counts, fact
+from leafwise.envs.friday.tables import Tables, counts
 
 ROW = np.uint64(0)
 TURNS = (
@@ -108,11 +108,6 @@ def fields_in(bits: int, width: int) -> list[int]:
     """Returns the numbers in fields of so many bits, the lowest first, without zeros."""
     found = [bits >> shift & (1 << width) - 1 for shift in range(0, 64, width)]
     return [n for n in found if n]
-
-
-def bits_in(bits: int) -> list[int]:
-    """Returns the numbers of the bits that are set."""
-    return [k for k in range(bits.bit_length()) if bits >> k & 1]
 
 
 def cards_in(word: Any) -> Counter[int]:
@@ -194,8 +189,14 @@ class Pile(Word):
         return counts(said) >> self.lowest
 
 
+@dataclass(frozen=True)
 class Cards(Word):
-    """Kinds of at most `most` cards in order."""
+    """Kinds of at most `most` cards in order, in fields of so many bits each, or a bit for each of `items`."""
+
+    width: int = 6
+    items: tuple[int, ...] = ()
+    first: int = 0
+    """What a field of 1 says; 0 says nothing."""
 
     def read(self, name: str, typed: str) -> list[int]:
         parts = parts_of(typed)
@@ -210,34 +211,18 @@ class Cards(Word):
         return names_text(said)
 
     def unpack(self, bits: int) -> list[int]:
-        return [card - 1 for card in fields_in(bits, 6)]
+        if self.items:
+            return [item for k, item in enumerate(self.items) if bits >> k & 1]
+        return [n - 1 + self.first for n in fields_in(bits, self.width)]
 
     def pack(self, said: list[int]) -> int:
-        return sum((kind + 1) << 6 * k for k, kind in enumerate(said))
-
-
-class Lowered(Cards):
-    """Cards that lower the phase, a bit each."""
-
-    def unpack(self, bits: int) -> list[int]:
-        return [KIND[LOWERERS[k]] for k in bits_in(bits)]
-
-    def pack(self, said: list[int]) -> int:
-        return sum(1 << LOWERERS.index(NAMES[kind]) for kind in set(said))
-
-
-class Lowest(Cards):
-    """A kind, if it is not the first."""
-
-    def unpack(self, bits: int) -> list[int]:
-        return [bits] if bits else []
-
-    def pack(self, said: list[int]) -> int:
-        return sum(said)
+        if self.items:
+            return sum(1 << self.items.index(item) for item in {*said})
+        return sum((item + 1 - self.first) << self.width * k for k, item in enumerate(said))
 
 
 class Pirates(Cards):
-    """Numbers of pirates."""
+    """Numbers of pirates; in the row those fought and beaten are places among the game's pirates."""
 
     def read_one(self, name: str, part: str) -> int:
         need(re.fullmatch(r"P([1-9]|10)", part, re.ASCII), f"{name} among P1 to P10", part)
@@ -245,22 +230,6 @@ class Pirates(Cards):
 
     def write(self, said: list[int]) -> str:
         return ",".join(f"P{number}" for number in said)
-
-    def unpack(self, bits: int) -> list[int]:
-        return fields_in(bits, 4)
-
-    def pack(self, said: list[int]) -> int:
-        return sum(number << 4 * k for k, number in enumerate(said))
-
-
-class Places(Pirates):
-    """In the row: places among the game's pirates, a bit each."""
-
-    def unpack(self, bits: int) -> list[int]:
-        return bits_in(bits)
-
-    def pack(self, said: list[int]) -> int:
-        return sum(1 << place for place in said)
 
 
 class Side(Word):
@@ -313,9 +282,9 @@ WORDS: dict[str, Word] = {
     "phase": Choice(at.PHASE_AT, choices=PHASES),
     "life": Word(at.LIFE_AT, 31),
     "debt": Word(at.DEBT_AT, 63),
-    "pirates": Pirates(at.PIRATES_AT, 2),
-    "fought": Places(at.FOUGHT_AT, 1),
-    "beaten": Places(at.BEATEN_AT, 2),
+    "pirates": Pirates(at.PIRATES_AT, 2, width=4, first=1),
+    "fought": Pirates(at.FOUGHT_AT, 1, items=(0, 1)),
+    "beaten": Pirates(at.BEATEN_AT, 2, items=(0, 1)),
     "top": Cards(at.TOP_AT, 3),
     "stack": Pile(field(at.STACK, 0, 64)),
     "bottom": Cards(at.QUEUE_AT, at.QUEUE_CARDS),
@@ -329,19 +298,16 @@ WORDS: dict[str, Word] = {
     "down": Pile(field(at.DOWN, 0, 64)),
     "free": Word(at.FREE_AT, 99),
     "uses": Word(at.USES_AT, int(at.MAX_USES)),
-    "lowered": Lowered(at.LOWERED_AT, 3),
+    "lowered": Cards(at.LOWERED_AT, 3, items=tuple(KIND[name] for name in LOWERERS)),
     "ability": Choice(at.KIND_AT, choices=("", *ABILITIES[1:], "exchange-again")),
     "steps": Word(at.STEPS_AT, 2),
     "acting": Acting(at.ACTING_AT),
     "look": Cards(at.LOOKED_AT, 3),
     "points": Word(at.POINTS_AT, 31),
-    "from": Lowest(at.FROM_AT, 1),
+    "from": Cards(at.FROM_AT, 1, first=1),
     "to": Choice(at.TO_AT, choices=PLACES),
 }
 """The words in the order in which they are written."""
-ORDER = (Choice, Word, Pile, Cards, Lowered, Lowest, Pirates, Places, Side, Acting)
-KNOWN = sorted(WORDS, key=lambda name: ORDER.index(type(WORDS[name])))
-"""The words in the order in which a refusal lists them."""
 
 
 def number(row: NDArray[Any], name: str) -> int:
@@ -445,19 +411,14 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
 # Positions that were typed.
 
 
-def typed_words(line: str) -> tuple[dict[str, str], Said]:
-    """Returns a position's words as they are typed, and what they say; raises ValueError for one that is none."""
-    typed = words_by_name(line.split(), KNOWN)
+def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
+    """Returns the row that a line of text describes; raises ValueError in the game's words."""
+    typed = words_by_name(line.split(), WORDS)
     for name, text in typed.items():
         need(text, f"a value after {name}=")
     for name in ("turn", "phase"):
         need(name in typed, f"a {name} among {', '.join(WORDS[name].choices)}")
-    return typed, {name: WORDS[name].read(name, typed.get(name, "")) for name in KNOWN}
-
-
-def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
-    """Returns the row that a line of text describes; raises ValueError in the game's words."""
-    typed, said = typed_words(line)
+    said = {name: word.read(name, typed.get(name, "")) for name, word in WORDS.items()}
     complete(said, typed, T)
     need(said["life"] <= int(T.max_life), f"life of 0 to {int(T.max_life)}", said["life"])
     check_piles(said, T)

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from leafwise.envs.core.pictures import Canvas
-from leafwise.envs.threes.row import Tables
+from leafwise.envs.threes.rules import Tables
 from leafwise.envs.threes.text import ACTIONS, deck, ranks, shown, tile_value
 
 CELL, GAP, EDGE, HEAD = 72, 8, 44, 64

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import OneOf, Range, limits_of, settle_fields
-from leafwise.envs.threes.row import NO_MERGE_6144, Tables
+from leafwise.envs.threes.rules import NO_MERGE_6144, Tables
 
 BONUS_P = 1 / 21
 

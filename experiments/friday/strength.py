@@ -28,7 +28,17 @@ from leafwise.experiments.friday.baselines import (
     share_won,
     wins_of,
 )
-from leafwise.experiments.study import PlacedStudy, Results, command, picture, results_of, signed, table, write_page
+from leafwise.experiments.study import (
+    PlacedStudy,
+    Results,
+    command,
+    picture,
+    results_of,
+    section,
+    signed,
+    table,
+    write_page,
+)
 from leafwise.training.evaluation.calibration import BINS, calibration_test, cross_scaled, tenths_of
 
 FIRST_SEED = 2_000_000
@@ -222,15 +232,13 @@ def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
     if not judged:
         return []
     rows = [test_row(point, *f["told"]) for point, f in judged.items()]
-    return [
-        "## Is the chance it tells the share it wins?",
-        "",
+    what = [
         "What the search says at each decision against who then won, in tenths; the interval is by games drawn again and again.",
         "By luck alone, chances that are right show less than the next column says in 95 of 100 such sets of games, and at least",
         "the error found in the share p of them.",
-        "",
-        *table(TESTED, rows),
-        "",
+    ]
+    return [
+        *section("Is the chance it tells the share it wins?", what, table(TESTED, rows)),
         *(line for ms in dict.fromkeys(point.milliseconds for point in judged) for line in scaled_lines(ms, judged)),
     ]
 

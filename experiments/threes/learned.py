@@ -75,10 +75,8 @@ class Config(PlacedStudy):
     """Share of the games to play, above 0 to 1."""
     model: str = "threes"
     """The learned leaf: a shipped model's name, a run folder or a model file."""
-    most_depth: int = 5
-    """Greatest depth of the part depth."""
-    least_depth: int = 1
-    """Least depth of the part depth."""
+    depths: tuple[int, ...] = tuple(GAMES_AT_DEPTH)
+    """Depths of the part depth."""
     leaves: tuple[str, ...] = ("learned", *LEAVES, TREES)
     """Leaves of both parts; mcts, at equal time alone, is tree search with the learned one."""
     times: tuple[int, ...] = tuple(GAMES_AT_TIME)
@@ -106,7 +104,7 @@ def matches(config: Config) -> Iterator[Match]:
         seed, network = (LEARNED_SEED, digest_of(config.model)) if is_learned else (FINAL_SEED, None)
         return Match(title, THREES, player, games, None, seed, max(2, games // 10), network, **how)
 
-    for depth in range(config.least_depth, config.most_depth + 1) if "depth" in config.parts else ():
+    for depth in config.depths if "depth" in config.parts else ():
         cutoff = CUTOFFS.get(depth, 0.0)
         for leaf in config.leaves:
             if leaf == "learned":

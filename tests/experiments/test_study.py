@@ -25,8 +25,8 @@ from leafwise.experiments.study import (
 )
 from leafwise.training.evaluation.results import missing_seeds
 
-OTHER_COMMANDS = ("leafwise.experiments.methods.newcomers", "leafwise.experiments.trap.clock")
-"""They keep no results: one writes run folders, the other only prints."""
+OTHER_COMMANDS = ("leafwise.experiments.methods.newcomers",)
+"""They keep no results: this one writes run folders."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from front.console import Shell
 
 import leafwise
 from leafwise.envs.core.commandline import with_home
-from leafwise.envs.core.compile.mode import DISABLED, PLAIN
+from leafwise.envs.core.compile.jit import DISABLED, PLAIN
 from leafwise.envs.core.files import read_small_text
 from leafwise.envs.core.play.gamefile import load_game, play_game, read_games
 from leafwise.envs.starship.settings import from_toml

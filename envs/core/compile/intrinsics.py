@@ -18,7 +18,7 @@ from leafwise.envs.core.compile.emitted import NANOSECONDS
 from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED, PLAIN, jit
 
 
-def prefetch_nothing(array: Any, index: Any) -> None:
+def prefetch_nothing(array, index) -> None:
     """Starts to load `array[index]` into the cache; nothing where it cannot."""
 
 
@@ -28,7 +28,7 @@ def prefetch_and_check(array, index):
     array[index]
 
 
-def extract_bits_plain(word: Any, mask: Any) -> Any:
+def extract_bits_plain(word, mask):
     """Returns the bits of `word` at which `mask` has ones, side by side from bit 0 on; both uint64."""
     given, found, place = int(word), 0, 0
     for bit in range(int(mask).bit_length()):
@@ -38,12 +38,12 @@ def extract_bits_plain(word: Any, mask: Any) -> Any:
     return np.uint64(found)
 
 
-def sum_rows_plain(out: Any, bias: Any, rows: Any, which: Any, n: int) -> None:
+def sum_rows_plain(out, bias, rows, which, n: int) -> None:
     """Writes `bias` plus the rows numbered by the first n of `which` to `out`; float32, whole arrays."""
     out[: len(bias)] = bias + rows[which[:n]].sum(axis=0)
 
 
-def dense_plain(out: Any, x: Any, weights: Any, start: int, n: int, columns: int) -> None:
+def dense_plain(out, x, weights, start: int, n: int, columns: int) -> None:
     """Writes `columns` outputs of a dense layer: max(x, 0) [n] times weights, from `start` on [n, columns], plus the biases
     that follow; float32, n a multiple of 4."""
     matrix = weights[start : start + n * columns].reshape(n, columns)

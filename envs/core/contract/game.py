@@ -217,7 +217,7 @@ class Programs:
     levels: Mapping[str, str] = field(default_factory=dict)
     """Level of play -> the word of the player that is of that level in this game; other levels are as everywhere."""
 
-    def __call__(self, game: Any, name: str, words: list[str]) -> Any:
+    def __call__(self, game, name: str, words: list[str]):
         """Returns the player that the words name; raises ValueError for words that it does not know."""
         return self.make(game, name, words)
 
@@ -397,7 +397,7 @@ class Game:
         return self._of_threads.tables
 
     @cached_property
-    def _of_threads(self) -> Any:
+    def _of_threads(self):
         return threading.local()
 
     @cached_property
@@ -411,7 +411,7 @@ class Game:
 
         `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
         """
-        leaf = evaluator.own_weights() if evaluator is not None else ()
+        leaf = () if evaluator is None else reduce(with_own, evaluator.scratch, evaluator.weights)
         T = reduce(with_own, self.scratch, self.shared_tables)
         T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
         if candidates is None:
@@ -490,7 +490,7 @@ class Game:
     def __hash__(self) -> int:
         return hash((self.module, self.options))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return _rebuild, (self.module, self.given_options)
 
 
@@ -544,7 +544,7 @@ def _front(game: Game) -> Needs:
     yield finite and ends[0] < ends[1], "return_range as (low, high), low below high", ends
 
 
-def _tables(game: Game, T: Any) -> Needs:
+def _tables(game: Game, T) -> Needs:
     yield isinstance(T, tuple) and hasattr(T, "_fields"), "a NamedTuple from make_tables", T
     for name in ("stop", "leaf", *game.scratch):
         part = T
@@ -614,7 +614,7 @@ def _functions(game: Game) -> Needs:
         yield _takes(function, n), f"{name} with {n} parameters", _signature(function)
 
 
-def _signature(function: Any) -> str:
+def _signature(function) -> str:
     source = getattr(function, "py_func", function)
     try:
         return f"{getattr(source, '__name__', source)}{inspect.signature(source)}"
@@ -622,7 +622,7 @@ def _signature(function: Any) -> str:
         return repr(function)
 
 
-def _takes(function: Any, parameters: int) -> bool:
+def _takes(function, parameters: int) -> bool:
     """Returns whether a function can be called with so many arguments by place."""
     try:
         inspect.signature(getattr(function, "py_func", function)).bind(*range(parameters))

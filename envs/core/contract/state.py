@@ -207,7 +207,7 @@ class State:
         count = self.game.text.points
         return self.returns if count is None else self._told(count)
 
-    def _told(self, function: Callable[..., R], *more: Any) -> R:
+    def _told(self, function: Callable[..., R], *more) -> R:
         """Returns what a function of the game says of this row, and of `more` where it takes more."""
         return self.game.asked(lambda: function(self.row, *more, self.game.thread_tables))
 
@@ -226,10 +226,10 @@ class State:
     def __copy__(self) -> State:
         return self
 
-    def __deepcopy__(self, known: Any) -> State:
+    def __deepcopy__(self, known) -> State:
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return State, (self.game, np.array(self.row))
 
 
@@ -248,7 +248,7 @@ def checked_row(game: Game, given: Any) -> NDArray[Any]:
     return row
 
 
-def _words(game: Game, given: Any) -> NDArray[Any]:
+def _words(game: Game, given) -> NDArray[Any]:
     """Returns what is given as words, each the same number."""
     try:
         array = np.asarray(given)
@@ -264,7 +264,7 @@ def _words(game: Game, given: Any) -> NDArray[Any]:
     return words
 
 
-def _no_words(game: Game, given: Any) -> UserError:
+def _no_words(game: Game, given) -> UserError:
     return UserError(f"{game.name}: expected a row of words of type {np.dtype(game.dtype)}, got {short(given)}")
 
 
@@ -278,7 +278,7 @@ def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row
     A row is valid if its text reads back as that row.
     """
 
-    def is_valid(S: NDArray[Any], i: Any, T: Any) -> bool:
+    def is_valid(S: NDArray[Any], i, T) -> bool:
         row = np.array(S[i])
         try:
             return bool(np.array_equal(parse(write(row, T), T), row))

@@ -35,7 +35,7 @@ from leafwise.envs.core.gym.keywords import (
     SEATS,
     EnvOptions,
 )
-from leafwise.envs.core.gym.observation import new_observations
+from leafwise.envs.core.gym.observation import Arrays, Info, new_observations
 from leafwise.envs.core.play.players import check_picklable, rows_needed, seated
 from leafwise.envs.core.ranges import Range, need_in
 
@@ -62,8 +62,6 @@ MOST_BETWEEN = 1_000_000
 """Acts of chance and of the opponent that may lie between two decisions."""
 UNDECIDED = 2
 """What `play_on` returns, beside 0 and 1, where there are more."""
-Binder = Callable[[Callable[..., Any]], Compiled]
-"""What compiles a part of the step into it."""
 
 
 class Buffers(NamedTuple):
@@ -105,15 +103,32 @@ class Buffers(NamedTuple):
     """`StepOptions`: the environment's options as numbers."""
 
 
-def make_play_on(rules: Rules, opponent_action: Compiled | None, inlined: Binder) -> Compiled:
-    """Compiles `(S, i, o, seat, R, B, T)`: plays row i on until the agent decides (0) or the game is over (1).
+def make_step(
+    rules: Rules,
+    opponent_action: Compiled | None,
+    other_reward: Compiled | None,
+    return_range: tuple[float, float],
+    room: Path,
+    plain: bool = False,
+) -> Compiled:
+    """Compiles `step_batch(held)`, for `compile.emitted.hold` with `Buffers` B and the game's tables T.
 
-    It returns UNDECIDED where neither comes. Rows from o on are scratch.
+    `opponent_action` is None where one player plays alone. `other_reward` is one of `game.rewards`, or None for the difference of
+    returns; `return_range` is player 0's. `plain` leaves it plain Python around the compiled rules, for an opponent that is a
+    Python function.
     """
-    current_player, sample_outcome, apply_action = rules.current_player, rules.sample_outcome, rules.apply_action
+    initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
+    sample_outcome, apply_action, returns = rules.sample_outcome, rules.apply_action, rules.returns
+    observe, observe_as = rules.observe, rules.observe_as
+    alone, (low, high) = opponent_action is None, return_range
+    inlined = bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
 
     @inlined
     def play_on(S, i, o, seat, R, B, T):
+        """Plays row i on until the agent decides (returns 0) or the game is over (1); rows from o on are scratch.
+
+        It returns UNDECIDED where neither comes.
+        """
         for _ in range(MOST_BETWEEN):
             player = current_player(S, i, T)
             if player == CHANCE:
@@ -125,14 +140,6 @@ def make_play_on(rules: Rules, opponent_action: Compiled | None, inlined: Binder
             else:
                 apply_action(S, i, opponent_action(S, i, o, B.legal, B.P, R, T), i, T)
         return UNDECIDED
-
-    return play_on
-
-
-def make_begin(rules: Rules, play_on: Compiled, inlined: Binder) -> Compiled:
-    """Compiles `(e, B, T)`: starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
-    initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
-    sample_outcome, apply_action, returns = rules.sample_outcome, rules.apply_action, rules.returns
 
     @inlined
     def open_randomly(S, i, plies, R, B, T):
@@ -152,6 +159,7 @@ def make_begin(rules: Rules, play_on: Compiled, inlined: Binder) -> Compiled:
 
     @inlined
     def begin(e, B, T):
+        """Starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
         i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
         seat = B.options.seat
         if seat == RANDOM_SEAT:
@@ -173,21 +181,12 @@ def make_begin(rules: Rules, play_on: Compiled, inlined: Binder) -> Compiled:
         B.counts[IN_A_ROW, e] = 0
         return True
 
-    return begin
-
-
-def make_act(
-    rules: Rules, play_on: Compiled, other_reward: Compiled | None, return_range: tuple[float, float], inlined: Binder
-) -> Compiled:
-    """Compiles `(e, B, T)`: takes the action of environment e, be it legal or not, and plays on to the agent's next decision.
-
-    It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over, or UNDECIDED.
-    """
-    apply_action, returns = rules.apply_action, rules.returns
-    low, high = return_range
-
     @inlined
     def act(e, B, T):
+        """Takes the action of environment e, be it legal or not, and plays on to the agent's next decision.
+
+        It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over, or UNDECIDED.
+        """
         S, i, after = B.S, u64(e), u64(B.reward.shape[0])
         seat = np.int64(B.flags[SEAT, e])
         B.counts[STEPS, e] += 1
@@ -218,18 +217,9 @@ def make_act(
         B.reward[e] = -reward if seat == 1 else reward
         return over
 
-    return act
-
-
-def make_show(rules: Rules, alone: bool, inlined: Binder) -> Compiled:
-    """Compiles `(e, obs, mask, B, T)`: writes what the agent sees and may do to row e of `obs` and `mask`.
-
-    All may be done where the game is over.
-    """
-    observe, observe_as, legal_actions = rules.observe, rules.observe_as, rules.legal_actions
-
     @inlined
     def show(e, obs, mask, B, T):
+        """Writes what the agent sees and may do to row e of `obs` and `mask`: all may be done where the game is over."""
         if alone:
             observe(B.S, u64(e), obs, e, T)
         else:
@@ -240,30 +230,6 @@ def make_show(rules: Rules, alone: bool, inlined: Binder) -> Compiled:
         if not over:
             for k in range(legal_actions(B.S, u64(e), B.legal, T)):
                 mask[e, B.legal[k]] = 1
-
-    return show
-
-
-def make_step(
-    rules: Rules,
-    opponent_action: Compiled | None,
-    other_reward: Compiled | None,
-    return_range: tuple[float, float],
-    room: Path,
-    plain: bool = False,
-) -> Compiled:
-    """Compiles `step_batch(held)`, for `compile.emitted.hold` with `Buffers` B and the game's tables T.
-
-    `opponent_action` is None where one player plays alone. `other_reward` is one of `game.rewards`, or None for the difference of
-    returns; `return_range` is player 0's. `plain` leaves it plain Python around the compiled rules, for an opponent that is a
-    Python function.
-    """
-    inlined = bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
-    play_on = make_play_on(rules, opponent_action, inlined)
-    begin = make_begin(rules, play_on, inlined)
-    act = make_act(rules, play_on, other_reward, return_range, inlined)
-    show = make_show(rules, opponent_action is None, inlined)
-    returns = rules.returns
 
     @bind(room, plain=plain)
     def step_batch(held):
@@ -515,12 +481,12 @@ class Stepper:
         truncated = bool(self.buffers.flags[TRUNCATED, e])
         return said_of_illegal(self.game, int(self.buffers.action[e]), self.options.illegal, truncated=truncated)
 
-    def told(self) -> dict[str, NDArray[Any]]:
+    def told(self) -> Arrays:
         """Returns what the game tells of every environment at every step, arrays [n] by key."""
         tell = self.game.observation.info
         return dict(tell.always(self.buffers.S[: self.n], self.tables)) if tell is not None else {}
 
-    def told_of_end(self, row: NDArray[Any]) -> dict[str, Any]:
+    def told_of_end(self, row: NDArray[Any]) -> Info:
         """Returns what the game tells of the row in which an episode has ended."""
         tell = self.game.observation.info
         if tell is None:
@@ -532,7 +498,7 @@ class Stepper:
         """Returns the position of environment e."""
         return State.unchecked(self.game, self.buffers.S[e])
 
-    def _kept(self) -> dict[str, NDArray[Any]]:
+    def _kept(self) -> Arrays:
         """Returns the parts of the buffers that the future depends on, by their names in a state."""
         flags, counts = self.buffers.flags, self.buffers.counts
         return {
@@ -540,7 +506,7 @@ class Stepper:
             "steps": counts[STEPS], "illegal_in_a_row": counts[IN_A_ROW],
         }  # fmt: skip
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> Arrays:
         """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], and of each environment [n]:
 
         its seat; whether its episode goes on (0), is over (1), was truncated (2) or has not begun (3); its steps; its illegal
@@ -549,7 +515,7 @@ class Stepper:
         variant = np.full(self.n, variant_number(self.game), dtype=np.uint64)
         return {name: part.copy() for name, part in self._kept().items()} | {"variant": variant}
 
-    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def set_state(self, state: Arrays) -> None:
         """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit.
 
         Every row is checked.
@@ -559,7 +525,7 @@ class Stepper:
             part[:] = state[name]
         self._run(SHOW)
 
-    def _checked(self, state: Any) -> dict[str, NDArray[Any]]:
+    def _checked(self, state) -> Arrays:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
         now, name = self.get_state(), self.game.name
         if not isinstance(state, Mapping):
@@ -604,12 +570,12 @@ class Stepper:
             expected = "no chance stage" if over == ENDED else f"a decision of player {seat}"
             raise UserError(f"{self.game.name}: expected {expected} in the row of a state, got {short(position)}")
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         check_picklable(self.game, self.options.opponent)
         return _rebuild, (self.game, self.n, self.options, self.get_state())
 
 
-def _rebuild(game: Game, n: int, options: EnvOptions, state: dict[str, NDArray[Any]]) -> Stepper:
+def _rebuild(game: Game, n: int, options: EnvOptions, state: Arrays) -> Stepper:
     if not isinstance(options, EnvOptions):
         raise UserError(f"{game.name}: expected an environment pickled by this version of leafwise, got an older one")
     stepper = Stepper(game, n, options)

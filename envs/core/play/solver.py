@@ -99,7 +99,7 @@ def exact_solver(game: Game, table_mb: Annotated[float, Range(0, MOST_TABLE_MB, 
     if not (game.room / "solver.py").exists():
         raise UserError(f"expected a game with an exact solver, got {game.name!r}")
     try:
-        make: Callable[[Game, float], Solver] = importlib.import_module(f"{game.module}.solver").Solver
+        make = importlib.import_module(f"{game.module}.solver").Solver
         return asked_of_plugin(lambda: make(game, table_mb))
     except MemoryError:
         raise UserError(f"expected a table that fits into memory, got one of {table_mb:,.0f} MB") from None
@@ -122,8 +122,7 @@ class Labels(Protocol):
 
 def exact_labels(game: Game, table_mb: float) -> Labels:
     """Returns the labels of a game whose room has some, with a table of at most `table_mb`; raises ValueError for others."""
-    make: Callable[[Game, float], Labels] = labels_of(game)
-    return asked_of_plugin(lambda: make(game, table_mb))
+    return asked_of_plugin(lambda: labels_of(game)(game, table_mb))
 
 
 def labels_of(game: Game) -> Any:

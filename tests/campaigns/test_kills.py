@@ -1,7 +1,5 @@
 """Learners killed at random moments (kill -9): gone on with, each ends as one that was left alone."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import time

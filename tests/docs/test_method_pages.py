@@ -1,7 +1,5 @@
 """A method's page names every tag that its sources log."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

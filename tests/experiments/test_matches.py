@@ -1,7 +1,5 @@
 """The runner of matches: studies go on where they were, of the same players and network; figures are those of the scores."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """The studies of Threes: what they play, what their pages say, and that compiled games are gone on with."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

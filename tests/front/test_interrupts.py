@@ -1,7 +1,5 @@
 """Ctrl-C at the command line: a line says so, what was done is kept, and the line tells how to go on."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from front.console import shows
 
 from leafwise.envs.core.interrupts import ANNOUNCEMENT
 from running.killing import alive, workers
@@ -88,8 +87,7 @@ def test_train_saves_what_was_done_within_a_long_step(tmp_path: Path, method: st
     time.sleep(3.0)
     out, _ = pressed(process)
     if process.returncode == 0:  # the step had begun
-        assert "stopped after 0" in out
-        assert f"go on with --run {tmp_path} --resume" in out
+        shows(out, "stopped after 0", f"go on with --run {tmp_path} --resume")
         assert (tmp_path / "state.safetensors").exists()
     again = started(*words, *long[method], "--resume")
     until(lambda: computes(again), again)

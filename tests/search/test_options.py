@@ -142,7 +142,7 @@ def test_numbers_of_other_types_are_taken() -> None:
         lambda n: np.arange(n, dtype=np.float16),
         lambda n: np.array([*map(float, range(n))], dtype=object),
     ]
-    leaves = [Evaluator("hope", None, batch=lambda rows, T, answer=answer: answer(len(rows))) for answer in answers]  # type: ignore[misc]
+    leaves = [Evaluator("hope", None, batch=lambda rows, T, answer=answer: answer(len(rows))) for answer in answers]
     assert len({Search(GAME, leaf, 1)(GAME.new(1)).value for leaf in leaves}) == 1
 
 

@@ -256,18 +256,11 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
             raise UserError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
         return {0: None}
     need_among(config.seat, ("first", "second"), "--seat")
-    own = 0 if config.seat == "first" else 1
-    name = opponent_name(config)
-    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
-
-
-def opponent_name(config: Config) -> str:
-    """Returns the text that names the opponent; raises ValueError for an opponent and a strength at once."""
-    if not config.strength:
-        return config.opponent or "best"
-    if config.opponent:
+    if config.strength and config.opponent:
         raise UserError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
-    return f"level:{config.strength}"
+    own = 0 if config.seat == "first" else 1
+    name = f"level:{config.strength}" if config.strength else config.opponent or "best"
+    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
 
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:

@@ -1,7 +1,5 @@
 """The demo on a small scale: what it writes, and that the commands work that it ends with."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leafwise.experiments import demo
+from leafwise.commands import demo
 
 pytestmark = pytest.mark.long
 
@@ -39,12 +37,11 @@ def test_it_learns_compares_records_and_says_how_to_go_on(tmp_path: Path, capsys
     assert answer.returncode == 0
 
 
-def test_equal_time_is_in_the_processors() -> None:
+def test_equal_time_is_in_the_processors_and_programs_are_called_as_they_can_be_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     *_, last = demo.matches(replace(demo.Config(), milliseconds=2.5))
     assert (last.title, last.limit, last.hand_made) == ("2.5 ms", "seconds=0.0025,clock=cpu,cutoff=0.003", "rows")
-
-
-def test_programs_are_called_as_they_can_be_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".venv").mkdir()
     beside = tmp_path / ".venv" / "leafwise"
     monkeypatch.setattr(sys, "executable", str(beside.with_name("python")))

@@ -89,7 +89,7 @@ WRONG = {
     "analyze threes --simulations -9": "expected --simulations of at least 0, got -9",
     "analyze cassis --simulations 9 --options width=2": "expected options among simulations, seconds,",
     "analyze threes --options thread=2": "expected options among depth, seconds, pruning, table_mb, star2,",
-    "analyze threes --options threads=two": "expected a number for threads, got 'two'",
+    "analyze threes --options threads=two": "expected a whole number for threads, got 'two'",
     "analyze threes --options threads=0": "expected threads of 1 to 256, got 0",
     "analyze threes --options batched=yes": "expected 0 or 1 for batched, got 'yes'",
     "analyze threes --options batched=1,pruning=1": "expected batched without pruning, table_mb, width, more threads and rare",

@@ -11,10 +11,13 @@ import sys
 import tomllib
 import weakref
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.files import open_itself, read_text
-from leafwise.training.types import Json
+
+if TYPE_CHECKING:
+    from leafwise.training.types import Json
 
 LOCK = "run.lock"
 """The file in a run folder that is locked; it stays, and says which process held it last."""

@@ -29,10 +29,10 @@ from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.files import read_table
 from leafwise.training.runs.run_options import code_in, file_of, take_option
-from leafwise.training.types import Json
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
+    from leafwise.training.types import Json
 
 
 class Method(NamedTuple):

@@ -23,10 +23,10 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.files import CONFIG, read_table, resumed_file
-from leafwise.training.types import Json
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
+    from leafwise.training.types import Json
 
 NOT_OPTIONS = ("run", "resume", "processes", "cluster")
 """What says where a run is, and where it is worked on, not what it does."""

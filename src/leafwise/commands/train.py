@@ -47,7 +47,7 @@ def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
     method, rest = take_option(words, "--method")
     if rest in (["-h"], ["--help"]):
         say(f"{USAGE}\ngames: {', '.join(games())}")
-        raise SystemExit
+        raise SystemExit(0)
     name, *rest = rest or ["nothing"]
     check_name(name)
     plain, rest = "--no-recipe" in rest, [word for word in rest if word != "--no-recipe"]
@@ -55,7 +55,7 @@ def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
     if helps and method is None:
         say(f"{USAGE}\nmethods for {game(name).title}, the first of them where none is named:")
         say("\n".join(f"  {one.name:10}  {one.line}" for one in methods(name).values()))
-        raise SystemExit
+        raise SystemExit(0)
     found = method_of(name, method or "")
     if helps:
         added = " ".join(with_recipe(name, found.name, [])) or "none"

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Floats32, Ints
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
@@ -41,42 +41,42 @@ TENSORS = ("embedding", "maps", "first_bias", "second", "second_bias", "hidden",
 class GridWeights(NamedTuple):
     """The evaluator's part of `T`; widths: a of the first, b of the second, h of the hidden layer."""
 
-    embedding: NDArray[np.float32]
+    embedding: Floats32
     """[9 * codes, a]: neighbour * codes + code."""
-    maps: NDArray[np.float32]
+    maps: Floats32
     """[maps, a]"""
-    first_bias: NDArray[np.float32]
-    second: NDArray[np.float32]
+    first_bias: Floats32
+    second: Floats32
     """[a, b]"""
-    second_bias: NDArray[np.float32]
-    hidden: NDArray[np.float32]
+    second_bias: Floats32
+    hidden: Floats32
     """[b + numbers, h]"""
-    hidden_bias: NDArray[np.float32]
-    out: NDArray[np.float32]
+    hidden_bias: Floats32
+    out: Floats32
     """[h]"""
-    out_bias: NDArray[np.float32]
+    out_bias: Floats32
     """[1]"""
-    seen_codes: NDArray[np.int64]
+    seen_codes: Ints
     """Scratch: as `see` writes them, as are the next two."""
-    seen_maps: NDArray[np.float32]
-    seen_numbers: NDArray[np.float32]
-    maps_out: NDArray[np.float32]
+    seen_maps: Floats32
+    seen_numbers: Floats32
+    maps_out: Floats32
     """Scratch: outputs of a layer, as are the next three."""
-    first_out: NDArray[np.float32]
-    summed: NDArray[np.float32]
-    hidden_out: NDArray[np.float32]
-    taps: NDArray[np.int64]
+    first_out: Floats32
+    summed: Floats32
+    hidden_out: Floats32
+    taps: Ints
     """Scratch: the rows of `embedding` that a cell sees."""
-    last_codes: NDArray[np.int64]
+    last_codes: Ints
     """Scratch: `seen_codes` of the last position; then its maps."""
-    last_maps: NDArray[np.float32]
-    changed: NDArray[np.bool_]
+    last_maps: Floats32
+    changed: Bools
     """Scratch: which cells, the margin among them, may say something else than in the last position."""
-    cells_out: NDArray[np.float32]
+    cells_out: Floats32
     """Scratch: outputs of the second convolution at each cell of the last position, before their ReLU."""
-    dense_maps: NDArray[np.float32]
+    dense_maps: Floats32
     """`maps` and `first_bias` one after another, as `jit.dense` takes them."""
-    dense_second: NDArray[np.float32]
+    dense_second: Floats32
     """`second` and `second_bias`."""
 
 
@@ -209,9 +209,7 @@ class GridNetwork:
     weights: GridWeights
 
     @staticmethod
-    def create(
-        game: Game, hidden: Sequence[int], *, tensors: dict[str, NDArray[np.float32]] | None = None
-    ) -> GridNetwork:
+    def create(game: Game, hidden: Sequence[int], *, tensors: dict[str, Floats32] | None = None) -> GridNetwork:
         """Builds a network whose layers are `hidden` wide; without `tensors` it is all zero.
 
         Raises ValueError for sizes or tensors that do not fit.
@@ -267,7 +265,7 @@ class GridNetwork:
         return {"hidden": list(self.hidden)}
 
     @property
-    def tensors(self) -> dict[str, NDArray[np.float32]]:
+    def tensors(self) -> dict[str, Floats32]:
         """What a model file holds."""
         return {name: getattr(self.weights, name) for name in TENSORS}
 
@@ -277,9 +275,7 @@ class GridNetwork:
         W = self.weights
         return W.embedding.shape[1], W.second.shape[1], len(W.out)
 
-    def describe(
-        self, rows: NDArray[Any], T: Any, room: tuple[NDArray[Any], ...] | None = None
-    ) -> tuple[NDArray[Any], ...]:
+    def describe(self, rows: Array, T: Any, room: tuple[Array, ...] | None = None) -> tuple[Array, ...]:
         """Returns codes uint8 [n, (side + 2) ** 2], maps [n, side ** 2, maps], numbers [n, numbers] and base [n].
 
         `T` is as of `evaluator`. With `room`, what an earlier call for as many rows or more returned, they are written there:
@@ -313,9 +309,7 @@ def create(
     return GridNetwork.create(game, told["hidden"], tensors=widened(dict(tensors), tables, features_of(game)))
 
 
-def widened(
-    tensors: dict[str, NDArray[Any]], tables: Mapping[str, FeatureTable], now: GridFeatures
-) -> dict[str, NDArray[Any]]:
+def widened(tensors: dict[str, Array], tables: Mapping[str, FeatureTable], now: GridFeatures) -> dict[str, Array]:
     """Returns a file's tensors with weights of zero for codes, maps and numbers that the room has added since."""
     more = {name: table.size - tables[name].size for name, table in now.tables.items() if name in tables}
     if not any(more.values()) or set(tensors) != set(TENSORS):

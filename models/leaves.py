@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs import registry
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE
@@ -153,7 +154,7 @@ def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
     """Returns a torch module as a function of observations; raises ValueError where it cannot take them."""
     import torch
 
-    def tensor(array: NDArray[Any]) -> Any:
+    def tensor(array: Array) -> Any:
         one = next(module.parameters(), None)
         return torch.as_tensor(array, dtype=torch.float32, device="cpu" if one is None else one.device)
 
@@ -196,12 +197,12 @@ class Values:
         arrays = seen.obs.values() if isinstance(seen.obs, dict) else [seen.obs]
         self._most = max(1, OBSERVED_BYTES // sum(int(np.prod(a.shape[1:])) * a.itemsize for a in arrays))
 
-    def __call__(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+    def __call__(self, rows: Array, T: Any) -> Floats:
         """Returns a number for each of the rows [n, width], for the player who acts; raises ValueError at a chance stage."""
         parts = [self._some(rows[k : k + self._most], T) for k in range(0, len(rows), self._most)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _some(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+    def _some(self, rows: Array, T: Any) -> Floats:
         seen = self._observer(rows, T)
         if (seen.player == CHANCE).any():
             raise UserError(f"leaf {self.model.name!r}: expected decisions and finished games, got a chance stage")
@@ -214,7 +215,7 @@ class Values:
             found[decided] = self._numbers(obs, seen.mask[decided], seen.player[decided])
         return found
 
-    def _numbers(self, obs: Observation, mask: NDArray[np.int8], player: NDArray[np.int8]) -> NDArray[np.float64]:
+    def _numbers(self, obs: Observation, mask: NDArray[np.int8], player: NDArray[np.int8]) -> Floats:
         """Returns the model's numbers for decisions, for the player who acts."""
         n, model = len(mask), self.model
         found = real_numbers(model.numbers(obs), f"leaf {model.name!r}: expected numbers")
@@ -227,7 +228,7 @@ class Values:
             found = np.where(player == 1, -1.0, 1.0)[:, None] * found
         if model.kind == "q":
             found = np.where(mask, found, -np.inf)
-        best: NDArray[np.float64] = found.max(axis=1)
+        best: Floats = found.max(axis=1)
         if not np.isfinite(best).all():
             raise UserError(f"leaf {model.name!r}: expected finite numbers, got nan or infinity")
         return best * (model.discount * model.scale)

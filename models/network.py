@@ -16,13 +16,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 
-Tensors = Mapping[str, NDArray[Any]]
+Tensors = Mapping[str, Array]
 Told = Mapping[str, Any]
 GROUP = "leafwise.networks"
 BUILT_IN = {
@@ -76,14 +77,14 @@ class Learned(Network, Protocol):
     def unit(self) -> float:
         """What an output of 1 is worth in a game for one."""
 
-    def with_tensors(self, tensors: dict[str, NDArray[Any]]) -> Self:
+    def with_tensors(self, tensors: dict[str, Array]) -> Self:
         """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
 
-    def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.float32]]:
+    def describe(self, rows: Array, T: Any) -> tuple[Array, NDArray[np.int8], Floats32]:
         """Returns what it sees of rows [n, width]: inputs of its module [n, ...], legal actions [n, A] (A = 0 for one value), and
         the signs [n] that turn its output into a value for the player who acts. T is as of `evaluator`."""
 
-    def batch(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+    def batch(self, rows: Array, T: Any) -> Floats:
         """Returns the values of rows [n, width] for the players who act, [n]."""
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import FeatureTable, SmallTable
 from leafwise.envs.core.contract.game import Game
@@ -64,9 +65,9 @@ LEVEL = 9
 PARTS = ("seen", "low", "high")
 
 
-def pack(table: NDArray[Any], scales: NDArray[np.float32], sizes: Sequence[int]) -> dict[str, NDArray[Any]]:
+def pack(table: Array, scales: Floats32, sizes: Sequence[int]) -> dict[str, Array]:
     """Returns the tensors of tables of int16 that stand one after another; `unpack` makes the same tables of them."""
-    tensors: dict[str, NDArray[Any]] = {"scales": scales}
+    tensors: dict[str, Array] = {"scales": scales}
     starts = np.cumsum([0, *sizes])
     for k, (start, end) in enumerate(pairwise(starts)):
         entries = table[start:end]
@@ -78,9 +79,7 @@ def pack(table: NDArray[Any], scales: NDArray[np.float32], sizes: Sequence[int])
     return tensors
 
 
-def unpack(
-    tensors: Mapping[str, NDArray[Any]], sizes: Sequence[int], copies: int
-) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+def unpack(tensors: Mapping[str, Array], sizes: Sequence[int], copies: int) -> tuple[NDArray[np.int16], Floats32]:
     """Returns the tables and their scales, `copies` of tables of these sizes; raises ValueError for other tensors."""
     names = {f"{part}_{k}" for part in PARTS for k in range(len(sizes) * copies)} | {"scales"}
     if set(tensors) != names:
@@ -97,7 +96,7 @@ def unpack(
     return table, scales
 
 
-def inflate_entries(parts: list[NDArray[Any]], entries: NDArray[np.int16]) -> None:
+def inflate_entries(parts: list[Array], entries: NDArray[np.int16]) -> None:
     """Fills one table of zeros from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
     size = len(entries)
     if any(part.dtype != np.uint8 or part.ndim != 1 for part in parts):
@@ -196,7 +195,7 @@ class NTupleNetwork:
     def create(
         game: Game,
         shape: Shape,
-        table: NDArray[np.float32] | NDArray[np.int16] | None = None,
+        table: Floats32 | NDArray[np.int16] | None = None,
         scales: Sequence[float] | None = None,
     ) -> NTupleNetwork:
         """Builds a network; without `table` all weights are 0.
@@ -265,7 +264,7 @@ class NTupleNetwork:
         runs = EXTRACTED if extracted(cells, self.shape.tuples) else W.pieces.shape[1]
         return Layout(runs, self.shape.small or (), self.packed, len(W.splits) > 0, large, worth)
 
-    def tables(self, stage: int) -> dict[tuple[int, ...] | str, NDArray[np.float32] | NDArray[np.int16]]:
+    def tables(self, stage: int) -> dict[tuple[int, ...] | str, Floats32 | NDArray[np.int16]]:
         """Returns a stage's tables, as views: by the cells of each tuple, and by the name of each small table."""
         sizes = self.shape.sizes(self.game)
         starts = np.cumsum([stage * sum(sizes), *sizes])
@@ -340,7 +339,7 @@ def create(
 
 
 def in_order(
-    game: Game, shape: Shape, held: Mapping[str, int], sizes: Sequence[int], table: NDArray[Any], scales: Any
+    game: Game, shape: Shape, held: Mapping[str, int], sizes: Sequence[int], table: Array, scales: Any
 ) -> NTupleNetwork:
     """Returns a network of tables that stand in a file in another order than in the room, or are empty there.
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32, Ints, Words
 from leafwise.envs.core.compile.intrinsics import EXTRACTS, extract_bits, prefetch
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.bits import count_bits
@@ -185,7 +186,7 @@ def line_length(cells: CellFeatures) -> int:
     return 1 if cells.cell is not None else max(1, 16 // cells.bits)
 
 
-def points_table(cells: CellFeatures, power: float) -> NDArray[np.float32]:
+def points_table(cells: CellFeatures, power: float) -> Floats32:
     """Returns the sum of (points)**power of each line of cells; shape [2**bits of a line]."""
     if not power or not cells.points:
         return np.zeros(1, dtype=np.float32)
@@ -195,7 +196,7 @@ def points_table(cells: CellFeatures, power: float) -> NDArray[np.float32]:
     return np.asarray(total, dtype=np.float32)
 
 
-def pieces_of(cells: CellFeatures, tuples: Sequence[Sequence[int]]) -> NDArray[np.uint64]:
+def pieces_of(cells: CellFeatures, tuples: Sequence[Sequence[int]]) -> Words:
     """Returns where each tuple's index comes from: (shift right, mask, shift left, word) of each run of cells.
 
     Shape [symmetries * tuples, runs, 4], with one symmetry where the room gives the boards; unused runs have mask 0. Where cells
@@ -237,7 +238,7 @@ def worth_of(cells: CellFeatures, power: float) -> str:
     return POINTS if cells.points else RETURNS
 
 
-def spread(table: NDArray[Any], cells: Sequence[int], wider: Sequence[int], values: int) -> NDArray[Any]:
+def spread(table: Array, cells: Sequence[int], wider: Sequence[int], values: int) -> Array:
     """Returns a tuple's table with an axis for each cell of a wider tuple, last cell first, of length 1 for cells it lacks."""
     axes = [len(cells) - 1 - cells.index(c) for c in reversed(wider) if c in cells]
     shape = [values if c in cells else 1 for c in reversed(wider)]
@@ -247,21 +248,21 @@ def spread(table: NDArray[Any], cells: Sequence[int], wider: Sequence[int], valu
 class NTupleWeights(NamedTuple):
     """The evaluator's part of `T`: tables, and where each tuple's index comes from."""
 
-    table: NDArray[np.float32] | NDArray[np.int16]
+    table: Floats32 | NDArray[np.int16]
     """All tables one after another, once per stage."""
-    scales: NDArray[np.float32]
+    scales: Floats32
     """What one unit of a table's entries is worth, [tuples + small tables]."""
-    offsets: NDArray[np.uint64]
+    offsets: Words
     """Start of each tuple's table, then of each small table; last the size of a stage."""
     tuples: int
     """How many tuples there are."""
-    pieces: NDArray[np.uint64]
+    pieces: Words
     """Runs of neighbouring cells in each tuple, as `pieces_of` says."""
-    splits: NDArray[np.uint64]
+    splits: Words
     """Highest values of a cell at which the second, third, ... stage begins, ascending."""
-    potential: NDArray[np.float32]
+    potential: Floats32
     """Potential of each line of cells, as `points_table` says."""
-    constants: NDArray[np.float64]
+    constants: Floats
     """What every state is worth before anything is learned, and what every move counts."""
     near: Near
     """Which look-ups see a cell."""
@@ -402,22 +403,22 @@ class Near(NamedTuple):
     """Which look-ups see a cell, and what those of the board before have found. A look-up is a tuple under a symmetry: tuple *
     symmetries + symmetry."""
 
-    starts: NDArray[np.uint64]
+    starts: Words
     """Where in `seeing` those of cell c and tuple t begin, at c * tuples + t; [(cells + 1) * tuples + 1]. No tuple has a cell
     numbered `cells`."""
-    seeing: NDArray[np.uint64]
+    seeing: Words
     """Look-ups."""
-    shifts: NDArray[np.uint64]
+    shifts: Words
     """For each of `seeing` how far the cell's value is shifted in the index."""
-    indices: NDArray[np.uint64]
+    indices: Words
     """Scratch: the index of each look-up, [tuples * symmetries]."""
-    units: NDArray[np.int64]
+    units: Ints
     """Scratch: what it finds."""
-    sums: NDArray[np.int64]
+    sums: Ints
     """Scratch: the sum of what a tuple finds; last whether there is one yet. [tuples + 1]"""
-    small: NDArray[np.float32]
+    small: Floats32
     """Scratch: what each small table adds."""
-    lines: NDArray[np.float64]
+    lines: Floats
     """Scratch: the potential of each line of cells that is looked up at a time."""
 
 

@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError, short
@@ -138,7 +138,7 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
     )
 
 
-def _numbers(policy: Any, normalizer: Any, obs: Observation) -> NDArray[np.float32]:
+def _numbers(policy: Any, normalizer: Any, obs: Observation) -> Floats32:
     """Returns a policy's values [n, 1], or its action values [n, A]."""
     import torch
 
@@ -150,7 +150,7 @@ def _numbers(policy: Any, normalizer: Any, obs: Observation) -> NDArray[np.float
             found = policy.q_net(given)
         else:
             found = policy.quantile_net(given).mean(dim=1)
-    numbers: NDArray[np.float32] = found.cpu().numpy()
+    numbers: Floats32 = found.cpu().numpy()
     return numbers
 
 
@@ -266,7 +266,7 @@ class PolicyPlayer(ByName):
         """Whether its `preferences` are action values; else they are logarithms of probabilities."""
         return not hasattr(self._policy, "predict_values")
 
-    def preferences(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+    def preferences(self, rows: Array) -> Floats32:
         """Returns how much each action is worth or how likely it is, [n, A], at decisions [n, width]; -inf: illegal.
 
         Legal actions get finite numbers, the least there is for one that the policy never takes; raises ValueError for nan.

@@ -10,12 +10,11 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Ints
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.game import Game
@@ -86,7 +85,7 @@ def seen_by(game: Game) -> tuple[str, ...]:
     return FEATURES, *own, OBSERVATION, BOTH
 
 
-def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
+def cells_of(game: Game) -> tuple[Ints, int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
     space = game.observation_space()
     if not isinstance(space, gym.spaces.Box):
@@ -100,7 +99,7 @@ def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
     return starts[:-1] - low.astype(np.int64), int(starts[-1])
 
 
-def cells_seen(game: Game, sees: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def cells_seen(game: Game, sees: str) -> tuple[Ints, Array]:
     """Returns the feature of value 0 of each cell that a network sees, beside features once for each player who may act, and room
     for an observation, [1, ...] of cells; both empty where it sees none."""
     if sees not in (OBSERVATION, BOTH):

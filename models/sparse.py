@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32, Ints
 from leafwise.envs.core.compile.intrinsics import (
     dense,
     logistic,
@@ -62,26 +63,26 @@ WITH_ACTIONS = ("max", "policy")
 class SparseWeights(NamedTuple):
     """The evaluator's part of `T`."""
 
-    embedding: NDArray[np.float32]
+    embedding: Floats32
     """[features + 1, first layer]; the last row is zero."""
-    bias: NDArray[np.float32]
+    bias: Floats32
     """[first layer]"""
-    dense: NDArray[np.float32]
+    dense: Floats32
     """For each dense layer its weights [inputs, outputs] and biases [outputs], one after another."""
-    sizes: NDArray[np.int64]
+    sizes: Ints
     """Outputs of every layer, the first included."""
     scale: float
     """Unit of the output in a game for one."""
-    first_of: NDArray[np.int64]
+    first_of: Ints
     """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen. Beside features
     [2 cells]: when player 0 acts, when player 1 does, for features may take one player's side."""
-    seen: NDArray[Any]
+    seen: Array
     """Scratch: an observation, [1, ...] of cells."""
-    features: NDArray[np.int64]
+    features: Ints
     """Scratch: active features."""
-    hidden: NDArray[np.float32]
+    hidden: Floats32
     """Scratch: outputs of each layer, [layers, widest]."""
-    legal: NDArray[np.int64]
+    legal: Ints
     """Scratch: legal actions."""
 
 
@@ -199,7 +200,7 @@ class SparseNetwork:
         head: str = "value",
         sees: str = FEATURES,
         scale: float = 1.0,
-        tensors: dict[str, NDArray[Any]] | None = None,
+        tensors: dict[str, Array] | None = None,
     ) -> SparseNetwork:
         """Builds a network with layers of `hidden` outputs, the sparse one first; without `tensors` it is all zero.
 
@@ -255,7 +256,7 @@ class SparseNetwork:
         )
         return SparseNetwork(game, head, sees, weights, half)
 
-    def with_tensors(self, tensors: dict[str, NDArray[Any]]) -> SparseNetwork:
+    def with_tensors(self, tensors: dict[str, Array]) -> SparseNetwork:
         """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
         return SparseNetwork.create(
             self.game, self.hidden, head=self.head, sees=self.sees, scale=self.weights.scale, tensors=tensors
@@ -272,9 +273,9 @@ class SparseNetwork:
         return {"hidden": list(self.hidden), "head": self.head, "sees": self.sees, "scale": self.weights.scale}
 
     @property
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Array]:
         """What a model file holds."""
-        embedding: NDArray[Any] = self.weights.embedding[:-1]
+        embedding: Array = self.weights.embedding[:-1]
         if self.half:
             embedding = embedding.astype(np.float16)
         return {"embedding": embedding, "bias": self.weights.bias, "dense": self.weights.dense}
@@ -293,7 +294,7 @@ class SparseNetwork:
         """What an output of 1 is worth in a game for one."""
         return self.weights.scale
 
-    def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float32]]:
+    def describe(self, rows: Array, T: Any) -> tuple[Ints, NDArray[np.int8], Floats32]:
         """Returns features [n, most], legal actions [n, A] (A = 0 for one value), signs [n] of rows; T as of `evaluator`."""
         n, actions = len(rows), len(self.game.actions) if self.head in WITH_ACTIONS else 0
         F = np.zeros((n, features_of(self.game, self.sees).most(self.game.options)), dtype=np.int64)
@@ -301,7 +302,7 @@ class SparseNetwork:
         compiled(self.game, self.head, self.sees).describe_rows(np.ascontiguousarray(rows), F, L, signs, T)
         return F, L, signs
 
-    def layers(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    def layers(self) -> list[tuple[Floats32, Floats32]]:
         """Returns weights [inputs, outputs] and biases of the dense layers, as views."""
         found, start, sizes = [], 0, self.weights.sizes.tolist()
         for a, b in itertools.pairwise(sizes):
@@ -310,7 +311,7 @@ class SparseNetwork:
             start = middle + b
         return found
 
-    def batch(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+    def batch(self, rows: Array, T: Any) -> Floats:
         """Values many rows at once, for whoever acts; see `Evaluator.batch`."""
         values = np.zeros(len(rows))
         for first in range(0, len(rows), CHUNK):
@@ -325,7 +326,7 @@ class SparseNetwork:
                 values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
         return values
 
-    def _outputs(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.float32]]:
+    def _outputs(self, rows: Array, T: Any) -> tuple[Floats32, NDArray[np.int8], Floats32]:
         """Returns the last layer's outputs [n, *] of a few rows, the legal actions and the signs as `describe` does."""
         F, L, signs = self.describe(rows, T)
         x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
@@ -333,7 +334,7 @@ class SparseNetwork:
             x = np.maximum(x, 0) @ weights + bias
         return x, L, signs
 
-    def action_values(self, rows: NDArray[Any], T: Any) -> NDArray[np.float32]:
+    def action_values(self, rows: Array, T: Any) -> Floats32:
         """Returns what each action is worth to who acts, [n, A], before the last, monotone function, or with the head policy the
         logarithm of its weight; -inf: illegal.
 
@@ -380,9 +381,7 @@ def create(
     return SparseNetwork.create(game, told["hidden"], **shape, tensors=given)
 
 
-def placed(
-    embedding: NDArray[Any], tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]
-) -> NDArray[Any]:
+def placed(embedding: Array, tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]) -> Array:
     """Returns the rows of a file's tables where the room has them now, zeros for tables that the file lacks."""
     sizes = [table.size for table in tables.values()]
     if embedding.ndim != 2 or len(embedding) != sum(sizes):

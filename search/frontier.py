@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes, Floats, Ints
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec, answered, finished_value, leaf_spec
 from leafwise.envs.core.contract.game import Game
@@ -55,20 +56,20 @@ class FrontierOptions(NamedTuple):
 class Tree(NamedTuple):
     """Nodes in breadth-first order, so that the children of a node follow each other and come after it; [rows] each."""
 
-    P: NDArray[np.float64]
+    P: Floats
     """Probability among the children of a chance node."""
-    reach: NDArray[np.float64]
+    reach: Floats
     """Probability of all chance on the way from the root."""
     first: NDArray[np.uint32]
     """First child; of a leaf, its row in the batch."""
     end: NDArray[np.uint32]
     """One past the last child."""
-    kind: NDArray[np.uint8]
-    left: NDArray[np.uint8]
+    kind: Bytes
+    left: Bytes
     """Depth left below the node."""
-    value: NDArray[np.float64]
+    value: Floats
     """Player 0's value; of a leaf before the back-up, what is added to its number."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """As in `search_options.Buffers`, for this tree."""
 
 
@@ -193,7 +194,7 @@ def make_expand(rules: Rules, room: Path) -> Compiled:
     return expand
 
 
-Values = Callable[[NDArray[Any], NDArray[np.float64], Any], None]
+Values = Callable[[Array, Floats, Any], None]
 """(rows [n, width], numbers [n] to fill, T): values a batch."""
 
 
@@ -203,7 +204,7 @@ def values_of(evaluator: Evaluator, room: Path) -> Values:
         return make_values(evaluator.value, evaluator.room or room)
     batch, expected = evaluator.batch, f"evaluator {evaluator.name!r}: expected "
 
-    def fill(rows: NDArray[Any], values: NDArray[np.float64], T: Any) -> None:
+    def fill(rows: Array, values: Floats, T: Any) -> None:
         values[:] = answered(batch(rows, T), values.shape, expected + f"{values.shape} values of a batch")
 
     return fill
@@ -225,7 +226,7 @@ def make_values(value: Compiled, room: Path) -> Values:
     return loop
 
 
-def bound_values(game: Game, evaluator: Evaluator) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+def bound_values(game: Game, evaluator: Evaluator) -> Callable[[Array], Floats]:
     """Returns what values rows [n, width] by an evaluator, with tables of its own: for one thread.
 
     Raises ValueError for an evaluator whose number is the return still to come.
@@ -234,7 +235,7 @@ def bound_values(game: Game, evaluator: Evaluator) -> Callable[[NDArray[Any]], N
         raise UserError(f"evaluator {evaluator.name!r}: expected one whose number replaces the return, got one to go")
     fill, T = values_of(evaluator, game.room), game.tables(evaluator)
 
-    def values(rows: NDArray[Any]) -> NDArray[np.float64]:
+    def values(rows: Array) -> Floats:
         found = np.zeros(len(rows))
         fill(np.ascontiguousarray(rows), found, T)
         return found
@@ -283,9 +284,7 @@ class Frontier:
         self.asked = 0
         """Rows that the evaluator was handed, equal ones of one tree once."""
 
-    def __call__(
-        self, row: NDArray[Any], depth: int, counts: NDArray[np.int64], reach: float = 1.0
-    ) -> tuple[float, list[float]]:
+    def __call__(self, row: Array, depth: int, counts: Ints, reach: float = 1.0) -> tuple[float, list[float]]:
         """Returns player 0's value of a row, and the values of its children (actions or outcomes, in order).
 
         Adds nodes and leaves to `counts` as `Buffers.counts` has them, and writes there why the search failed, if it did.
@@ -303,16 +302,14 @@ class Frontier:
         inner = tree.kind[0] in (MAX, MIN, AVERAGE)
         return float(tree.value[0]), tree.value[tree.first[0] : tree.end[0]].tolist() if inner else []
 
-    def _grow(self, row: NDArray[Any], depth: int, reach: float, most: int) -> np.uint64:
+    def _grow(self, row: Array, depth: int, reach: float, most: int) -> np.uint64:
         """Grows the tree of a row by the children of its first `most` nodes; returns its number of nodes."""
         self._S[0] = row
         self._tree.left[0], self._tree.reach[0] = depth, reach
         self._tree.counts[:] = 0
         return np.uint64(self._expand(self._S, self._tree, self._A, np.uint64(most), self._options, self._rules_T))
 
-    def _apart(
-        self, row: NDArray[Any], depth: int, reach: float, counts: NDArray[np.int64]
-    ) -> tuple[float, list[float]]:
+    def _apart(self, row: Array, depth: int, reach: float, counts: Ints) -> tuple[float, list[float]]:
         """Values a tree that is too large: the subtrees of its root one after another."""
         tree = self._tree
         n = self._grow(row, depth, reach, 1)
@@ -330,7 +327,7 @@ class Frontier:
             return float(sum(p * v for p, v in zip(P.tolist(), values, strict=True))), values
         return min(values) if kind == MIN else max(values), values
 
-    def _value_leaves(self, n: np.uint64) -> NDArray[np.float64]:
+    def _value_leaves(self, n: np.uint64) -> Floats:
         """Returns the evaluator's numbers for the leaves of the tree, a row of the batch each; less if it is stopped."""
         size = 1 << int(2 * self._tree.counts[ASKED] + 1).bit_length()
         slots = self._slots[:size]

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game, OwnSearch
 from leafwise.envs.core.contract.state import State
@@ -172,12 +172,12 @@ class MctsPlayer(ByName):
         return self.found.chosen
 
     @property
-    def stream(self) -> NDArray[np.uint64]:
+    def stream(self) -> Words:
         """The random numbers of the search; with others it begins a new tree."""
         return self.search.tree.stream
 
     @stream.setter
-    def stream(self, stream: NDArray[np.uint64]) -> None:
+    def stream(self, stream: Words) -> None:
         self.search.draw_from(stream)
 
 
@@ -205,12 +205,12 @@ class Weakened(ByName):
         self.stream = new_stream(seed)
 
     @property
-    def stream(self) -> NDArray[np.uint64]:
+    def stream(self) -> Words:
         """Its random numbers, which are also those of the player that it weakens."""
         return self._stream
 
     @stream.setter
-    def stream(self, stream: NDArray[np.uint64]) -> None:
+    def stream(self, stream: Words) -> None:
         self._stream = stream
         if hasattr(self.strong, "stream"):
             self.strong.stream = stream

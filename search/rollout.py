@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -37,13 +37,13 @@ class RolloutWeights(NamedTuple):
     seed: np.uint64
     tables: Any
     """What the policy's score is handed as `T`; () for random moves."""
-    stream: NDArray[np.uint64]
+    stream: Words
     """Scratch: the random numbers of one row."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """Scratch: legal actions."""
-    rows: NDArray[Any]
+    rows: Array
     """Scratch: the game that is played, and what a greedy choice needs."""
-    P: NDArray[np.float64]
+    P: Floats
     """Scratch: probabilities of those rows."""
 
 

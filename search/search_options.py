@@ -8,8 +8,8 @@ from functools import partial
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.errors import UserError
@@ -289,37 +289,37 @@ class Options(NamedTuple):
 class Buffers(NamedTuple):
     """Scratch and run-time options of one search thread."""
 
-    P: NDArray[np.float64]
+    P: Floats
     """Probabilities, one per row."""
-    A: NDArray[np.int64]
+    A: Ints
     """Legal actions, [frame, action]."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """What orders them, [frame, action], the highest first; with pruning alone."""
-    frames: NDArray[np.uint64]
+    frames: Words
     """The open nodes from the root down, [frame, COLUMNS]."""
-    worth: NDArray[np.float64]
+    worth: Floats
     """Their values, [frame, WORTHS]."""
-    between: NDArray[np.float64]
+    between: Floats
     """The least and the most that each row can be worth, [row, 2]; outcomes that Star2 probes."""
-    best: NDArray[np.float64]
+    best: Floats
     """What the best action so far is worth after each outcome, [row]; outcomes that share their afterstates."""
-    killers: NDArray[np.int64]
+    killers: Ints
     """The last two actions that cut a decision, [depth left, 2]; with pruning alone."""
-    counts: NDArray[np.int64]
-    deadline: NDArray[np.int64]
+    counts: Ints
+    deadline: Ints
     """When the search is to end, [3]: a clock's number and the nanoseconds on it (0: never); and how often that is looked at,
     POLL or POLL_EXPENSIVE."""
-    table: NDArray[np.uint64]
+    table: Words
     """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
-    proven: NDArray[np.float64]
+    proven: Floats
     """The same memory read as floats."""
-    leaves: NDArray[np.uint64]
+    leaves: Words
     """Memory of leaves valued before, [entries, 2]: second hash of the row, value; one entry is none."""
-    leaf_values: NDArray[np.float64]
+    leaf_values: Floats
     """The same memory read as floats."""
-    generation: NDArray[np.uint64]
+    generation: Words
     """Number of the search, [1]: entries of the table that have another one are old."""
-    rows: NDArray[Any]
+    rows: Array
     """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
     options: Options
 

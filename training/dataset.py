@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from numpy.typing import NDArray
 
 from leafwise.envs import registry
+from leafwise.envs.core.arrays import Array, Bools, Ints, Words
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
@@ -40,7 +40,7 @@ from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.openings import PLAYER, derived
 from leafwise.training.execution import check_places, in_pieces, map_pieces
 from leafwise.training.runs import SELECTION_SEED
-from leafwise.training.types import Array, Bools, Ints, Json, Tensors
+from leafwise.training.types import Json, Tensors
 
 OBSERVATIONS, FINAL = "observations", "final_observations"
 """The arrays of what is seen at each decision and at each end; where it is several arrays by name, `observations.NAME`."""
@@ -225,7 +225,7 @@ def play(
     return decisions, play_out(game.start(), choose, lambda state: state.settle(stream))
 
 
-def streams_of_both(game: Game, seed: int, stream: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+def streams_of_both(game: Game, seed: int, stream: Words) -> list[Words]:
     """Returns the random numbers of a player that plays both sides, by seat; `stream` is that of chance.
 
     Either side is the other's opponent in an environment, and draws what that would draw: both in a game without chance; with
@@ -236,7 +236,7 @@ def streams_of_both(game: Game, seed: int, stream: NDArray[np.uint64]) -> list[N
     return [new_stream(seed), new_stream(seed)]
 
 
-def draw_from(who: Player, stream: NDArray[np.uint64]) -> None:
+def draw_from(who: Player, stream: Words) -> None:
     """Lets a player that draws take its random numbers from a stream; environments do so before every decision."""
     if hasattr(who, "stream"):
         who.stream = stream

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
 from leafwise.envs.core.contract.game import Game
@@ -26,7 +27,7 @@ from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.search_options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
-from leafwise.training.types import Array, Floats, Ints, Logged
+from leafwise.training.types import Logged
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position played, the one after an action, the first that a search may use."""
@@ -90,7 +91,7 @@ class Table(NamedTuple):
     """Scratch of a second leaf's searches: what is remembered of one says nothing of another."""
     A: Ints
     """Legal actions, [max_actions]."""
-    R: NDArray[np.uint64]
+    R: Words
     """Random stream, [2]."""
     chosen: Ints
     """[1]: the action that `best_action` found."""

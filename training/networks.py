@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.models.network import Module
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
-from leafwise.training.types import Array, Floats32, Ints, Tensors
+from leafwise.training.types import Tensors
 
 
 class SparseModule(nn.Module):

@@ -10,14 +10,14 @@ import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from leafwise.envs.core.arrays import Array, Bytes
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import reset_options
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.networks import load_optimizer, load_parameters, optimizer_tensors, parameters
-from leafwise.training.types import Array, Json, Tensors, named, prefixed
+from leafwise.training.types import Json, Tensors, named, prefixed
 
 
 class Sb3VecEnv(VecEnv):
@@ -73,7 +73,7 @@ class Sb3VecEnv(VecEnv):
         """Closes the batch."""
         self.batch.close()
 
-    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+    def get_images(self) -> Sequence[Bytes | None]:
         """Returns one picture for each environment."""
         frames = self.batch.render()
         return [None] * self.num_envs if frames is None else list(frames)

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from leafwise.envs.core.arrays import Array
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Floats32 = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Tensors = dict[str, Array]
 """Arrays by name, as a checkpoint and a model file hold them."""
 Json = dict[str, Any]

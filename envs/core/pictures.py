@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
-from numpy.typing import NDArray
+
+from leafwise.envs.core.arrays import Bytes
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -79,7 +80,7 @@ class Canvas:
         parts.append(f'<rect width="100%" height="100%" fill="{self.background}"/>')
         return "\n".join([*parts, *(element for element, _ in self._shapes), "</svg>"])
 
-    def rgb(self) -> NDArray[np.uint8]:
+    def rgb(self) -> Bytes:
         """Returns the drawing as uint8 [height, width, 3]."""
         from PIL import Image, ImageDraw
 
@@ -115,7 +116,7 @@ CAPTION, PAPER, INK = 24, "#fafafa", "#22313f"
 """Height of the strip below a picture that has a caption, and its colours."""
 
 
-def frame(picture: NDArray[np.uint8], width: int) -> Picture:
+def frame(picture: Bytes, width: int) -> Picture:
     """Returns a picture scaled to a width."""
     from PIL import Image
 

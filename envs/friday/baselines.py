@@ -23,6 +23,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Ints, Words
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
@@ -87,23 +88,23 @@ COUNT, POPPED, FULL, QUEUED = 0, 1, 2, 3
 class Tree(NamedTuple):
     """All nodes in the order they were generated, the root first, and the queue."""
 
-    S: NDArray[np.uint64]
+    S: Words
     """[n + LEVELS, ROW_WORDS]: the positions; the last rows are scratch."""
     parent: NDArray[np.int32]
-    score: NDArray[np.int64]
+    score: Ints
     """Static score; after `back_up` the best score below."""
-    path: NDArray[np.int64]
+    path: Ints
     """The actions that lead from the root to its children, the last lowest, 8 bits each, or the set of cards removed."""
-    heap: NDArray[np.int64]
+    heap: Ints
     """The queue, the first the largest: static score << 32 | node."""
-    A: NDArray[np.int64]
+    A: Ints
     """[LEVELS, actions]"""
-    steps: NDArray[np.int64]
+    steps: Ints
     """[3, LEVELS]: of a decision and those inside its step, how many actions there are, how many were tried, and the path there."""
-    kept: NDArray[np.uint64]
+    kept: Words
     """[KEPT]: kinds of the cards that a removal decision looks at, worst first."""
-    counts: NDArray[np.int64]
-    stream: NDArray[np.uint64]
+    counts: Ints
+    stream: Words
     """[2]: from which reshuffles draw their keys."""
 
 
@@ -372,7 +373,7 @@ class Cards:
         self.keys = row[0, WIDTH:].copy()
         return State.unchecked(state.game, row[0, :WIDTH])
 
-    def row(self, state: State) -> NDArray[np.uint64]:
+    def row(self, state: State) -> Words:
         """Returns a position with the keys of its piles, shape [1, ROW_WORDS]."""
         return np.concatenate([state.row, self.keys])[None]
 

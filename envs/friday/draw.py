@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
@@ -36,20 +34,20 @@ SHOWN = 20
 """Table cards drawn on each side; more are counted."""
 
 
-def is_fight(row: NDArray[Any]) -> bool:
+def is_fight(row: Array) -> bool:
     """Whether a hazard or a pirate is being fought."""
     fought = number(row, "fought")
     return bool(fought) or (len(value(row, "active")) == 1 and value(row, "turn") not in ("choose", "hazard"))
 
 
-def hazard_line(kind: int, row: NDArray[Any]) -> str:
+def hazard_line(kind: int, row: Array) -> str:
     """Returns a hazard in words: both halves of its card."""
     hazard = HAZARDS[NAMES[kind][0]]
     asked = hazard.values[min(number(row, "phase"), 2)]
     return f"{NAMES[kind]} {hazard.title}: value {asked}, {hazard.free} free; wins {in_words(kind)}"
 
 
-def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
+def pirate_line(place: int, row: Array, T: Tables) -> str:
     """Returns a pirate in words, with what it asks for now."""
     pirate_number = value(row, "pirates")[place]
     state = "".join(f" [{name}]" for name in ("beaten", "fought") if place in value(row, name))
@@ -59,7 +57,7 @@ def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
     return f"P{pirate_number}: value {asked}, {pirate.free or 'all'} free{words}{state}"
 
 
-def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
+def sides(row: Array, T: Tables) -> tuple[list[str], list[str]]:
     """Returns the pirates and the hazards revealed in words, with the actions that choose between them."""
     pirates = [f"pirate {pirate_line(place, row, T)}" for place in range(len(value(row, "pirates")))]
     hazards = [f"hazard {hazard_line(kind, row)}" for kind in value(row, "active")]
@@ -69,7 +67,7 @@ def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
     return pirates, hazards
 
 
-def chances(row: NDArray[Any], T: Tables) -> list[tuple[int, float]]:
+def chances(row: Array, T: Tables) -> list[tuple[int, float]]:
     """Returns what the next card of the stack may be: (kind, probability), the likeliest first; [] if it is empty."""
     cards = cards_in(next_cards(row[None], ROW, T)) if row[STACK] else {}
     n = sum(cards.values())
@@ -82,14 +80,14 @@ def odds_line(found: list[tuple[int, float]]) -> str:
     return shown + ", ..." * (len(found) > 10)
 
 
-def fight_words(row: NDArray[Any], T: Tables, of: str) -> str:
+def fight_words(row: Array, T: Tables, of: str) -> str:
     """Returns the total and the value asked for, and how many free cards were drawn `of` how many."""
     rows = row[None]
     score, asked, free = (int(f(rows, ROW, T)) for f in (total, hazard_value, free_cards))
     return f"total {score} against {asked}, free cards {number(row, 'free')}{of}{free}"
 
 
-def slot_lines(row: NDArray[Any]) -> list[str]:
+def slot_lines(row: Array) -> list[str]:
     """Returns a line for each card on the table."""
     lines = []
     for slot, (kind, side, used, by) in enumerate(table_cards(row)):
@@ -101,12 +99,12 @@ def slot_lines(row: NDArray[Any]) -> list[str]:
     return lines
 
 
-def points(row: NDArray[Any], T: Tables) -> float:
+def points(row: Array, T: Tables) -> float:
     """Returns the booklet's score, if the game ended here."""
     return float(final_score(row[None], ROW, T))
 
 
-def to_board(row: NDArray[Any], T: Tables) -> str:
+def to_board(row: Array, T: Tables) -> str:
     """Returns the table in lines: piles, hazards or pirates, the fight, and the chances of the next card."""
     turn, top, bottom = value(row, "turn"), value(row, "top"), value(row, "bottom")
     lines = [f"life {number(row, 'life')}/{int(T.max_life)}   phase {value(row, 'phase')}"]
@@ -161,7 +159,7 @@ def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, in
         card_box(canvas, 16 + place[0] * (CARD_WIDTH + 7), y + 12 + place[1] * (CARD_HEIGHT + 6), slot, kind, used, by)
 
 
-def draw(row: NDArray[Any], T: Tables) -> Canvas:
+def draw(row: Array, T: Tables) -> Canvas:
     """Returns a drawing of a row."""
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
     phase = number(row, "phase")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bytes, Ints, Words
 from leafwise.envs.core.fields import RULE_ONLY
 from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 from leafwise.envs.friday.cards import (
@@ -80,8 +80,8 @@ class Options:
 class Tables(NamedTuple):
     """Facts about cards, and run-time options; few arrays, because each costs time in every call."""
 
-    numbers: NDArray[np.int64]
-    bits: NDArray[np.uint64]
+    numbers: Ints
+    bits: Words
     start_life: np.uint64
     max_life: np.uint64
     first_aging: np.uint64
@@ -92,11 +92,11 @@ class Tables(NamedTuple):
     needs_source: np.int64
     candidates: int
     """Which actions a search considers, an index into `rules.CANDIDATES`."""
-    stop: NDArray[np.uint8]
+    stop: Bytes
     leaf: Any
 
 
-def by_bytes(sums: Mapping[int, int], first: int, n: int) -> NDArray[np.int64]:
+def by_bytes(sums: Mapping[int, int], first: int, n: int) -> Ints:
     """Returns what the n bytes of a word from bit `first` on add up to, [n, 256]: so much for each copy of a kind."""
     per_bit = np.zeros(8 * n, dtype=np.int64)
     for kind, one in sums.items():
@@ -106,7 +106,7 @@ def by_bytes(sums: Mapping[int, int], first: int, n: int) -> NDArray[np.int64]:
     return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(n)])
 
 
-def copies_table() -> NDArray[np.uint64]:
+def copies_table() -> Words:
     """Returns what each run of fields counts, [runs, 256]: from the lowest byte on one byte for each kind that is there.
 
     It says 128 + 8 (kind - first kind of the run) + copies - 1; the bytes that remain are 0.

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.contract.texts import need, words_by_name, written
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.friday import layout as at
@@ -310,18 +310,18 @@ WORDS: dict[str, Word] = {
 """The words in the order in which they are written."""
 
 
-def number(row: NDArray[Any], name: str) -> int:
+def number(row: Array, name: str) -> int:
     """Returns a word's field of a row."""
     word, shift, mask = map(int, WORDS[name].field)
     return int(row[word]) >> shift & mask
 
 
-def value(row: NDArray[Any], name: str) -> Any:
+def value(row: Array, name: str) -> Any:
     """Returns what a word says of a row; of the stack, with the cards whose place is known."""
     return WORDS[name].unpack(number(row, name))
 
 
-def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
+def table_cards(row: Array) -> list[tuple[int, int, int, str]]:
     """Returns the face-up cards on the table in the order of their slots: (kind, side, used, how doubled).
 
     The last is "" for a card that is not doubled, else "^" and the name of the card that doubles it.
@@ -337,7 +337,7 @@ def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
     return cards
 
 
-def said_of(row: NDArray[Any], T: Tables) -> Said:
+def said_of(row: Array, T: Tables) -> Said:
     """Returns what the words say of a row."""
     said = {name: value(row, name) for name in WORDS}
     shown = None if T.needs_source else 1  # letters of how a card is doubled
@@ -353,7 +353,7 @@ def said_of(row: NDArray[Any], T: Tables) -> Said:
     return said
 
 
-def row_of(said: Said) -> NDArray[np.uint64]:
+def row_of(said: Said) -> Words:
     """Returns the row of which the words say this, the inverse of `said_of`."""
     places = {name: [said["pirates"].index(p) for p in said[name]] for name in ("fought", "beaten")}
     said = said | places | {"stack": said["stack"] + Counter(said["top"] + said["bottom"])}
@@ -401,7 +401,7 @@ def missing_from(home: str, said: Said, T: Tables) -> Counter[int]:
     return start - Counter({kind: n for kind, n in all_cards(said).items() if kind in HOMES[home]})
 
 
-def to_text(row: NDArray[Any], T: Tables) -> str:
+def to_text(row: Array, T: Tables) -> str:
     """Returns the position as one line that `parse_row` reads back."""
     said = said_of(row, T)
     words: Said = {name: word.write(said[name]) for name, word in WORDS.items()} | {"life": str(said["life"])}
@@ -411,7 +411,7 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
 # Positions that were typed.
 
 
-def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
+def parse_row(line: str, T: Tables) -> Words:
     """Returns the row that a line of text describes; raises ValueError in the game's words."""
     typed = words_by_name(line.split(), WORDS)
     for name, text in typed.items():
@@ -517,7 +517,7 @@ def check_fight(said: Said, T: Tables) -> None:
     need(ability == "sort" or not said["look"], "cards looked at with ability=sort only", ability or "none")
 
 
-def check_turn(row: NDArray[np.uint64], said: Said, typed: dict[str, str], T: Tables) -> None:
+def check_turn(row: Words, said: Said, typed: dict[str, str], T: Tables) -> None:
     """Checks that the words fit the turn, and that somebody can act."""
     turn, phase, beaten, to = said["turn"], said["phase"], said["beaten"], said["to"]
     active, fought, pirates = len(said["active"]), len(said["fought"]), phase == "pirates"
@@ -556,7 +556,7 @@ def check_turn(row: NDArray[np.uint64], said: Said, typed: dict[str, str], T: Ta
         need(legal_actions(row[None], ROW, room, T), "a position with a legal action", turn)
 
 
-def check_ability(row: NDArray[np.uint64], said: Said, T: Tables) -> None:
+def check_ability(row: Words, said: Said, T: Tables) -> None:
     """Checks the ability under way against the turn."""
     turn, ability, steps, acting, to = (said[name] for name in ("turn", "ability", "steps", "acting", "to"))
     looked = len(said["look"])
@@ -593,7 +593,7 @@ def action(typed: str) -> str:
     return typed.replace(" ", "").lower()
 
 
-def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+def outcome_name(before: Array, after: Array, T: Tables) -> str:
     """Returns the pirate or the card that chance has picked."""
     turn = value(before, "turn")
     if turn == "pirate":
@@ -652,7 +652,7 @@ def hazard_in_words(kind: int, phase: int) -> str:
     return f"{hazard.title.lower()} (value {hazard.values[min(phase, 2)]}, {hazard.free} free) for {in_words(kind)}"
 
 
-def pirate_in_words(row: NDArray[Any], pirate: int, T: Tables) -> str:
+def pirate_in_words(row: Array, pirate: int, T: Tables) -> str:
     """Returns a pirate with what it asks for now."""
     card = PIRATES[pirate - 1]
     value = int(pirate_value(row[None], ROW, np.uint64(pirate), T))
@@ -660,23 +660,23 @@ def pirate_in_words(row: NDArray[Any], pirate: int, T: Tables) -> str:
     return f"pirate {pirate} (value {value}, {free}" + (f", {card.words})" if card.words else ")")
 
 
-def missing(row: NDArray[Any], T: Tables) -> int:
+def missing(row: Array, T: Tables) -> int:
     """Returns how many points the table is short of what is fought; 0 if it is enough."""
     rows = row[None]
     return max(0, int(hazard_value(rows, ROW, T)) - int(total(rows, ROW, T)))
 
 
-def hunger(row: NDArray[Any]) -> int:
+def hunger(row: Array) -> int:
     """Returns the life that cards on the table take at the end of the fight."""
     return sum(CARDS[kind].hunger for kind, *_ in table_cards(row))
 
 
-def fought_pirate(row: NDArray[Any]) -> int:
+def fought_pirate(row: Array) -> int:
     """Returns the number of the pirate who is fought, 0 for none."""
     return sum(value(row, "pirates")[place] for place in value(row, "fought"))
 
 
-def ending_in_words(row: NDArray[Any], T: Tables) -> str:
+def ending_in_words(row: Array, T: Tables) -> str:
     """Returns what ending the fight now means: "win weapon 2", "lose 2 life", "lose the game"."""
     short, hungry, life = missing(row, T), hunger(row), number(row, "life")
     if short + hungry > life:
@@ -688,7 +688,7 @@ def ending_in_words(row: NDArray[Any], T: Tables) -> str:
     return f"beat pirate {pirate}{paid}" if pirate else f"win {in_words(value(row, 'active')[0])}{paid}"
 
 
-def action_words(row: NDArray[Any], action: int, T: Tables) -> str:
+def action_words(row: Array, action: int, T: Tables) -> str:
     """Returns what a legal action is in a position."""
     turn = value(row, "turn")
     ability = value(row, "ability")
@@ -712,7 +712,7 @@ def action_words(row: NDArray[Any], action: int, T: Tables) -> str:
     return NO_OFFER[ability] if turn == "offer" else NO_MORE[turn]
 
 
-def card_action(row: NDArray[Any], action: int, turn: str, ability: str, T: Tables) -> str:
+def card_action(row: Array, action: int, turn: str, ability: str, T: Tables) -> str:
     """Returns what is done with a card on the table, or one that was looked at."""
     if action < at.CARD:
         return f"use {in_words(table_cards(row)[action - at.USE][0])}"
@@ -728,7 +728,7 @@ def card_action(row: NDArray[Any], action: int, turn: str, ability: str, T: Tabl
     return ON_CARD[ability].format(in_words(kind)) + where
 
 
-def outcome_words(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+def outcome_words(before: Array, after: Array, T: Tables) -> str:
     """Returns the pirate or the card that chance has picked."""
     turn, name = value(before, "turn"), outcome_name(before, after, T)
     if turn == "pirate":
@@ -737,7 +737,7 @@ def outcome_words(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
     return hazard_in_words(kind, number(before, "phase")) if turn == "hazard" else in_words(kind)
 
 
-def legend(row: NDArray[Any], T: Tables) -> str:
+def legend(row: Array, T: Tables) -> str:
     """Returns what the codes of all cards in a position stand for, in lines."""
     entries = "; ".join(f"{NAMES[kind]} {in_words(kind)}" for kind in sorted(all_cards(said_of(row, T))))
     return textwrap.fill(entries, LEGEND_WIDTH, break_long_words=False)

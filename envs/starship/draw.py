@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
+from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.starship.catalogue import ARMOUR_MASS, CORRIDOR_MASS, DX, DY, PARTS, UNLIMITED
 from leafwise.envs.starship.ship import PlacedPart, Ship, ship_at
 from leafwise.envs.starship.tables import REASON_NAMES, GameTables, Rows
@@ -105,7 +105,7 @@ class Scene(NamedTuple):
             shape.paint(pen, scale * SMOOTH)
         return canvas.resize((width, height), Image.Resampling.BOX)
 
-    def rgb(self) -> NDArray[np.uint8]:
+    def rgb(self) -> Bytes:
         """Returns the picture as uint8 [height, width, 3]."""
         return np.array(self.image(), np.uint8)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats32
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.features import GridFeatures
 from leafwise.envs.core.contract.game import Labels
@@ -57,9 +57,9 @@ FAR_STEPS, FAR_CELLS, MOST_MISSING, HEAVY, MANY_PARTS = 48, 16.0, 45.0, 100_000.
 class Observation(NamedTuple):
     """What agents see; n environments, a square grid."""
 
-    grid: NDArray[np.float32]
+    grid: Floats32
     """[n, 25, side, side]: `CHANNELS` over the grid, row y, column x."""
-    vec: NDArray[np.float32]
+    vec: Floats32
     """[n, 48]: current request (11 parts, 4 facings), the next two (11 each), stage, budgets and sizes; where targets are given
     [n, 62]: also what they ask for and what stands of it."""
 

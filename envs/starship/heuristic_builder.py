@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
@@ -75,7 +75,7 @@ def named(game: Game, name: str, words: list[str]) -> HandBuilder:
     return HandBuilder()
 
 
-def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[NDArray[np.float64], State]:
+def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[Floats, State]:
     """Returns the qualities [builds] of hand-made ships on the hull and requests of a seed, and the best of them.
 
     They differ in how ties fall; the first is that of `HandBuilder(seed)`.

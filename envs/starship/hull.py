@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import below
 from leafwise.envs.core.errors import UserError
@@ -217,12 +217,12 @@ def keep_largest(T):
     copy_words(planes[at.OTHER], planes[at.HULL])
 
 
-Hull = Sequence[str] | NDArray[np.bool_]
+Hull = Sequence[str] | Bools
 RUN_LENGTHS = r"([1-9][0-9]?[_.])+"
 """A row of a hull in a position's text: 3_12.9_"""
 
 
-def hull_mask(hull: Hull, grid: int) -> NDArray[np.bool_]:
+def hull_mask(hull: Hull, grid: int) -> Bools:
     """Returns a supplied hull as booleans [grid, grid]; ValueError unless it is 4-connected and keeps off the ring."""
     if isinstance(hull, np.ndarray):
         mask = hull.astype(bool)
@@ -248,13 +248,13 @@ def lines_of(text: str, grid: int) -> list[str]:
     return [line.ljust(grid) for line in lines] + [" " * grid] * (grid - len(lines))
 
 
-def run_lengths(mask: NDArray[np.bool_]) -> str:
+def run_lengths(mask: Bools) -> str:
     """Returns a hull in run lengths, its rows separated by "/": 24_/3_12.9_/..."""
     lines = ("".join("." if inside else "_" for inside in line) for line in mask)
     return "/".join(re.sub(r"(.)\1*", lambda run: f"{len(run[0])}{run[1]}", line) for line in lines)
 
 
-def from_run_lengths(text: str, grid: int) -> NDArray[np.bool_]:
+def from_run_lengths(text: str, grid: int) -> Bools:
     """Returns the hull that run lengths describe; raises ValueError, `expected ..., got ...`, for another text."""
     rows = text.split("/", grid)
     if len(text) > 8 * grid**2 or len(rows) != grid:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.contract.game import StepInfo
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship import tables as at
@@ -19,7 +19,7 @@ from leafwise.envs.starship.targets import NAMES, WAYS, standing
 MOST_STAGES, MOST_ENTRIES = 16, 12
 
 
-def _request_names() -> NDArray[Any]:
+def _request_names() -> Array:
     """Returns the names of requests by stage and the number in the QUEUE word, "" for none."""
     names = np.full((MOST_STAGES, MOST_ENTRIES + 1), "", dtype=object)
     for stage, kinds in at.KINDS.items():
@@ -32,7 +32,7 @@ def _request_names() -> NDArray[Any]:
 REQUESTS = _request_names().ravel()
 
 
-def always(rows: Rows, T: GameTables) -> dict[str, NDArray[Any]]:
+def always(rows: Rows, T: GameTables) -> dict[str, Array]:
     """Returns `request` [n], the part to be placed and where it is to face: "thruster_small north"; "" at the end."""
     return {"request": REQUESTS.take(rows[:, at.PHASE] * (MOST_ENTRIES + 1) + rows[:, at.QUEUE])}
 

@@ -18,6 +18,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import copy_row
@@ -29,7 +30,7 @@ from leafwise.envs.starship import rules
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.placing import place_at, prepare, score
 from leafwise.envs.starship.rules import draw_outcome
-from leafwise.envs.starship.tables import Floats, Ints, Rows, Tables
+from leafwise.envs.starship.tables import Rows, Tables
 
 
 @jit(inline=True)

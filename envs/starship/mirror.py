@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Ints
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import FACTS, PARTS, ROTATIONS, SIZE, SLOTS
-from leafwise.envs.starship.tables import Ints, Rows
+from leafwise.envs.starship.tables import Rows
 
 TURNED = np.array([0, 3, 2, 1])
 """Facings and rotations, exchanged: east and west."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
@@ -23,7 +24,7 @@ from leafwise.envs.starship.draw import scene
 from leafwise.envs.starship.rules import DECISION, OVER, draw_outcome, take_place, write_places
 from leafwise.envs.starship.ship import Ship, ship_at
 from leafwise.envs.starship.statistics import DIFFERENT, part_map, share_that_differs
-from leafwise.envs.starship.tables import Ints, Rows
+from leafwise.envs.starship.tables import Rows
 from leafwise.envs.starship.targets import error_of, reached_by
 
 SOLVED = {"scout": 0.75, "classic": 0.8, "cruiser": 0.8}

@@ -10,8 +10,8 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -25,7 +25,7 @@ from leafwise.envs.starship.placing import is_place
 from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.rules import OVER, current_request, take_place
 from leafwise.envs.starship.settings import MOST_PARTS
-from leafwise.envs.starship.tables import Bits, Floats, Ints, Rows
+from leafwise.envs.starship.tables import Rows
 
 u64 = np.uint64
 
@@ -132,7 +132,7 @@ class Work(NamedTuple):
     """[decisions, words]: the row after each place, before anything is drawn."""
     values: Floats
     """[decisions]: the greatest value of a place that was tried."""
-    strayed: NDArray[np.bool_]
+    strayed: Bools
     """[decisions]: whether the place was any, drawn at random."""
     rows: Rows
     """[1 + TRIED + 1, words]: the row at a decision, what its places lead to, and what follows one of these."""
@@ -276,34 +276,34 @@ class Plans:
         self.decisions = 0
         """How many the plan has."""
 
-    def start(self, stream: Bits) -> None:
+    def start(self, stream: Words) -> None:
         """Begins a ship on the hull and requests of a stream [2], which stays as it is."""
         self._S[0], self._streams[0] = self.game.start().row, stream
         draw_on(self._S, u64(0), self._streams[0], self._T.ship)
         self.decisions = 0
 
-    def by_hand(self, R: Bits) -> None:
+    def by_hand(self, R: Words) -> None:
         """Goes on by the generator's places; of equal ones one is drawn from stream `R`."""
         self.decisions = rebuild(self._S, self._streams, self._places, self.decisions, 0, 0, R, self._T.ship)
 
-    def by_value(self, R: Bits, *, width: int = 0, core_heat: float = 0.0, strays: float = 0.0) -> None:
+    def by_value(self, R: Words, *, width: int = 0, core_heat: float = 0.0, strays: float = 0.0) -> None:
         """Goes on by the places after which the ship is worth most; see `make_build`. `R` is the stream of its noise."""
         assert self._build is not None
         plan = self._S, self._streams, self._places, self.decisions
         self.decisions = self._build(*plan, self._work, width, float(core_heat), float(strays), R, self._T)
 
-    def improve(self, R: Bits, tries: int) -> None:
+    def improve(self, R: Words, tries: int) -> None:
         """Puts `tries` parts elsewhere, drawn from stream `R`; keeps what is no worse."""
         plan = self._S, self._streams, self._places, self._room, self.decisions
         self.decisions = improve(*plan, tries, R, self._work.places[0], self._work.scores[0], self._T.ship)
 
     @property
-    def stream(self) -> Bits:
+    def stream(self) -> Words:
         """The stream [2] of requests, where the plan ends."""
-        stream: Bits = self._streams[self.decisions].copy()
+        stream: Words = self._streams[self.decisions].copy()
         return stream
 
-    def story(self) -> tuple[Rows, Floats, NDArray[np.bool_]]:
+    def story(self) -> tuple[Rows, Floats, Bools]:
         """Returns what `by_value` wrote: rows after each place [n, words], greatest values [n], and whether it strayed [n]."""
         n, W = self.decisions, self._work
         return W.after[:n].copy(), W.values[:n].copy(), W.strayed[:n].copy()

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes, Floats
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PARTS, SPACE
 from leafwise.envs.starship.check import check
@@ -23,7 +23,6 @@ from leafwise.envs.starship.generator import Generator
 from leafwise.envs.starship.quality import FIGURES, TERMS
 from leafwise.envs.starship.settings import FACINGS, Parameters
 from leafwise.envs.starship.ship import RATIOS, PlacedPart, Ship
-from leafwise.envs.starship.tables import Floats
 from leafwise.envs.starship.targets import FIRE, asked_errors, reached_by
 
 DIFFERENT = 0.4
@@ -32,7 +31,7 @@ LAYERS = {LETTERS[SPACE]: 0, **{part.letter: k for k, part in enumerate(PARTS, 1
 LAYERS |= {LETTERS[CORRIDOR]: len(PARTS) + 1, LETTERS[ARMOUR]: len(PARTS) + 2}
 
 
-def part_map(ship: Ship) -> NDArray[np.uint8]:
+def part_map(ship: Ship) -> Bytes:
     """Returns what each cell holds, the hull's bounding box in the middle; shape [grid, grid].
 
     0 is space, 1 to 11 the parts of the catalogue, 12 corridor, 13 armour.
@@ -46,7 +45,7 @@ def part_map(ship: Ship) -> NDArray[np.uint8]:
     return aligned
 
 
-def share_that_differs(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+def share_that_differs(one: Bytes, other: Bytes) -> float:
     """Returns the share of the cells occupied in either of two maps of parts that differ."""
     return float((one != other).sum() / max(1, ((one != 0) | (other != 0)).sum()))
 
@@ -206,5 +205,5 @@ def _fire_as_asked(ship: Ship) -> bool:
     return bool(fire.any() and 0.5 * np.abs(fire / fire.sum() - asked / asked.sum()).sum() <= SPLIT_TOLERANCE)
 
 
-def _mean(values: NDArray[Any]) -> float:
+def _mean(values: Array) -> float:
     return round(float(values.mean()), 4) if values.size else 0.0

@@ -23,6 +23,7 @@ import numpy as np
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools, Bytes, Floats, Floats32, Ints, Words
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship.settings import FACINGS as FACING_FIELDS
 from leafwise.envs.starship.settings import (
@@ -39,10 +40,6 @@ from leafwise.envs.starship.settings import (
 
 Rows = NDArray[np.uint16]
 """State rows [n, words], or one of them."""
-Bits = NDArray[np.uint64]
-"""Bit planes, and random streams."""
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 PARTS_PLACED, REASONS, SKIPS, EXHAUSTED = 0, 1, 2, 3
 POINTS, TARGET = 4, 20
@@ -127,7 +124,7 @@ class Tables(NamedTuple):
     grid: int
     number: int
     """Which parameters these are of: `parameters_of` says it."""
-    hull: Bits
+    hull: Words
     """The hull that is given in place of the drawn one, a bit plane; all 0 where it is drawn; shape [MARGIN_ROWS]."""
     order: Ints
     """The runs of stages, as rows of `kinds` and `stages`; shape [runs]."""
@@ -147,19 +144,19 @@ class Tables(NamedTuple):
     """Parts that a stage places, -1 past the last; shape [row, 3]."""
     stages: Ints
     """Parameters; shape [row, COLUMNS]. The row of a stage's first run is the stage's number."""
-    planes: Bits
+    planes: Words
     """Bit planes; shape [8, MARGIN_ROWS]."""
     depth: Ints
     """Steps from each cell to the nearest SPACE; shape [grid * grid]."""
     notes: Ints
     """What a strategy finds out once before it scores places; shape [4 + parts]."""
-    request: Bits
+    request: Words
     """Stream of what is asked for; shape [2]."""
-    place: Bits
+    place: Words
     """Stream of where things go; shape [2]."""
-    outlined: Bits
+    outlined: Words
     """The plane HULL that `outline` is of; shape [MARGIN_ROWS]."""
-    outline: NDArray[np.float32]
+    outline: Floats32
     """Maps that follow from the hull alone, see `maps`; shape [grid * grid, OUTLINE_MAPS]."""
     box: Ints
     """The hull's left, top, right and bottom while terms are measured; shape [4]."""
@@ -167,7 +164,7 @@ class Tables(NamedTuple):
     """The six terms of the quality; shape [6]."""
     placed: Rows
     """The row that `places` is of; shape [words]."""
-    places: Bits
+    places: Words
     """Bit planes of the legal places of a row's current request by rotation; shape [4, MARGIN_ROWS]."""
 
 
@@ -175,7 +172,7 @@ class GameTables(NamedTuple):
     """What the functions of the game's contract are handed; they pass `ship` on."""
 
     ship: Tables
-    stop: NDArray[np.uint8]
+    stop: Bytes
     """Not 0 once a search is to stop; shape [1]."""
     leaf: Any = ()
     """Weights of a leaf evaluator."""
@@ -199,9 +196,7 @@ def parameters_of(T: Tables) -> Parameters:
     return list(NUMBERS)[T.number]
 
 
-def new_tables(
-    parameters: Parameters, *, hull: NDArray[np.bool_] | None = None, asked: Sequence[int] = (-1,) * TARGETS
-) -> Tables:
+def new_tables(parameters: Parameters, *, hull: Bools | None = None, asked: Sequence[int] = (-1,) * TARGETS) -> Tables:
     """Returns fresh tables for these parameters; for a hull [grid, grid] in place of the drawn one; for what is asked for."""
     told = runs(parameters)
     base, turn_of = np.arange(ROWS), np.full(ROWS, -1)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import (
     FOUR,
@@ -188,7 +188,7 @@ class Program(ByName, ABC):
         self.game = game.variant(top="continue")  # both play on after a 12288
         self.leaves = 0
         """Leaves valued for the last move."""
-        self._counts: NDArray[np.int64] = np.zeros(2, dtype=np.int64)
+        self._counts: Ints = np.zeros(2, dtype=np.int64)
 
     def values(self, state: State) -> dict[int, float]:
         """Returns the value of every legal slide; raises ValueError if nobody decides here.
@@ -211,7 +211,7 @@ class Program(ByName, ABC):
         return max((a for a in self.order if a in found), key=found.__getitem__)
 
     @abstractmethod
-    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+    def _entered(self, state: State, rows: list[Words]) -> Iterator[Any]:
         """Yields the value (float32) of each board in which the tile shown has entered."""
 
 
@@ -319,7 +319,7 @@ class Threesus(Program):
         self._value = make_threesus(self.game, score)
         self._memory = np.full((max(1, depth - counted) * SLOTS, 2), NO_BOARD)
 
-    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+    def _entered(self, state: State, rows: list[Words]) -> Iterator[Any]:
         for b, word in rows:
             yield self._value(b, word, self.depth - 1, self.counted - 1, self._memory, self._counts)
 
@@ -441,7 +441,7 @@ class Nneonneo(Program):
         self._cached = np.zeros(CACHE_SLOTS, dtype=np.float32)
         self._searches = 0
 
-    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+    def _entered(self, state: State, rows: list[Words]) -> Iterator[Any]:
         self._searches += 1  # empties the cache: entries of older searches are not seen
         self._counts[ENTRIES] = 0
         search, limit, highest = u64(self._searches), depth_limit(int(state.row[0])), u64(highest_rank(state.row[0]))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Floats32, Words
 from leafwise.envs.core.compile.intrinsics import add_runs
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import (
@@ -70,17 +71,17 @@ PARTS = np.array([(lanes >> lane & 1) / max(1, lanes.bit_count()) for lanes in r
 class ByTile(NamedTuple):
     """What line tables say of a line with each tile in one of its cells, side by side: of ranks 1 to 4, then of 4 to 15."""
 
-    value: NDArray[np.float32]
+    value: Floats32
     """Value of the line; at cell << 16 | the line turned until the cell comes first, with the place among these ranks there."""
-    twice: NDArray[np.uint64]
+    twice: Words
     """Which cells have a neighbour of twice their value, in groups of four tiles."""
-    twice_worth: NDArray[np.float64]
+    twice_worth: Floats
     """What so many such cells are worth, [17]."""
-    worth: NDArray[np.float64]
+    worth: Floats
     """Scratch: what boards are worth in which a tile has entered, each times its probability; [4 * 16]."""
 
 
-def by_tile(value: NDArray[np.float32], twice: NDArray[np.uint16], twice_bonus: float) -> ByTile:
+def by_tile(value: Floats32, twice: NDArray[np.uint16], twice_bonus: float) -> ByTile:
     """Returns what is looked up of tables by line, [65536]; `twice` may be of one entry, for none."""
     turned = np.arange(65536)
     turned += turned & 15 < 4

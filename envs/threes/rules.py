@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import (
     FOUR,
@@ -89,7 +90,7 @@ class Tables(NamedTuple):
     """Line [65536] after a slide towards its lowest nibble."""
     slide_high: NDArray[np.uint16]
     """Line [65536] after a slide towards its highest nibble."""
-    ways: NDArray[np.uint8]
+    ways: Bytes
     """Line [65536]: bit 0 set if it can slide low, bit 1 if it can slide high."""
     points: NDArray[np.int32]
     """Line [65536]: sum of its tiles' scores."""
@@ -99,7 +100,7 @@ class Tables(NamedTuple):
     top: int
     entry: int
     bonus_p: float
-    stop: NDArray[np.uint8]
+    stop: Bytes
     leaf: Any
 
 

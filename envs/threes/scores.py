@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import (
     FOUR,
@@ -45,7 +46,7 @@ EDGE_ROWS = u64(0x1111000000001111)
 class LineTable(NamedTuple):
     """Weights of an evaluator that is a sum over the eight lines of a board."""
 
-    value: NDArray[np.float32]
+    value: Floats32
     """Line [65536]: its share of the value."""
     twice: NDArray[np.uint16]
     """Line [65536]: per cell (bits 0, 4, 8, 12) whether a neighbour in the line is twice the cell."""
@@ -55,7 +56,7 @@ class LineTable(NamedTuple):
     """The same tables, for `lines`."""
 
 
-def line_table(value: NDArray[Any], twice: NDArray[np.uint16], twice_bonus: float) -> LineTable:
+def line_table(value: Array, twice: NDArray[np.uint16], twice_bonus: float) -> LineTable:
     """Returns the weights with this value of each line."""
     value = value.astype(np.float32)
     return LineTable(value, twice, twice_bonus, by_tile(value, twice, twice_bonus))

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.contract.bits import sum_of_rows
 from leafwise.envs.core.contract.texts import EMPTY, before_fields, need, typed_cells, whole_number, words_by_name
 from leafwise.envs.core.errors import UserError
@@ -66,29 +66,29 @@ SYMBOLS = {**{str(value): rank for value, rank in RANKS.items()}, **dict.fromkey
 """What may be typed for a tile -> its rank."""
 
 
-def ranks(row: NDArray[Any]) -> list[int]:
+def ranks(row: Array) -> list[int]:
     """Returns the sixteen ranks of a row's board, row by row."""
     board = int(row[0])
     return [board >> (4 * cell) & 15 for cell in range(16)]
 
 
-def field(row: NDArray[Any], where: Field) -> int:
+def field(row: Array, where: Field) -> int:
     """Returns a field of word 1."""
     return int(get(row[1], where))
 
 
-def deck(row: NDArray[Any]) -> tuple[int, int, int]:
+def deck(row: Array) -> tuple[int, int, int]:
     """Returns how many 1s, 2s and 3s are not yet drawn."""
     word = field(row, DECK)
     return word & 7, word >> 3 & 7, word >> 6
 
 
-def deck_text(row: NDArray[Any]) -> str:
+def deck_text(row: Array) -> str:
     """Writes those counts."""
     return ",".join(map(str, deck(row)))
 
 
-def shown(row: NDArray[Any], T: Tables) -> str:
+def shown(row: Array, T: Tables) -> str:
     """Returns the text of the tile shown, "" if none is."""
     code, low, high = field(row, SHOWN), field(row, LOW), field(row, HIGH)
     if code < int(PLUS):
@@ -101,7 +101,7 @@ def shown(row: NDArray[Any], T: Tables) -> str:
     return "+" if T.hint == HINT_PLUS else candidates
 
 
-def to_text(row: NDArray[Any], T: Tables) -> str:
+def to_text(row: Array, T: Tables) -> str:
     """Returns the line of text for a row."""
     cells = [str(tile_value(rank)) for rank in ranks(row)]
     words = ["/".join(" ".join(cells[k : k + 4]) for k in range(0, 16, 4))]
@@ -122,7 +122,7 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
     return " ".join(words)
 
 
-def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
+def parse_row(text: str, T: Tables) -> Words:
     """Returns the row that a line of text describes; raises ValueError in the game's words."""
     typed, words = before_fields(text, ("setup",))
     setup = words.count("setup") == 1
@@ -277,7 +277,7 @@ def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
     raise UserError(refused)
 
 
-def parse_setup(row: NDArray[np.uint64], given: dict[str, str]) -> NDArray[np.uint64]:
+def parse_setup(row: Words, given: dict[str, str]) -> Words:
     """Returns a row in which start cards are being laid; the deck must fit the cards that lie."""
     cards = ranks(row)
     left = tuple(4 - cards.count(card) for card in (1, 2, 3))
@@ -290,7 +290,7 @@ def parse_setup(row: NDArray[np.uint64], given: dict[str, str]) -> NDArray[np.ui
     return row
 
 
-def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+def outcome_name(before: Array, after: Array, T: Tables) -> str:
     """Returns what chance did: `3@2,1` for a tile that entered at row 2, column 1 (from 0), or the tile drawn."""
     if field(before, PHASE) == DRAW:
         return shown(after, T)

@@ -14,8 +14,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.gamefile import pictured, play_game
@@ -59,11 +59,11 @@ def play(game: Game, model: str, options: Mapping[str, Any], seeds: range) -> li
     return [(pictured(record), [step.name for step in record.moves]) for record in records]
 
 
-Asked = Callable[[Sequence[NDArray[Any]]], NDArray[np.float64]]
+Asked = Callable[[Sequence[Array]], Floats]
 """The network, asked for the chance to win of rows."""
 
 
-def removals(ask: Asked, rows: Sequence[NDArray[Any]]) -> list[dict[str, Any]]:
+def removals(ask: Asked, rows: Sequence[Array]) -> list[dict[str, Any]]:
     """Returns what one card less of a kind in the discard adds to the chance, by phase and kind, in points of percent."""
     before, found = ask(rows), []
     for now in range(3):
@@ -85,7 +85,7 @@ def removals(ask: Asked, rows: Sequence[NDArray[Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def lives(ask: Asked, rows: Sequence[NDArray[Any]], most: int) -> list[dict[str, Any]]:
+def lives(ask: Asked, rows: Sequence[Array], most: int) -> list[dict[str, Any]]:
     """Returns what one more life adds to the chance, by phase and life, in points of percent."""
     before, found = ask(rows), []
     for now in range(3):
@@ -101,7 +101,7 @@ def lives(ask: Asked, rows: Sequence[NDArray[Any]], most: int) -> list[dict[str,
     return found
 
 
-def with_pirates(row: NDArray[Any], first: int, second: int) -> NDArray[Any]:
+def with_pirates(row: Array, first: int, second: int) -> Array:
     """Returns a row with other pirates, in ascending order."""
     changed = row.copy()
     for where, pirate in ((at.PIRATE_AT, first), (at.SECOND_PIRATE_AT, second)):
@@ -109,7 +109,7 @@ def with_pirates(row: NDArray[Any], first: int, second: int) -> NDArray[Any]:
     return changed
 
 
-def pirate_chances(ask: Asked, rows: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+def pirate_chances(ask: Asked, rows: Sequence[Array]) -> Floats:
     """Returns the mean chance of rows with each pair of pirates, [10, 10]; the diagonal is nan."""
     found = np.full((10, 10), np.nan)
     for a, b in combinations(range(10), 2):
@@ -117,7 +117,7 @@ def pirate_chances(ask: Asked, rows: Sequence[NDArray[Any]]) -> NDArray[np.float
     return found
 
 
-def curve(values: Sequence[NDArray[np.float64]]) -> list[float]:
+def curve(values: Sequence[Floats]) -> list[float]:
     """Returns the mean over games of the chance at 0, 1/50, ... of the game's length."""
     at_share = np.linspace(0, 1, 51)
     return [float(x) for x in np.mean([np.interp(at_share, np.linspace(0, 1, len(v)), v) for v in values], axis=0)]
@@ -128,7 +128,7 @@ class Told(NamedTuple):
 
     states: list[State]
     names: list[str]
-    chances: NDArray[np.float64]
+    chances: Floats
 
     @property
     def won(self) -> bool:
@@ -136,7 +136,7 @@ class Told(NamedTuple):
         return bool(self.states[-1].returns > 0)
 
     @property
-    def choosing(self) -> list[NDArray[Any]]:
+    def choosing(self) -> list[Array]:
         """The rows in which a hazard is chosen."""
         rows = [state.row for state in self.states[:-1]]
         return [row for row in rows if value(row, "turn") == "choose" and number(row, "phase") < 3]
@@ -147,7 +147,7 @@ class Told(NamedTuple):
         return value(self.states[0].row, "pirates")
 
 
-def pirate_games(games: Sequence[Told], chances: NDArray[np.float64]) -> list[dict[str, Any]]:
+def pirate_games(games: Sequence[Told], chances: Floats) -> list[dict[str, Any]]:
     """Returns of each pirate the chance told, [10, 10] by pairs, and how its games went."""
     found = []
     for pirate in range(1, 11):
@@ -172,7 +172,7 @@ def insight(config: Config) -> dict[str, Any]:
     games: list[Told] = []
     recorded = False
 
-    def ask(rows: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    def ask(rows: Sequence[Array]) -> Floats:
         return batch(np.array(rows), T)
 
     pieces = in_pieces(range(FIRST_SEED, FIRST_SEED + config.games), BATCH)

@@ -15,8 +15,8 @@ from itertools import groupby, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.experiments.friday.baselines import (
     COLUMNS,
     LEVELS,
@@ -123,7 +123,7 @@ def by_tenths(values: Sequence[float]) -> list[list[float]]:
 
 def told_games(
     blocks: Sequence[dict[str, Any]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats, Floats]:
     """Returns the decisions and the sums of their chances by game and tenth, and which games were won, of some judged blocks."""
     games = [game for block in blocks for game in block["told"]]
     decisions, chances = np.zeros((len(games), BINS)), np.zeros((len(games), BINS))
@@ -265,9 +265,7 @@ def scaled_lines(ms: int, judged: dict[Point, dict[str, Any]]) -> list[str]:
     ]
 
 
-def test_row(
-    point: Point, decisions: NDArray[np.float64], chances: NDArray[np.float64], outcomes: NDArray[np.float64]
-) -> list[str]:
+def test_row(point: Point, decisions: Floats, chances: Floats, outcomes: Floats) -> list[str]:
     """Returns the row of a test of chances that were told."""
     test = calibration_test(decisions, chances, outcomes)
     interval = f"{test.ci_low:.3f} to {test.ci_high:.3f}"

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools, Floats, Ints
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -56,7 +56,7 @@ def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, de
     }
 
 
-def subset(judged: Judged, chosen: NDArray[np.bool_]) -> Judged:
+def subset(judged: Judged, chosen: Bools) -> Judged:
     """Returns some of the decisions."""
     return Judged(judged.game, judged.rows[chosen], judged.keeps[chosen])
 
@@ -101,7 +101,7 @@ class Match:
     sides: tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
     """Of either search its leaf, a model or "" for the game's hand-made score, and its options."""
 
-    def __call__(self, starts: Sequence[State]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    def __call__(self, starts: Sequence[State]) -> tuple[Floats, Floats, Ints]:
         """Returns the first side's points of each game [openings, 2], and the seconds and moves of either, [2]."""
         own, other = (
             CountingPlayer(

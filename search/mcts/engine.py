@@ -10,8 +10,8 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Ints, Words
 from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS
 from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, answered, finished_value, leaf_spec, value_bounds
 from leafwise.envs.core.contract.game import Game
@@ -142,7 +142,7 @@ class Mcts(BaseSearch):
         check_pickles(prior, f"expected a prior that is a module's function, to pickle a search, got {prior!r}")
         return (*super().__reduce__(), self.tree.stream.copy())
 
-    def __setstate__(self, stream: NDArray[np.uint64]) -> None:
+    def __setstate__(self, stream: Words) -> None:
         """Goes on in the random numbers where another search was."""
         self.tree.stream[:] = stream
 
@@ -151,7 +151,7 @@ class Mcts(BaseSearch):
         if last is not None and not sys.is_finalizing():  # its line is to be known without the tree
             vars(last).setdefault("line", self._line(last))
 
-    def draw_from(self, stream: NDArray[np.uint64]) -> None:
+    def draw_from(self, stream: Words) -> None:
         """Takes random numbers from another stream [2] from now on, and forgets the tree."""
         self.forget()
         self.tree = self.tree._replace(stream=stream)
@@ -284,7 +284,7 @@ class Mcts(BaseSearch):
                 back_up(tree, b, offsets[b], node, how == ENDED)
         return done
 
-    def _ask_policy(self, nodes: NDArray[np.int64]) -> None:
+    def _ask_policy(self, nodes: Ints) -> None:
         """Gives nodes the priors of the policy."""
         assert callable(self.options.prior)
         tree = self.tree

@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import uniform
 from leafwise.search.mcts.tree import Tree, bounds_of_edges, edges_of, scaled
@@ -100,7 +100,7 @@ def halve(tree: Tree, root: int, considered: int, simulations: int, run: Callabl
     return int(edges[left[0]])
 
 
-def values_of_edges(tree: Tree, node: int) -> NDArray[np.float64]:
+def values_of_edges(tree: Tree, node: int) -> Floats:
     """Returns what each edge of a node is worth to who acts: the mean of its simulations, within its bounds."""
     edges = edges_of(tree, node)
     n, known = tree.n[edges], tree.known[edges]

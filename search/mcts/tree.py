@@ -9,11 +9,11 @@ bounds.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
@@ -45,52 +45,52 @@ hash_of = jit(inline=True)(row_hash)
 class Tree(NamedTuple):
     """N nodes and E edges; the edges of a node follow each other."""
 
-    rows: NDArray[Any]
+    rows: Array
     """[N, width]."""
-    slots: NDArray[np.int64]
+    slots: Ints
     """Hash table of node + 1, [a power of two, at least 2 N]; rows are compared whole."""
-    at: NDArray[np.int64]
+    at: Ints
     """Slot of a node, [N]."""
-    player: NDArray[np.int64]
-    first: NDArray[np.int64]
-    end: NDArray[np.int64]
-    visits: NDArray[np.int64]
+    player: Ints
+    first: Ints
+    end: Ints
+    visits: Ints
     """Simulations that went through a node, [N]."""
-    total: NDArray[np.float64]
+    total: Floats
     """Sum of their values, [N]."""
-    action: NDArray[np.int64]
-    prior: NDArray[np.float64]
+    action: Ints
+    prior: Floats
     """Probability with which an edge is thought the best, [E]; they add up to 1 at a node, before proofs close edges."""
-    known: NDArray[np.float64]
+    known: Floats
     """What an edge was worth by one ply, [E]; nan: not asked."""
-    n: NDArray[np.int64]
+    n: Ints
     """Simulations that took an edge, [E]."""
-    w: NDArray[np.float64]
+    w: Floats
     """Sum of their values, [E]."""
-    waiting: NDArray[np.int64]
+    waiting: Ints
     """Simulations that took an edge and have no value yet, [E]."""
-    weights: NDArray[np.float64]
+    weights: Floats
     """Scratch: what a policy says of actions, [max_actions]."""
-    path_nodes: NDArray[np.int64]
+    path_nodes: Ints
     """[simulations at once, LONGEST]."""
-    path_edges: NDArray[np.int64]
-    path_values: NDArray[np.float64]
+    path_edges: Ints
+    path_values: Floats
     """What a simulation's value counts as for the edges on its way, as `path_edges`; [., 0] without proofs."""
-    lengths: NDArray[np.int64]
-    low: NDArray[np.float64]
+    lengths: Ints
+    low: Floats
     """The least that a node is worth, [N]; [0] without proofs, like the next three."""
-    high: NDArray[np.float64]
-    edge_low: NDArray[np.float64]
+    high: Floats
+    edge_low: Floats
     """The least that an edge is worth, [E]."""
-    edge_high: NDArray[np.float64]
-    limits: NDArray[np.float64]
+    edge_high: Floats
+    limits: Floats
     """The least and the most that any game is worth, [2]."""
-    span: NDArray[np.float64]
+    span: Floats
     """The least and the greatest value seen, [2]."""
-    spread: NDArray[np.float64]
+    spread: Floats
     """[2], as SQUARES and the name beside it say."""
-    counts: NDArray[np.int64]
-    stream: NDArray[np.uint64]
+    counts: Ints
+    stream: Words
 
 
 class Options(NamedTuple):
@@ -108,9 +108,7 @@ class Options(NamedTuple):
     """Whether the leaf's own policy is a new node's prior."""
 
 
-def new_tree(
-    game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64], limits: tuple[float, float] | None = None
-) -> Tree:
+def new_tree(game: Game, nodes: int, at_once: int, stream: Words, limits: tuple[float, float] | None = None) -> Tree:
     """Returns an empty tree with room for so many nodes; with `limits` of the values of games it proves values."""
     edges = nodes * min(game.max_actions, EDGES_A_NODE) + game.max_actions
     bounded = (0, 0, 0) if limits is None else (nodes, edges, LONGEST)
@@ -218,7 +216,7 @@ def edges_of(tree, node: int) -> slice:
     return slice(int(tree.first[node]), int(tree.end[node]))
 
 
-def bounds_of_edges(tree, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def bounds_of_edges(tree, node: int) -> tuple[Floats, Floats]:
     """Returns the least and the most that each edge of a node is worth to who acts."""
     edges = edges_of(tree, node)
     if not proves(tree):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Array, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
@@ -40,7 +41,7 @@ from leafwise.training.runs.folder import origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.run_options import BufferSize, Count, Every, Plies, Positions, TotalSteps
-from leafwise.training.types import Array, Ints, Logged
+from leafwise.training.types import Logged
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module

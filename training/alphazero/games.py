@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32, Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
 from leafwise.envs.core.contract.game import Game
@@ -42,7 +42,6 @@ from leafwise.training.games import (
     put_row,
 )
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
-from leafwise.training.types import Array, Floats, Floats32, Ints
 
 LEAST_NODES = 1 << 10
 TREE_SEARCHES = 32
@@ -65,7 +64,7 @@ class Table(NamedTuple):
     """Rows; HERE is the position played."""
     A: Ints
     """Scratch: legal actions, [max_actions]."""
-    R: NDArray[np.uint64]
+    R: Words
     """Random stream, [2], of the games and of the searches."""
     kept: Floats
     """Scratch: a root's prior without noise, [max_actions]."""
@@ -285,7 +284,7 @@ class Recorder:
         kept = self.record.rows[:n].copy(), self.policies[:n].copy(), self.record.targets[:n].copy()
         return Recorded(*kept, table.counts.copy())
 
-    def match(self, newest: Learned, best: Learned, keys: NDArray[np.uint64], simulations: int) -> Floats:
+    def match(self, newest: Learned, best: Learned, keys: Words, simulations: int) -> Floats:
         """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""
         results = np.zeros((len(keys), 2))
         new, old = self.tables(newest), self.tables(best)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints, Words
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
@@ -40,7 +41,6 @@ from leafwise.training.games import (
     search_of,
     share_out,
 )
-from leafwise.training.types import Array, Bools, Floats, Floats32, Ints
 
 
 class Kernels(NamedTuple):
@@ -230,7 +230,7 @@ class Player:
                 self._first, self._first.kind.torch_module(self._first), rows, streams, how, np.random.default_rng(0)
             )
 
-    def begun(self, streams: NDArray[np.uint64]) -> tuple[Array, NDArray[np.uint64]]:
+    def begun(self, streams: Words) -> tuple[Array, Words]:
         """Returns new games, [n, width], and their random streams, [n, 2]."""
         rows = self.game.rows(len(streams))
         self.kernels.start_games(self.table, rows, streams, self.options.plies, self.T)
@@ -244,7 +244,7 @@ class Player:
         return values
 
     def step(
-        self, network: Learned, module: Any, rows: Array, streams: NDArray[np.uint64],
+        self, network: Learned, module: Any, rows: Array, streams: Words,
         how: Playing, rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
         """Plays one decision in every game, in place; `module` is the network's."""
@@ -300,12 +300,12 @@ class Played(NamedTuple):
 
     decisions: list[Decisions]
     rows: Array
-    streams: NDArray[np.uint64]
+    streams: Words
     counts: Ints
 
 
 def play_steps(
-    player: Shared[Player], networks: Shared[Mapping[str, Learned]], rows: Array, streams: NDArray[np.uint64], steps: int,
+    player: Shared[Player], networks: Shared[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
     how: Playing, key: int,
 ) -> Played:  # fmt: skip
     """Plays so many decisions in each of some games."""

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.games import Decisions, Player
@@ -22,7 +23,7 @@ from leafwise.training.networks import (
     value_of,
 )
 from leafwise.training.runs.gating import Replay
-from leafwise.training.types import Array, Bools, Floats, Floats32, Ints, Tensors, named, prefixed
+from leafwise.training.types import Tensors, named, prefixed
 
 LEAST = 0.01
 """Added to the size of an error, so that what was learned well is seen again."""

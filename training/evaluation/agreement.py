@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Array, Bools, Ints
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -24,7 +25,6 @@ from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.games import kernels, new_table
 from leafwise.training.runs import SELECTION_SEED
-from leafwise.training.types import Array, Bools, Ints
 
 TABLE_MB = 256.0
 """Most memory that a solver's table takes while it judges."""

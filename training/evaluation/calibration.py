@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.compile.intrinsics import LARGEST, logistic_of
 from leafwise.envs.core.errors import UserError
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.types import Floats, Ints, Json
+from leafwise.training.types import Json
 
 BINS = 10
 NEWTON_STEPS = 20

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.network import Learned
@@ -27,7 +28,7 @@ from leafwise.training.execution import in_pieces
 from leafwise.training.execution.executor import Executor, Shared
 from leafwise.training.games import BATCH, Played, kernels, new_table, play_solo
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
-from leafwise.training.types import Floats, Json, Logged
+from leafwise.training.types import Json, Logged
 
 
 def play_pairs(

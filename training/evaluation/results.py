@@ -14,10 +14,11 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
 from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval
-from leafwise.training.types import Floats, Ints, Json
+from leafwise.training.types import Json
 
 FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
 

@@ -27,7 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leafwise.training.types import Floats, Logged
+from leafwise.envs.core.arrays import Floats
+from leafwise.training.types import Logged
 
 Interval = tuple[float, float]
 

@@ -18,9 +18,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core import interrupts
+from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints, Words
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
@@ -37,7 +37,7 @@ from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
 from leafwise.training.evaluation.statistics import bounds, mean_interval
 from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
-from leafwise.training.types import Array, Bools, Floats, Floats32, Ints, Json
+from leafwise.training.types import Json
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
 """Counters: actions, trajectories, games played from a start, and where this trajectory began: 0 at a start, else in mid-game, with
@@ -62,7 +62,7 @@ class Siblings(NamedTuple):
     """Behind the last position of each action, counted from FREE, [actions]."""
     seen: Array
     """What stands for each board under each symmetry, [n, symmetries]."""
-    starts: NDArray[np.uint64]
+    starts: Words
     """Where the tables of each board's stage begin, [n]."""
     totals: Floats32
     """What is still to come, as far as it is added up, [n]."""
@@ -226,15 +226,15 @@ FIXED = np.float32(-1.0)
 class Trainer(NamedTuple):
     """State and scratch of one actor."""
 
-    S: NDArray[np.uint64]
+    S: Words
     """Rows: HERE, AFTER, and those of its search, or of what can follow a decision."""
     A: Ints
     """Legal actions of row HERE, [max_actions]."""
     buffers: Buffers
     siblings: Siblings
-    R: NDArray[np.uint64]
+    R: Words
     """Random stream, [2]."""
-    trajectory: NDArray[np.uint64]
+    trajectory: Words
     """Rows of the trajectory, [LONGEST + 1, width], each at the stage that is valued; a game that ended before it adds its last."""
     search_values: Floats
     """What the search at the decision after each of these rows said it was worth, [LONGEST + 1]."""
@@ -246,9 +246,9 @@ class Trainer(NamedTuple):
     """Sum of the errors of every weight, for coherent rates; shared by all actors. [weights], else [1]."""
     sizes: Floats32
     """Sum of the sizes of those errors, of the same shape; FIXED where a weight is not learned."""
-    marks: NDArray[np.uint64]
+    marks: Words
     """Highest values of a cell at which trajectories begin in turn, ascending, [marks]."""
-    firsts: NDArray[np.uint64]
+    firsts: Words
     """Rows in which a trajectory first came to them, [marks, CAROUSEL, width]."""
     met: Ints
     """How many there were, [marks]."""

@@ -30,6 +30,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from leafwise.envs.core import interrupts
+from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
@@ -55,7 +56,7 @@ from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, hardware, origin
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.run_options import Every, Limit, Rate, RunOptions, TotalSteps
-from leafwise.training.types import Ints, Json, Logged, Tensors
+from leafwise.training.types import Json, Logged, Tensors
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""

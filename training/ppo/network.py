@@ -15,12 +15,13 @@ from stable_baselines3.common.vec_env import VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn, VecEnvWrapper
 from torch import Tensor, nn
 
+from leafwise.envs.core.arrays import Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.networks import begin, summed
 from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
-from leafwise.training.types import Floats32, Ints, Json
+from leafwise.training.types import Json
 
 
 class SeenVecEnv(Sb3VecEnv):

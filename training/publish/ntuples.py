@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Words
 from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork, load_ntuples, merged, quantised
@@ -17,7 +17,7 @@ from leafwise.models.ntuple_functions import features
 from leafwise.training.evaluation.statistics import interval_text
 from leafwise.training.ntuple_td.kernels import kernels, new_trainer, play_games
 from leafwise.training.runs import FINAL_SEED, PACKING_SEED, SELECTION_SEED
-from leafwise.training.types import Floats, Json, Logged
+from leafwise.training.types import Json, Logged
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
 OPTIONS = ("games", "step", "loss_games", "first_seed")
@@ -51,10 +51,10 @@ def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> Lo
     }
 
 
-def valued_rows(network: NTupleNetwork, n: int) -> NDArray[np.uint64]:
+def valued_rows(network: NTupleNetwork, n: int) -> Words:
     """Returns states that a network's games come through."""
     actor, T = new_trainer(network.game, SELECTION_SEED), network.game.tables(network.evaluator("rows"))
-    found: list[NDArray[np.uint64]] = []
+    found: list[Words] = []
     while sum(map(len, found)) < n:
         before = int(actor.counts[0])
         kernels(network).td_games(actor, 1, 0.0, 0.0, 0, T)
@@ -62,7 +62,7 @@ def valued_rows(network: NTupleNetwork, n: int) -> NDArray[np.uint64]:
     return np.concatenate(found)[:n]
 
 
-def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> Floats:
+def values_of(network: NTupleNetwork, rows: Words) -> Floats:
     """Returns the compiled value of each row."""
     value, T = network.functions.ntuple_value, network.game.tables(network.evaluator("rows"))
     return np.array([value(rows, np.uint64(k), T) for k in range(len(rows))])

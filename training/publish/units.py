@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -34,7 +35,7 @@ from leafwise.training.games import play_batches
 from leafwise.training.runs import CALIBRATION_SEED
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
-from leafwise.training.types import Floats, Ints, Json
+from leafwise.training.types import Json
 
 LARGEST_ERROR = 0.03
 """A greater error than this is said to be one."""

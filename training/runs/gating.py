@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.ranges import Range
 from leafwise.models.files import save_network
@@ -33,7 +34,7 @@ from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner
 from leafwise.training.runs.run_options import Positions, Rate, RunOptions
-from leafwise.training.types import Array, Floats, Ints, Json, Logged, Tensors, named, prefixed
+from leafwise.training.types import Json, Logged, Tensors, named, prefixed
 
 
 class Replay:

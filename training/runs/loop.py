@@ -21,13 +21,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich import get_console
 from rich.console import Console
 from rich.progress import BarColumn, Progress, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
 from rich.text import Text
 
+from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
@@ -75,7 +75,7 @@ class Events:
 
         self._add(summary=summary.text(tag, text))
 
-    def add(self, tag: str, thing: float | NDArray[np.uint8], step: int) -> None:
+    def add(self, tag: str, thing: float | Bytes, step: int) -> None:
         """Logs a number, or a picture [height, width, 3]."""
         from torch.utils.tensorboard import summary
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
@@ -45,7 +46,6 @@ from leafwise.training.games import (
     new_table,
     put_row,
 )
-from leafwise.training.types import Array, Floats, Ints
 
 NOBODY = 2
 """Seat of the earlier self in a game without one."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
 from leafwise.envs.core.errors import UserError
@@ -55,7 +56,7 @@ from leafwise.training.runs.run_options import (
     read_options,
 )
 from leafwise.training.selfplay.games import Recorded, Recorder, record_piece
-from leafwise.training.types import Array, Floats, Floats32, Ints, Json, Logged, Tensors
+from leafwise.training.types import Json, Logged, Tensors
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module

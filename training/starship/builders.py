@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
@@ -29,7 +29,7 @@ from leafwise.envs.starship.quality import TERMS, potential
 from leafwise.envs.starship.rules import OVER, take_place
 from leafwise.envs.starship.ship import measured, parts_of_row, ship_at
 from leafwise.envs.starship.statistics import core_layout
-from leafwise.envs.starship.tables import TURN, Floats, Rows
+from leafwise.envs.starship.tables import TURN, Rows
 from leafwise.models.files import load_tensors, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.network import Tensors
@@ -54,7 +54,7 @@ class Built(NamedTuple):
 
     rows: Rows
     """[n, words], none of them finished."""
-    quality: NDArray[np.float32]
+    quality: Floats32
     """[n]: what the finished ship is worth, or could be."""
     last: Rows
     """[1, words]: the finished ship, the last one if there are several."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
@@ -86,7 +86,7 @@ class Placing(Learner):
         self.ppo = PpoRun(self.model, told, self.envs, config)
         self.open_folder()
         self.score = {}
-        self.bar: NDArray[np.float64] | None = None
+        self.bar: Floats | None = None
         self.resume()
 
     @property

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
@@ -109,8 +109,8 @@ class PresetRun:
         self.blank = GridNetwork.create(game, config.hidden, tensors=blank.tensors)
         self.T = game.tables(self.blank.evaluator("described"))
         self.memory = Built(game.rows(0), np.zeros(0, np.float32), game.rows(1))
-        self._room: tuple[NDArray[Any], ...] | None = None
-        self._bar: NDArray[np.float64] | None = None
+        self._room: tuple[Array, ...] | None = None
+        self._bar: Floats | None = None
 
     def evaluator(self, tensors: Tensors) -> Evaluator:
         """Returns a network with these tensors as a leaf of the variant."""
@@ -139,7 +139,7 @@ class PresetRun:
         self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
         return float(np.mean([potential(ship.last, FIRST, self.T.ship) for ship in fresh]))
 
-    def sample(self, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+    def sample(self, rng: np.random.Generator) -> tuple[Array, ...]:
         """Returns what the network sees of some states, and what they count as; arrays that the next call writes anew."""
         chosen = rng.integers(len(self.memory.rows), size=self.batch)
         self._room = self.blank.describe(self.memory.rows[chosen], self.T, self._room)

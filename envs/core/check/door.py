@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.compile.errors import CompileError
 from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
 from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL, copy_row
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WHOLE_NUMBERS = {int, *(np.dtype(code).type for code in np.typecodes["AllInteger"])}
 
 
-Row = NDArray[Any]
+Row = Array
 
 
 class Misuse(Exception):

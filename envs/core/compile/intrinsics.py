@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.compile import emitted
 from leafwise.envs.core.compile.emitted import NANOSECONDS
 from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED, PLAIN, jit
@@ -162,7 +162,7 @@ def logistic(x):
     return 1.0 / (1.0 + math.exp(min(-x, LARGEST)))
 
 
-def logistic_of(x: NDArray[Any]) -> NDArray[np.float64]:
+def logistic_of(x: Array) -> Floats:
     """Returns `logistic` of every number of an array."""
     return np.asarray(1.0 / (1.0 + np.exp(np.minimum(-x, LARGEST))), dtype=np.float64)
 
@@ -180,7 +180,7 @@ def win_less_loss(win, draw, loss):
     return (won - lost) / (won + drawn + lost)
 
 
-def win_less_loss_of(x: NDArray[Any]) -> NDArray[np.float64]:
+def win_less_loss_of(x: Array) -> Floats:
     """Returns `win_less_loss` of every row of an array [n, 3]."""
     x = np.clip(x.astype(np.float64), -FAR, FAR)
     win, greatest = x[:, :1], x.max(axis=1, keepdims=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.errors import UserError, short
@@ -164,7 +164,7 @@ def for_player_zero(value, player):
     return -value if player == 1 else value
 
 
-def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:
+def real_numbers(found: Any, expected: str) -> Floats:
     """Returns what a function answered as float64, of the shape that it has.
 
     Raises ValueError, `expected` and what came, for what are no real numbers: a tensor that requires a gradient or lies on another
@@ -179,7 +179,7 @@ def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:
     raise UserError(f"{expected}, got numbers of type {array.dtype}")
 
 
-def answered(found: Any, shape: tuple[int, ...], expected: str) -> NDArray[np.float64]:
+def answered(found: Any, shape: tuple[int, ...], expected: str) -> Floats:
     """Returns what a function answered as float64 of a shape; raises ValueError as `real_numbers`, and for other shapes and nan."""
     numbers = real_numbers(found, expected)
     if numbers.shape != shape:

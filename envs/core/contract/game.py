@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes
 from leafwise.envs.core.compile.jit import DISABLED, bind, ignore_leaf
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.rules import (
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.play.companion import Companion
 
 
-Row = NDArray[Any]
+Row = Array
 MAX_DEPTH = 64
 """How far searches look ahead at most."""
 
@@ -79,7 +79,7 @@ class Sizes:
 class StepInfo:
     """What `info` of a game's environments tells besides the mask."""
 
-    always: Callable[[NDArray[Any], Any], Mapping[str, NDArray[Any]]]
+    always: Callable[[Array, Any], Mapping[str, Array]]
     """(rows [n, width], T) -> arrays [n] by key; asked at every step, so it has to be fast."""
     at_end: Callable[[Row, Any], Mapping[str, Any]]
     """(row, T) -> what is told besides where an episode ends: plain values or dicts of them."""
@@ -113,7 +113,7 @@ class Observation:
 class Tables(NamedTuple):
     """The `T` of a game that looks nothing up."""
 
-    stop: NDArray[np.uint8]
+    stop: Bytes
     leaf: Any
 
 
@@ -170,7 +170,7 @@ class Picture(Protocol):
     def svg(self) -> str:
         """Returns SVG text."""
 
-    def rgb(self) -> NDArray[np.uint8]:
+    def rgb(self) -> Bytes:
         """Returns uint8 [height, width, 3]."""
 
 
@@ -425,7 +425,7 @@ class Game:
         names = of_options(self.action_names, self.options)
         return tuple(map(str, range(self.max_actions))) if names is None else tuple(names)
 
-    def rows(self, n: int) -> NDArray[Any]:
+    def rows(self, n: int) -> Array:
         """Returns n empty rows, shape [n, width]."""
         return np.zeros((n, self.width), dtype=self.dtype)
 

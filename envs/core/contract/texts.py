@@ -13,8 +13,8 @@ from itertools import islice, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.errors import UserError
 
 Alphabet = Mapping[str, int]
@@ -67,12 +67,12 @@ def words_by_name(words: Iterable[str], names: Collection[str]) -> dict[str, str
     return found
 
 
-def write_words(row: NDArray[Any], T: Any) -> str:
+def write_words(row: Array, T: Any) -> str:
     """Returns the words of a row as hexadecimal numbers."""
     return " ".join(f"{int(word):x}" for word in row)
 
 
-def parse_words(text: str, T: Any) -> NDArray[Any]:
+def parse_words(text: str, T: Any) -> Array:
     """Returns the row that `write_words` wrote, of any length; raises ValueError for another text."""
     words = text.split()
     need(words and all(re.fullmatch(r"-?[0-9a-f]{1,16}", word) for word in words), "hexadecimal numbers", text)
@@ -105,9 +105,7 @@ def marked(
     return [marks.index(mark) for mark in cells]
 
 
-def last_player(
-    sides: NDArray[np.uint64], loose: int, holds: Callable[[Any], bool], figure: str, closing: str, text: str
-) -> int:
+def last_player(sides: Words, loose: int, holds: Callable[[Any], bool], figure: str, closing: str, text: str) -> int:
     """Returns who marked last on a board on which a figure of marks ends the game; raises ValueError if no game leads there.
 
     `sides` [2] are the players' marks as bits (uint64), `loose` those of them that may have come last, and `holds` tells whether

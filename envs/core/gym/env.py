@@ -10,8 +10,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -171,7 +171,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
             info |= self._told(ended=terminated or truncated)
         return self._see(), self._reward[0], terminated, truncated, info
 
-    def action_masks(self) -> NDArray[np.bool_]:
+    def action_masks(self) -> Bools:
         """Returns which actions are legal, bool [A] (the name that sb3-contrib looks for); all True at the end."""
         return self._mask.astype(np.bool_)
 

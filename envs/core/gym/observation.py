@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 """Arrays by name."""
-Observation = NDArray[Any] | Arrays
+Observation = Array | Arrays
 """What an environment returns: one array, or arrays by name."""
 Info = dict[str, Any]
 """What an environment tells besides."""
@@ -43,7 +44,7 @@ def reader(buffer: Any) -> Callable[[], Any]:
     return lambda: {name: array.copy() for name, array in arrays.items()}
 
 
-def each(change: Callable[[NDArray[Any]], Any], buffer: Any) -> Any:
+def each(change: Callable[[Array], Any], buffer: Any) -> Any:
     """Returns a buffer whose arrays are changed."""
     return change(buffer) if isinstance(buffer, np.ndarray) else type(buffer)(*map(change, buffer))
 
@@ -63,7 +64,7 @@ class Seen(NamedTuple):
     """[n, A]: 1 for each legal action; all ones where nobody decides."""
     player: NDArray[np.int8]
     """[n]: who acts: 0, 1, CHANCE (-1) or TERMINAL (-4)."""
-    returns: NDArray[np.float64]
+    returns: Floats
     """[n]: player 0's return so far."""
 
 
@@ -106,7 +107,7 @@ class Observer:
         self._tables = game.tables()
         self._blank = new_observations(game, 0)
 
-    def __call__(self, rows: NDArray[Any], T=None, viewers: NDArray[np.int8] | None = None) -> Seen:
+    def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> Seen:
         """Returns what there is to be seen of rows [n, width].
 
         `viewers`, int8 [n], are the players who look; without them it is who acts, and player 0 where the game is over. `T` is the

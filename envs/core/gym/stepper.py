@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Bytes, Floats, Ints, Words
 from leafwise.envs.core.compile.emitted import hold
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
@@ -67,11 +68,11 @@ UNDECIDED = 2
 class Buffers(NamedTuple):
     """The arrays that a step reads and writes; n environments, A actions."""
 
-    S: NDArray[Any]
+    S: Array
     """[n + scratch, width]: the rows."""
-    R: NDArray[np.uint64]
+    R: Words
     """[n, 2]: the streams."""
-    action: NDArray[np.int64]
+    action: Ints
     """[n]: what the agents do; read."""
     obs: Any
     """[n, ...]: what the agents see, one array or a NamedTuple of arrays."""
@@ -81,23 +82,23 @@ class Buffers(NamedTuple):
     """[n, A]: 1 for each legal action; all ones where the game is over."""
     final_mask: NDArray[np.int8]
     """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only)."""
-    last: NDArray[Any]
+    last: Array
     """[n, width]: the last rows of episodes that ended in this step (SAME_STEP only)."""
-    reward: NDArray[np.float64]
+    reward: Floats
     """[n]"""
-    so_far: NDArray[np.float64]
+    so_far: Floats
     """[n]: player 0's return at the row; kept where rewards are its differences."""
-    flags: NDArray[np.uint8]
+    flags: Bytes
     """[5, n]: OVER (the episode has ended and none has begun), TERMINATED, TRUNCATED and ILLEGAL in this step, SEAT."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """[2, n]: STEPS and IN_A_ROW; an episode is truncated when one reaches its limit."""
     patience: int
     """Where IN_A_ROW ends an episode."""
-    task: NDArray[np.uint8]
+    task: Bytes
     """[n]: what the next call does in each environment, ACT, BEGIN or SHOW."""
-    legal: NDArray[np.int64]
+    legal: Ints
     """[max_actions]: scratch."""
-    P: NDArray[np.float64]
+    P: Floats
     """[n + scratch]: scratch for probabilities."""
     options: Any
     """`StepOptions`: the environment's options as numbers."""
@@ -381,7 +382,7 @@ def nothing_to_decide(game: Game, seat: int | None = None) -> UserError:
     return UserError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never comes")
 
 
-def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
+def first_decision(game: Game, stream: Words) -> State:
     """Returns the first decision of a game that has one, chance drawn from `stream`; raises ValueError where none ever comes."""
     for _ in range(OVER_IN_A_ROW):
         if not (state := game.start().settle(stream)).is_terminal:
@@ -435,7 +436,7 @@ class Stepper:
         )
         self.buffers.flags[OVER] = UNBEGUN  # until the first reset
 
-    def start(self, keys: Mapping[int, np.uint64], where: NDArray[np.bool_] | None = None) -> None:
+    def start(self, keys: Mapping[int, np.uint64], where: Bools | None = None) -> None:
         """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`.
 
         The others show again what they are. Raises ValueError where the agent never gets to decide.
@@ -444,7 +445,7 @@ class Stepper:
             self.buffers.R[e] = key, 0
         self._run(BEGIN if where is None else np.where(where, BEGIN, SHOW))
 
-    def _run(self, task: int | NDArray[Any]) -> None:
+    def _run(self, task: int | Array) -> None:
         """Does a task other than ACT, once, in each environment; compiles at the first one."""
         if self.call is not_begun:
             step = make_step(*self._parts, plain=True) if self._asked else shared_step(*self._parts)
@@ -486,7 +487,7 @@ class Stepper:
         tell = self.game.observation.info
         return dict(tell.always(self.buffers.S[: self.n], self.tables)) if tell is not None else {}
 
-    def told_of_end(self, row: NDArray[Any]) -> Info:
+    def told_of_end(self, row: Array) -> Info:
         """Returns what the game tells of the row in which an episode has ended."""
         tell = self.game.observation.info
         if tell is None:
@@ -557,7 +558,7 @@ class Stepper:
                 self._check_position(found, int(state["seats"][e]), int(state["over"][e]))
         return state
 
-    def _need(self, key: str, given: NDArray[Any], low: int, high: int) -> None:
+    def _need(self, key: str, given: Array, low: int, high: int) -> None:
         wrong = given[(given < low) | (given > high)]
         if len(wrong):
             expected = str(low) if low == high else f"{low}..{high}"

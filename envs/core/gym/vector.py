@@ -9,8 +9,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from leafwise.envs.core.arrays import Array, Bools, Floats
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -31,7 +32,7 @@ from leafwise.envs.core.play.players import Opponent
 
 
 @explained
-class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
+class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
     """`num_envs` environments of one game, stepped together; keywords as `GameEnv`, and `autoreset_mode`.
 
     Environment i seeded with s plays the very game of a `GameEnv` seeded with s + i. Arrays have a leading axis of
@@ -102,7 +103,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
         self._keyed |= where
         return self._see(), self._info(where)
 
-    def _reset_mask(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+    def _reset_mask(self, options: Mapping[str, Any]) -> Bools:
         """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
         if "reset_mask" not in options:
             return self._everywhere.copy()
@@ -114,7 +115,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
             raise UserError(f"{self.game.name}: expected a reset_mask that is True somewhere, got all False")
         return given.copy()
 
-    def _info(self, where: NDArray[np.bool_] | None = None) -> Info:
+    def _info(self, where: Bools | None = None) -> Info:
         """Returns what `info` tells everywhere, or where [num_envs] says so."""
         there = self._everywhere if where is None else where
         info: Info = {"action_mask": self._mask.copy(), "_action_mask": there.copy()}
@@ -126,9 +127,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
                 array[~where] = None if array.dtype == object else 0
         return info
 
-    def step(
-        self, actions: ArrayLike
-    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
+    def step(self, actions: ArrayLike) -> tuple[Observation, Floats, Bools, Bools, Info]:
         """Takes one action id for each environment, [num_envs]; returns the batch of results.
 
         Raises ValueError, and changes nothing, if any is no action id, or illegal under "raise".
@@ -150,7 +149,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
             self._add_to(info, summary, terminated | truncated)
         return self._see(), self._reward.copy(), terminated, truncated, info
 
-    def _add_to(self, info: Info, summary: int, ended: NDArray[np.bool_]) -> None:
+    def _add_to(self, info: Info, summary: int, ended: Bools) -> None:
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
         apart = np.zeros_like(ended)
         if summary & SOME_ENDED and self.autoreset_mode is AutoresetMode.SAME_STEP:
@@ -174,7 +173,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, NDArray[Any], NDA
                 for e in which.nonzero()[0].tolist():
                     self._add_info(here, {"illegal": self._stepper.sentence(e)}, e)
 
-    def action_masks(self) -> NDArray[np.bool_]:
+    def action_masks(self) -> Bools:
         """Returns which actions are legal now, bool [num_envs, A]; all True where an episode is over."""
         return self._stepper.buffers.mask.astype(np.bool_)
 

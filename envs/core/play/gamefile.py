@@ -34,9 +34,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -183,14 +181,14 @@ class Recorder:
         self.steps.append(Step(before, outcome(before, name), None))
         return self.state
 
-    def settle(self, stream: NDArray[np.uint64]) -> State:
+    def settle(self, stream: Words) -> State:
         """Draws every chance stage up to the next decision (or end), as `State.settle` does."""
         while self.state.is_chance:
             before = self.state
             self.steps.append(Step(before, before.sample(stream), None))
         return self.state
 
-    def play_out(self, choose: Callable[[State], int], stream: NDArray[np.uint64], most: int = 0) -> State:
+    def play_out(self, choose: Callable[[State], int], stream: Words, most: int = 0) -> State:
         """Plays the game on by `choose`, as `leafwise.envs.core.play.players.play_out` does, its chance drawn from a stream."""
         return play_out(self.state, choose, lambda _: self.settle(stream), lambda _, action: self.play(action), most)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
@@ -71,7 +72,7 @@ class Solver(Protocol):
     """An exact solver with memory of its own: one position at a time, many after one another."""
 
     game: Game
-    stop: NDArray[np.uint8]
+    stop: Bytes
     """Set `stop[0] = 1`, from another thread, to end the search within some thousand nodes."""
 
     def solve(self, state: State, actions: str = "all") -> Solution:
@@ -112,7 +113,7 @@ UNKNOWN = 2
 class Labels(Protocol):
     """Exact outcomes of positions that a search of so many nodes comes to the end of; it knows nothing by heart."""
 
-    def __call__(self, rows: NDArray[Any], first: NDArray[np.int64], nodes: int) -> NDArray[np.int8]:
+    def __call__(self, rows: Array, first: Ints, nodes: int) -> NDArray[np.int8]:
         """Returns what rows [n, width] are worth to the player to move: 1, 0 or -1, or UNKNOWN.
 
         None is finished. They are of games one after another, `first` [n] the number of each one's first row; of a game those

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import game
@@ -37,7 +37,7 @@ PICTURED = 6
 Records = list[dict[str, Any]]
 
 
-def column(records: Records, name: str) -> NDArray[np.float64]:
+def column(records: Records, name: str) -> Floats:
     """Returns one figure of all ships."""
     return np.array([record[name] for record in records], dtype=float)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from leafwise.cli import OutputFile, command, say
+from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import text_of
 from leafwise.envs.core.programs import prints_shown
@@ -20,9 +21,6 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from leafwise.analysis import Hints
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
@@ -98,9 +96,7 @@ class Config:
 class Session:
     """A game between people and players, with everything before it kept for taking back."""
 
-    def __init__(
-        self, state: State, stream: NDArray[np.uint64], seats: dict[int, Player | None], seed: int | None = None
-    ) -> None:
+    def __init__(self, state: State, stream: Words, seats: dict[int, Player | None], seed: int | None = None) -> None:
         """`seats` names who sits where; None is a person. Chance at the beginning is drawn from `stream` here."""
         from leafwise.envs.core.play.gamefile import Recorder
 
@@ -108,7 +104,7 @@ class Session:
         self.recorder = Recorder(state, names, seed)
         self.recorder.settle(stream)
         self.stream, self.seats = stream, seats
-        self.before: list[tuple[int, NDArray[np.uint64]]] = []
+        self.before: list[tuple[int, Words]] = []
         """Of every decision: how many steps came before it, and the stream."""
         self.odds = ""
         """What chance could do after the last action, in games where it is little."""

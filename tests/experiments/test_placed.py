@@ -10,7 +10,6 @@ import pytest
 import leafwise
 from leafwise.envs.starship import SCOUT
 from leafwise.envs.starship import statistics as survey
-from leafwise.experiments.friday import insight
 from leafwise.experiments.friday.baselines import Entry, play_block
 from leafwise.experiments.study import PlacedStudy
 from leafwise.experiments.study.leaves import Match, openings, play_match
@@ -34,14 +33,12 @@ def solved(study: PlacedStudy) -> Any:
 
 MATCH = Match(TRILOBITE, (("trilobite", {"depth": 1}), ("", {"depth": 2})))
 BUILT = partial(records, leafwise.game("starship"), "best:2")
-FRIDAY = partial(insight.play, leafwise.game("friday"), "friday", {"depth": 1, "nodes": 20})
 ENTRY = Entry("search:friday,nodes=20", 9, 1)
 FIGURES: list[Callable[[PlacedStudy], Any]] = [
     lambda study: without(survey.survey(SCOUT, range(9), checked=True, each=study.each), "ships_per_second"),
     lambda study: [without(one, "seconds") for part in study.each(BUILT, [range(4), range(4, 9)]) for one in part],
     lambda study: without(play_match(MATCH, openings(TRILOBITE, 12, (0, 3)), study.each), "ms_per_move"),
     solved,
-    lambda study: [(s[-1].row.tolist(), n) for part in study.each(FRIDAY, [range(2), range(2, 4)]) for s, n in part],
     lambda study: [(o.won, o.moves, o.values) for o in play_block(ENTRY, range(9), study.processes, study.cluster)],
 ]
 """What studies work out in pieces: ships, builders, matches, solved positions, games of Friday."""

@@ -25,8 +25,6 @@ SMALL = {
     "cassis.critical": "critical --seven cassis7 --eight= --judged 5 --depths 1",
     "trilobite.learned": "learned --large=",
     "trilobite.critical": "scores --players search:lines,depth=1 --games",
-    "friday.insight": "insight --games 2 --nodes 20",
-    "trap.insight": "insight --games 11 --depth 1",
     "reference": "reference --ids Trilobite-v0 --steps 0 --games 10",
 }
 """Studies -> the name of their files, and options with which they take seconds."""
@@ -49,11 +47,10 @@ WRONG = {
     "starship.learned --seeds 1 --builders tug": "got 'tug'",
     "starship.learned --seeds 1 --builders hand --pairs hand>tug": "expected pairs A > B of builders that are compared, "
     "got 'hand>tug'",
-    "trap.insight --games 0": "expected --games of at least 1, got 0",
     "trilobite.critical --players --programs no-such-program": "expected a command that starts, got 'no-such-program'",
 }
 """Studies with wrong options -> what their line says."""
-KNOWN = {"equal_time": ".", "search --games": "search", "search.regret --games": "search", "trap.insight": "trap"}
+KNOWN = {"equal_time": ".", "search --games": "search", "search.regret --games": "search"}
 """Studies that have nothing left to play, with options so that they only write -> their folders."""
 
 

@@ -205,10 +205,17 @@ def test_parts_name_what_is_measured_of_games_with_an_id() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["threes", "trilobite7x6", "friday"])
-def test_all_that_is_named_can_be_measured(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("threes", ("envs", "search", "models", "training")),
+        ("trilobite7x6", ("search", "training")),  # with the solver, of two players
+        ("friday", ("models", "training")),
+    ],
+)
+def test_all_that_is_named_can_be_measured(name: str, parts: tuple[str, ...]) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
-    for part in ("envs", "search", "models", "training"):
+    for part in parts:
         compared = dict(compare(game, sys.executable, 0.0, rounds=1, part=part))
         assert all(isinstance(found, Compared) and found.ratio > 0 for found in compared.values()), compared
         # How deep a leaf is measured is a matter of time.

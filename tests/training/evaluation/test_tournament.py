@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +18,22 @@ from games import dice, faulty
 from leafwise.envs.core.contract.state import State
 from leafwise.search.players import RandomPlayer
 from leafwise.training.evaluation.arena import Tournament, arena, evaluate, plan
-from leafwise.training.evaluation.match_workers import Job, Table, from_text
+from leafwise.training.evaluation.match_workers import Job, Maker, Table, from_text
 from leafwise.training.evaluation.openings import openings
 from leafwise.training.evaluation.statistics import elo_difference
 from running.killing import alive
 from running.waiting import until
 
 TRILOBITE = leafwise.game("trilobite")
+
+
+def played_here(tournament: Tournament, makers: Mapping[str, Maker] | None = None) -> Tournament:
+    """Plays a round robin in this process, at a worker's table."""
+    makers = makers or {name: from_text(name) for name in tournament.players}
+    table = Table(tournament.game, makers, [0.0] * 3, 60.0)
+    for job in tournament.jobs():
+        tournament.add(job, table.play(job))
+    return tournament
 
 
 def test_openings_differ_and_leave_something_to_play() -> None:
@@ -72,7 +83,7 @@ def test_openings_of_games_of_chance_have_their_own_chance() -> None:
 @pytest.mark.parametrize(("players", "counted"), [(("minimax", "solver"), 4), (("minimax", "random"), 12)])
 def test_a_game_that_is_another_again_does_not_count(players: tuple[str, str], counted: int) -> None:
     """One ply leaves two openings that no symmetry makes the same; `random` plays them otherwise each time."""
-    tournament = arena(TRILOBITE, players, 12, plies=1)
+    tournament = played_here(plan(TRILOBITE, players, 12, plies=1))
     figures = tournament.figures()
     assert (len(tournament.positions), len(tournament.played), figures["counted"]) == (2, 12, counted)
     (pair,) = figures["pairs"]
@@ -128,9 +139,9 @@ def make_random(game: leafwise.Game, seed: int) -> RandomPlayer:
 
 
 def test_figures_add_up_and_do_not_depend_on_the_processes() -> None:
-    makers = {"last": make_last, "random": make_random, "greedy": _greedy}
-    alone = arena(TRILOBITE, makers, 6, processes=1)  # type: ignore[arg-type]
-    together = arena(TRILOBITE, makers, 6, processes=2)  # type: ignore[arg-type]
+    makers: Any = {"last": make_last, "random": make_random, "greedy": _greedy}
+    alone = played_here(plan(TRILOBITE, list(makers), 6), makers)
+    together = arena(TRILOBITE, makers, 6, processes=2)
     assert {key: p.result for key, p in alone.played.items()} == {key: p.result for key, p in together.played.items()}
     figures = alone.figures()
     assert [line["games"] for line in figures["standings"]] == [12, 12, 12]
@@ -150,10 +161,8 @@ def _greedy(game: leafwise.Game, seed: int) -> object:
 
 
 def test_two_players_get_the_elo_of_their_share() -> None:
-    tournament = Tournament(TRILOBITE, ("a", "b"), 40, 20, 2, 1)
-    table = Table(TRILOBITE, {"a": make_last, "b": make_random}, [0.0] * 3, 60.0)  # type: ignore[dict-item]
-    for job in tournament.jobs():
-        tournament.add(job, table.play(job))
+    makers: Any = {"a": make_last, "b": make_random}
+    tournament = played_here(Tournament(TRILOBITE, ("a", "b"), 40, 20, 2, 1), makers)
     (pair,) = tournament.figures()["pairs"]
     share = (pair["wins"] + pair["draws"] / 2 + 1) / (40 + 2)
     assert pair["elo"] == pytest.approx(elo_difference(share))
@@ -176,12 +185,9 @@ def test_a_faulty_player_loses_its_games_and_is_named(bad: str, kind: str, what:
     """One that `ends` its process, or has to be ended, plays in one of its own; the others at a worker's table here."""
     names = ["last", bad]
     if ends:
-        tournament = arena(faulty.GAME, names, 4, plies=2, seconds=2 if kind == "hang" else 60)
+        tournament = arena(faulty.GAME, names, 2, plies=2, seconds=2 if kind == "hang" else 60)
     else:
-        tournament = plan(faulty.GAME, names, 4, plies=2)
-        table = Table(faulty.GAME, {name: from_text(name) for name in names}, [0.0] * 3, 60.0)
-        for job in tournament.jobs():
-            tournament.add(job, table.play(job))
+        tournament = played_here(plan(faulty.GAME, names, 4, plies=2))
     assert tournament.complete
     faults = [p for p in tournament.played.values() if p.fault]
     assert faults, "a game went to its end before the fault could show in all of them"
@@ -208,7 +214,7 @@ def test_one_that_never_answers_is_waited_for_once(monkeypatch: pytest.MonkeyPat
 
 
 def test_chance_and_seats_that_move_twice_are_no_matter() -> None:
-    tournament = arena(dice.GAME, ["greedy", "random"], 20)
+    tournament = played_here(plan(dice.GAME, ["greedy", "random"], 20))
     assert tournament.plies == 0
     assert tournament.complete
     assert tournament.figures()["standings"][0]["player"] == "greedy"
@@ -271,7 +277,9 @@ def test_wrong_arguments_are_refused(players: list[str], options: dict[str, obje
 def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     names = ["random", "greedy"]
-    arena(TRILOBITE, names, 4, file=file)
+    tournament = plan(TRILOBITE, names, 4)
+    tournament.keep_in(file, False)
+    played_here(tournament).save()
     for options, problem in (
         ({"resume": False}, "expected a new file, or to resume"),
         ({"seed": 5}, "expected seed 5, got 1000000"),

@@ -3,7 +3,6 @@
 import gc
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from leafwise.envs.core.compile.cache import PACKAGE, _folder, _package_digest, cache_folder
 from leafwise.envs.core.compile.errors import CompileError
 from leafwise.envs.core.compile.jit import DISABLED, PLAIN, Direct, bind, jit
+from running import forked
 
 HERE, TESTS = Path(__file__), Path(__file__).parents[3]
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
@@ -23,10 +23,13 @@ pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 def ran(folder: Path, *command: str, **environment: str) -> tuple[str, str]:
     """Returns what a process prints, and its warnings, that finds modules in a folder and has its cache there."""
     own = {"LEAFWISE_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
-    variables = {**os.environ, **own, **environment}
-    done = subprocess.run([sys.executable, *command], env=variables, capture_output=True, text=True, timeout=1800)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip(), done.stderr
+    return forked.ran(*command, **{**own, **environment})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ended() -> Iterator[None]:
+    yield
+    forked.end()
 
 
 def run(folder: Path, code: str, **environment: str) -> list[str]:
@@ -596,5 +599,7 @@ def test_plain_compilation_can_be_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_game_is_the_same_compiled_plainly(tmp_path: Path) -> None:
-    command = "-c", EVERYTHING, str(TESTS)
-    assert ran(tmp_path, *command, LEAFWISE_PLAIN_NUMBA="1") == ran(tmp_path, *command)
+    from twins import everything
+
+    answers = str(everything.ask("dice", fast=True))  # of this process
+    assert ran(tmp_path, "-c", EVERYTHING, str(TESTS), LEAFWISE_PLAIN_NUMBA="1") == (answers, "")

@@ -107,6 +107,21 @@ class Module(Protocol):
         """Writes the network as it is now over the weights in some `T.leaf`."""
 
 
+def no_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
+    """Answers for networks that have no tables of features."""
+    return {}
+
+
+def first_version(game: Game, told: Told) -> int:
+    """Answers for networks whose inputs have never changed."""
+    return 1
+
+
+def itself(network: Any) -> Any:
+    """Returns a network as it is."""
+    return network
+
+
 @dataclass(frozen=True)
 class NetworkKind:
     """How networks of one kind are made, read and trained."""
@@ -121,13 +136,13 @@ class NetworkKind:
     """
     needs: Mapping[str, type | tuple[type, ...]]
     """Entries of the metadata that must be there, and their types."""
-    tables: Callable[[Game, Told], Mapping[str, FeatureTable]] = lambda game, told: {}
+    tables: Callable[[Game, Told], Mapping[str, FeatureTable]] = no_tables
     """(game, metadata) -> all tables of features that the room has now for such networks."""
     used: Callable[[Any], Mapping[str, FeatureTable]] | None = None
     """network -> the tables that it was trained with (None: all that the room has)."""
-    version: Callable[[Game, Told], int] = lambda game, told: 1
+    version: Callable[[Game, Told], int] = first_version
     """(game, metadata) -> version of what the room shows beside tables."""
-    to_play: Callable[[Any], Any] = lambda network: network
+    to_play: Callable[[Any], Any] = itself
     """network -> one of equal values that is faster to search with; it may use up the memory of the one given."""
     module: str | Callable[[Any], Any] = ""
     """network -> a torch module with its weights, whose `export()` is a network again; as text, `package.module:name`, so that

@@ -73,8 +73,8 @@ def read_options(words: Iterable[str], known: Mapping[str, Callable[[str], Any]]
     """Returns the options that words like `depth=3` stand for, read by what `known` says; raises ValueError."""
     options: dict[str, Any] = {}
     for word in words:
-        option, _, value = word.partition("=")
-        if option not in known:
+        option, told, value = word.partition("=")
+        if not told or option not in known:
             raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
         try:
             options[option] = known[option](value)

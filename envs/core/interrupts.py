@@ -25,11 +25,10 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.core.commandline import status_of
 
 if TYPE_CHECKING:
-    pass
+    from leafwise.envs.core.arrays import Bytes
 
 R = TypeVar("R")
 

@@ -225,7 +225,9 @@ def reported(row: Rows, T: Tables, parameters: Parameters, seed: int, attempt: i
 
 def ship_at(row: Rows, T: GameTables, seed: int = 0) -> Ship:
     """Returns a row of the building game as a ship, as it stands; `seed` is written into it."""
-    return reported(row, T.ship, parameters_of(T.ship), seed)
+    ship = reported(row, T.ship, parameters_of(T.ship), seed)
+    del ship.stats["thrust_target"], ship.stats["weapon_target"]  # of what the generator was asked for
+    return ship
 
 
 def stats_of(ship: Ship) -> dict[str, Any]:

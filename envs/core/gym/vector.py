@@ -170,8 +170,10 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         if summary & SOME_ILLEGAL:
             illegal = self._stepper.buffers.flags[ILLEGAL].astype(np.bool_)
             for here, which in ((info, illegal & ~apart), (info.get("final_info", {}), illegal & apart)):
-                for e in which.nonzero()[0].tolist():
-                    self._add_info(here, {"illegal": self._stepper.sentence(e)}, e)
+                if which.any():
+                    here["illegal"], here["_illegal"] = np.empty(self.num_envs, dtype=object), which
+                    for e in which.nonzero()[0].tolist():
+                        here["illegal"][e] = self._stepper.sentence(e)
 
     def action_masks(self) -> Bools:
         """Returns which actions are legal now, bool [num_envs, A]; all True where an episode is over."""

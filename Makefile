@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 
 # One worker a core, each with the tests of a whole room (tests/running/groups.py), the longest first.
 PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reorder --costs
-QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*scenarios.py tests/envs/core \
-  tests/models/test_files.py tests/search/test_clock.py tests/search/test_twin.py tests/front/test_commands.py
+QUICK := tests/architecture/test_imports.py tests/contract/test_check.py tests/contract/test_rows.py \
+  tests/envs/*/test_*scenarios.py tests/models/test_files.py tests/search/test_twin.py tests/front/test_errors.py
 
 .PHONY: demo links test test-quick test-long test-numba campaign lint types docs clean
 

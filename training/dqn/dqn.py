@@ -296,9 +296,11 @@ class QLearner(GatedLearner):
         counts[:], self.rewards = 0, 0.0
         learned: list[tuple[float, float]] = []
         values: list[float] = []
+        stale = Logged()
         while self.done < min(before + config.interval, config.total_steps):
             value, behind = self.play()
             values.append(value)
+            stale |= {tag: max(figure, stale.get(tag, 0)) for tag, figure in behind.items()}
             while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
                 learned.append(self.learning.step(min(self.done / config.total_steps, 1.0)))
         games = max(int(counts[GAMES]), 1)
@@ -308,7 +310,7 @@ class QLearner(GatedLearner):
             "train/exploration_rate": exploration_at(config, self.done),
         }
         tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
-        logged |= {tag: self.rewards / games, **behind}
+        logged |= {tag: self.rewards / games, **stale}
         if np.isfinite(values).any():
             logged["train/q_mean"] = mean(values)
         if learned:

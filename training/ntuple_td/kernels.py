@@ -29,13 +29,15 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_row
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.interrupts import stoppable
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
 from leafwise.training.evaluation.statistics import bounds, mean_interval
-from leafwise.training.execution import in_pieces, map_pieces
+from leafwise.training.execution import executor_for, in_pieces
+from leafwise.training.execution.executor import Shared
 from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 from leafwise.training.types import Json
 
@@ -635,19 +637,24 @@ def play_games(
     """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
 
     Decisions less probable than `cutoff` are leaves of the search (0: exact). `processes` and `cluster` say where they are
-    played, as `leafwise.training.execution.executor_for` has it; each process has the network's tables once.
+    played, as `leafwise.training.execution.executor_for` has it; each process has the network's tables once. Raises ValueError
+    for no games.
     """
+    need_in(games, Range(1), "games")
     parts: list[GreedyGames] = []
     pieces = in_pieces(range(first_seed, first_seed + games), PIECE)
-    for part in map_pieces(partial(_played, network, depth, cutoff), pieces, processes, cluster):
-        parts.append(part)
-        progress(min(len(parts) * PIECE, games))
+    with executor_for(partial(_played, depth, cutoff), processes, cluster, len(pieces)) as executor:
+        sent = executor.share(network)
+        for part in executor.in_order((k, (sent, piece)) for k, piece in enumerate(pieces)):
+            parts.append(part)
+            progress(min(len(parts) * PIECE, games))
     scores, ranks, moves, seconds = zip(*parts, strict=True)
     return GreedyGames(np.concatenate(scores), np.concatenate(ranks), sum(moves), sum(seconds))
 
 
-def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: range) -> GreedyGames:
+def _played(depth: int, cutoff: float, piece: tuple[Shared[NTupleNetwork], range]) -> GreedyGames:
     """Plays a piece."""
+    network, seeds = piece[0].get(), piece[1]
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
     actor, keys = new_trainer(network.game, 0, depth, cutoff=cutoff), np.array(seeds, dtype=np.uint64)
     scores, ranks = np.zeros(len(keys)), np.zeros(len(keys), np.int64)

@@ -26,7 +26,7 @@ class GridExtractor(BaseFeaturesExtractor):
     def __init__(self, observation_space: gym.spaces.Dict, channels: int) -> None:
         maps, side, _ = observation_space["grid"].shape or (0, 0, 0)
         (numbers,) = observation_space["vec"].shape or (0,)
-        super().__init__(observation_space, channels * (side * side + 1) + numbers)
+        super().__init__(observation_space, channels * side * side + numbers)
         self.side, self.channels = side, channels
         self.near = nn.Conv2d(maps, channels, 3, padding=1)
         self.said = nn.Linear(numbers, channels)
@@ -34,12 +34,12 @@ class GridExtractor(BaseFeaturesExtractor):
         self.whole = nn.Linear(channels, channels)
 
     def forward(self, observations: dict[str, Tensor]) -> Tensor:
-        """Returns [n, channels * side * side + channels + numbers]: the maps, their means, `vec`."""
+        """Returns [n, channels * side * side + numbers]."""
         grid, vec = observations["grid"], observations["vec"]
         x = torch.relu(self.near(grid) + self.said(vec)[:, :, None, None])
         whole = self.whole(x.mean(dim=(2, 3)))
         y = torch.relu(self.wide(x) + whole[:, :, None, None])
-        return torch.cat([y.flatten(1), y.mean(dim=(2, 3)), vec], dim=1)
+        return torch.cat([y.flatten(1), vec], dim=1)
 
 
 class Logits(nn.Module):
@@ -62,14 +62,15 @@ class Value(nn.Module):
 
     def __init__(self, extractor: GridExtractor, width: int = 64) -> None:
         super().__init__()
-        self.cells = extractor.channels * extractor.side**2
-        self.layers = nn.Sequential(
-            nn.Linear(extractor.features_dim - self.cells, width), nn.ReLU(), nn.Linear(width, 1)
-        )
+        self.shape = (extractor.channels, extractor.side * extractor.side)
+        numbers = extractor.features_dim - self.shape[0] * self.shape[1]
+        self.layers = nn.Sequential(nn.Linear(self.shape[0] + numbers, width), nn.ReLU(), nn.Linear(width, 1))
 
     def forward(self, seen: Tensor) -> Tensor:
         """Returns the values [n, 1]."""
-        value: Tensor = self.layers(seen[:, self.cells :])
+        cells = self.shape[0] * self.shape[1]
+        means = seen[:, :cells].reshape(-1, *self.shape).mean(dim=2)
+        value: Tensor = self.layers(torch.cat([means, seen[:, cells:]], dim=1))
         return value
 
 

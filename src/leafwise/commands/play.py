@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from leafwise.cli import OutputFile, command, say
-from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import text_of
 from leafwise.envs.core.programs import prints_shown
@@ -22,6 +21,7 @@ from leafwise.envs.registry import games, option_defaults
 
 if TYPE_CHECKING:
     from leafwise.analysis import Hints
+    from leafwise.envs.core.arrays import Words
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import Step

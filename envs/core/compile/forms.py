@@ -82,8 +82,8 @@ class Forms:
         scope: dict[str, Any] = {name: own[name] for name in ("__builtins__", "__name__", "__file__") if name in own}
         form = FunctionType(source.__code__, scope, source.__name__, None, cells or None)
         form.__qualname__, form.__module__ = source.__qualname__, source.__module__
-        made = self._known[thing] = form if thing is source else self._make(form, thing)
         form.__defaults__, form.__kwdefaults__ = self.of(source.__defaults__), self.of(source.__kwdefaults__)
+        made = self._known[thing] = form if thing is source else self._make(form, thing)
         codes = list(codes_of(source.__code__))
         names = {name for code in codes for name in code.co_names}
         for name in names & own.keys():

@@ -53,7 +53,22 @@ def counts_down(x):
     return counts_down(x - u64(1))
 
 
+@jit
+def more(x, by=2):
+    return x + by
+
+
+@jit
+def asks(x):
+    return more(x)
+
+
 REACHING = [at, bound(at)]
+
+
+@pytest.mark.parametrize("forms", [PlainForms, CheckedForms])
+def test_what_an_argument_is_by_default_is_the_same_in_every_form(forms: Any) -> None:
+    assert forms().of(asks)(1) == 3
 
 
 @pytest.mark.parametrize("function", REACHING)

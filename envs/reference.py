@@ -41,8 +41,7 @@ class Reference:
 
 @cache
 def _measured() -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(read_text(FILE)) if FILE.exists() else {}
-    return told
+    return json.loads(read_text(FILE)) if FILE.exists() else {}
 
 
 def reference(env_id: str) -> tuple[Reference, ...]:

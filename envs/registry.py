@@ -69,8 +69,7 @@ def listed() -> dict[str, Listed]:
 
 def _inherited() -> dict[str, dict[str, Any]]:
     """Returns what the processes that are started from here hear of games."""
-    told: dict[str, dict[str, Any]] = json.loads(os.environ.get(INHERITED, "{}"))
-    return told
+    return json.loads(os.environ.get(INHERITED, "{}"))
 
 
 def games() -> tuple[str, ...]:
@@ -85,7 +84,7 @@ def check_name(name: str) -> None:
         raise UserError(f"expected a game among {', '.join(games())}, got {name!r}{near}")
 
 
-def _told(name: str) -> Any:
+def _told(name: str):
     """Returns what is known of a game, as `listing` has it; imports nothing for games that are listed."""
     check_name(name)
     return listing(_added[name]) if name in _added else listed()[name].told
@@ -132,8 +131,7 @@ def _listed_game(name: str) -> Game:
     """Imports a game that is listed; a plug-in's is refused if it cannot be, and a word is said if its data file is wrong."""
     told = listed()[name]
     if not told.plugin:
-        own: Game = importlib.import_module(told.module).GAME
-        return own
+        return importlib.import_module(told.module).GAME
     try:
         found = imported(module_name(told.source) if told.source else told.module)
         if found.name != name:
@@ -158,8 +156,7 @@ def listing(game: Game) -> dict[str, Any]:
         "position_words": dict(game.text.words),
         "ids": ids,
     }
-    plain: dict[str, Any] = json.loads(json.dumps(told))
-    return plain
+    return json.loads(json.dumps(told))
 
 
 def set_makers(make_player: Callable[[str, Game], Any], make_leaf: Callable[[Game, str], Any]) -> None:

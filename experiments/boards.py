@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from leafwise.envs.cassis import draw as cassis
+from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.friday import draw as friday
@@ -36,7 +36,7 @@ INK, FAINT, PAPER, BEST = "#22313f", "#5f6b76", "#ffffff", "#1b8a3a"
 UNITS = {"expected final score": "{} points", "expected quality": "quality {}"}
 """What is written for a unit's name; any other is a chance to win."""
 
-Pixels = NDArray[np.uint8]
+Pixels = Bytes
 Box = tuple[float, float, float, float]
 
 

@@ -1,4 +1,4 @@
-"""How much faster processes, or a Ray cluster of the same cores, play games than one process does; what bounds many machines.
+"""How much faster processes, or a Ray cluster of the same cores, play games than one process does.
 
 `python -m leafwise.experiments.cluster` times evaluation, arena and self-play (about four minutes on two cores that nothing else
 keeps busy) and writes `cluster.json` and `cluster.md`. Each way begins anew in every repeat and first works on some pieces that are
@@ -8,13 +8,11 @@ keep the cores busy too, it says what free cores would give at most.
 
 from __future__ import annotations
 
-import pickle
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from functools import partial
 from statistics import median
 from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple
@@ -25,24 +23,21 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
 from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
-from leafwise.training.evaluation.arena import BATCH, Batches
+from leafwise.training.evaluation.arena import BATCH, Batches, plan
 from leafwise.training.evaluation.match_workers import from_text, matches_for
-from leafwise.training.evaluation.tournament import plan
 from leafwise.training.execution import check_places, executor_for, in_pieces
-from leafwise.training.execution.executor import Executor, Here
+from leafwise.training.execution.executor import Executor
 from leafwise.training.execution.generations import Calls
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import hardware, need_train_extra
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Games, Recorder
+from leafwise.training.selfplay.games import Recorder, record_piece
 
-PLAIN, ONE, SEVERAL, RAY = "no executor", "one process", "processes", "Ray"
+ONE, SEVERAL, RAY = "one process", "processes", "Ray"
 PIECE = 20_000
 """Positions of a piece of self-play."""
 FOUR = game("trilobite", board="7x6", k=4)
 MODEL = "trilobite7x6"
-TRIVIAL = 2000
-"""Pieces without work that tell what one costs whoever hands it over."""
 MARKS = {SEVERAL: 1.8, RAY: 1.6}
 """Times faster than one process, on two cores."""
 
@@ -60,7 +55,7 @@ class Config(Study):
     cluster: str = "local"
     """Ray cluster: local (of --cores cores of this machine), auto, HOST:PORT, or "" for none."""
     only: tuple[str, ...] = ()
-    """Some of eval, arena, selfplay, limits (default: all)."""
+    """Some of eval, arena, selfplay (default: all)."""
 
 
 class Case(NamedTuple):
@@ -73,8 +68,6 @@ class Case(NamedTuple):
     """(processes, cluster) -> what works on the pieces."""
     pieces: Callable[[Executor[Any, Any]], Sequence[Any]]
     """The pieces for an executor: those that are not timed, then the others."""
-    work: Callable[[Any], Any] | None
-    """The work without an executor, if it can do without."""
 
 
 def evaluation(config: Config) -> Case:
@@ -88,7 +81,6 @@ def evaluation(config: Config) -> Case:
         untimed,
         lambda processes, cluster: executor_for(work, processes, cluster),
         lambda executor: pieces,
-        work,
     )
 
 
@@ -103,7 +95,6 @@ def match(config: Config) -> Case:
         untimed,
         lambda processes, cluster: matches_for(FOUR, makers, 60.0, len(jobs), processes, cluster),
         lambda executor: jobs,
-        None,
     )
 
 
@@ -113,17 +104,15 @@ def self_play(config: Config) -> Case:
     options = asdict(selfplay.Config(game=FOUR.name, depth=2, hidden=network.hidden))
     recorder = Recorder([FOUR], network, SimpleNamespace(**options), positions=PIECE)
 
-    def pieces(executor: Executor[Any, Any]) -> list[Games]:
+    def pieces(executor: Executor[Any, Any]) -> list[Any]:
         actor, networks = executor.share(recorder), executor.share({"newest": network, "earlier": network})
-        return [Games(actor, networks, 0, PIECE, key, False, 0.0) for key in range(untimed + count)]
+        return [partial(record_piece, actor, networks, 0, PIECE, key, False, 0.0) for key in range(untimed + count)]
 
-    work = Calls(recorder)
     return Case(
         f"self-play, Trilobite 7x6 with the shipped network, depth 2, {count} pieces of {PIECE:,} positions",
         untimed,
-        lambda processes, cluster: executor_for(work, processes, cluster),
+        lambda processes, cluster: executor_for(Calls(recorder), processes, cluster),
         pieces,
-        work,
     )
 
 
@@ -166,23 +155,13 @@ def core_seconds() -> float:
     return sum(told_by(family(), lambda one: sum(one.cpu_times()[:2])))
 
 
-def memory() -> float:
-    """Returns what the greatest of the processes that this one has started has for itself, in MB."""
-    return max(told_by(family()[1:], lambda one: one.memory_full_info().uss / 1e6), default=0.0)
-
-
-def work_on(executor: Executor[Any, Any], pieces: Sequence[Any]) -> None:
-    """Works on pieces, whatever comes of them."""
+def work_on(executor: Executor[Any, Any], pieces: Sequence[Any]) -> Spent:
+    """Works on pieces, whatever comes of them; returns what that took."""
+    begun, before = time.perf_counter(), core_seconds()
     for _ in executor.stream(enumerate(pieces)):
         pass
-
-
-def timed(executor: Executor[Any, Any], pieces: Sequence[Any], untimed: int) -> Spent:
-    """Works on the first pieces, then on the others against the clock."""
-    work_on(executor, pieces[:untimed])
-    begun, before = time.perf_counter(), core_seconds()
-    work_on(executor, pieces[untimed:])
-    return Spent(time.perf_counter() - begun, core_seconds() - before, memory())
+    memory = max(told_by(family()[1:], lambda one: one.memory_full_info().uss / 1e6), default=0.0)
+    return Spent(time.perf_counter() - begun, core_seconds() - before, memory)
 
 
 def time_case(case: Case, config: Config) -> Iterator[tuple[str, Spent]]:
@@ -191,70 +170,11 @@ def time_case(case: Case, config: Config) -> Iterator[tuple[str, Spent]]:
     if config.cluster:
         ways[RAY] = config.cores if config.cluster == "local" else 1, config.cluster
     for _ in range(config.repeats):
-        if case.work is not None:
-            plain: Executor[Any, Any] = Here(case.work)
-            pieces = case.pieces(plain)
-            case.work(pieces[0])  # loads the code
-            begun, before = time.perf_counter(), time.process_time()
-            for piece in pieces[case.untimed :]:
-                case.work(piece)
-            yield PLAIN, Spent(time.perf_counter() - begun, time.process_time() - before, 0.0)
         for way, (processes, cluster) in ways.items():
             with case.opened(processes, cluster) as executor:
-                yield way, timed(executor, case.pieces(executor), case.untimed)
-
-
-def nothing(number: int) -> int:
-    """Returns a number: work that costs nothing."""
-    return number
-
-
-def cost_of_a_piece(cores: int, cluster: str) -> float:
-    """Returns the processor time that a piece costs whoever hands it over, in milliseconds."""
-    with executor_for(nothing, cores, cluster) as executor:
-        work_on(executor, range(50))
-        begun = time.process_time()
-        work_on(executor, range(TRIVIAL))
-        return 1000 * (time.process_time() - begun) / TRIVIAL
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    """Returns the processor time of this process that some work takes."""
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
-
-
-def limits(config: Config) -> dict[str, Any]:
-    """Returns what bounds the number of machines: the driver, the network's way, the learner."""
-    network = load_sparse(model_path(MODEL), FOUR)
-    packed = pickle.dumps(network)
-    found: dict[str, Any] = {
-        "ms_a_piece": {SEVERAL: cost_of_a_piece(config.cores, "")},
-        "network": {
-            "megabytes": len(packed) / 1e6,
-            "pickle_ms": 1000 * seconds_of(lambda: pickle.dumps(network)),
-            "unpickle_ms": 1000 * seconds_of(lambda: pickle.loads(packed)),
-        },
-    }
-    if config.cluster:
-        cores = config.cores if config.cluster == "local" else 1
-        found["ms_a_piece"][RAY] = cost_of_a_piece(cores, config.cluster)
-    return found | {"learner": learner()}
-
-
-def learner() -> dict[str, float]:
-    """Returns what one iteration of self-play takes of one core, in seconds: its games, and learning from them."""
-    with tempfile.TemporaryDirectory() as folder:
-        told = selfplay.Config(
-            game=FOUR.name, variant="board=7x6,k=4", run=str(Path(folder) / "run"), depth=2, judged=0, hidden=(32, 32),
-            positions=50_000,
-        )  # fmt: skip
-        run = selfplay.SelfPlay(told)
-        for _ in range(2):  # the first one loads the code
-            spent = {name: seconds_of(step) for name, step in (("play", run.play), ("learn", run.learn))}
-        run.folder.lock.release()
-    return {"positions": told.positions, "passes": told.passes, **spent}
+                pieces = case.pieces(executor)
+                work_on(executor, pieces[: case.untimed])
+                yield way, work_on(executor, pieces[case.untimed :])
 
 
 def summary(spent: Sequence[tuple[str, Spent]]) -> dict[str, Any]:
@@ -281,7 +201,7 @@ def study(config: Config) -> None:
     family()
     check_places(1, config.cluster)
     for name in config.only:
-        need_among(name, (*CASES, "limits"), "--only")
+        need_among(name, CASES, "--only")
     import psutil
 
     load = float(psutil.getloadavg()[0])  # processes that wanted a core in the last minute, on average
@@ -293,9 +213,6 @@ def study(config: Config) -> None:
                 print(f"{name}, {way}: {spent.seconds:.2f} s, {spent.core_seconds:.2f} core-s", flush=True)
                 told.append((way, spent))
             found["cases"][name] = {"what": case.what, "ways": summary(told)}
-    if not config.only or "limits" in config.only:
-        found["limits"] = limits(config)
-        print(found["limits"], flush=True)
     write_json(config, "cluster.json", found)
     write_page(config, "cluster.md", page(config, found))
 
@@ -321,31 +238,7 @@ def page(config: Config, found: Mapping[str, Any]) -> list[str]:
         *table("work | way | seconds: | core seconds: | times faster: | by core seconds: | MB a process:", rows),
         "",
     ]  # fmt: skip
-    if bounds := found.get("limits"):
-        lines += [*bound_lines(bounds), ""]
     return signed(config, lines)
-
-
-def bound_lines(bounds: Mapping[str, Any]) -> list[str]:
-    """Returns what the page says of many machines."""
-    learner, network = bounds["learner"], bounds["network"]
-    rate = learner["play"] / max(learner["positions"] / PIECE, 1e-9)
-    lines = ["## What bounds the number of machines", ""]
-    for way, ms in bounds["ms_a_piece"].items():
-        cores = 1000 * rate / ms
-        lines.append(
-            f"- the driver, {way}: a piece costs it {ms:.2f} ms; with the pieces of self-play above ({rate:.2f} core-s) it keeps"
-            f" {cores:,.0f} cores busy"
-        )
-    return [
-        *lines,
-        f"- the learner: an iteration of {learner['positions']:,} positions is {learner['play']:.2f} core-s of games and"
-        f" {learner['learn']:.2f} core-s of learning ({learner['passes']:g} passes): {learner['play'] / learner['learn']:.1f} cores"
-        " that play keep it busy",
-        f"- the network's way: {network['megabytes']:.2f} MB once a generation to each machine, {network['pickle_ms']:.1f} ms to"
-        f" pickle, {network['unpickle_ms']:.1f} ms to unpickle in each process",
-        "- memory: the last column above, for each process that plays",
-    ]
 
 
 main = command(Config, study)

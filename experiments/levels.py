@@ -14,8 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.play.players import own_level
@@ -24,14 +22,11 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.experiments.study import Study, command, share, signed, table, write_page
 from leafwise.models.files import write_atomically
-from leafwise.models.players import player
-from leafwise.search import levels
-from leafwise.training.evaluation.arena import play_game
+from leafwise.search.players import LEVELS_FILE
+from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.evaluation.statistics import bounds, points_interval
 
 FIRST_SEED = 2_100_000
-LEAST = 10
-"""Seeds of two levels that are played however long it takes."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +37,6 @@ class Config(Study):
     """Games of two levels, half of them from each seat."""
     few: int = 60
     """Games of two levels where chance plays a part: there a search plays, which takes longer."""
-    seconds: float = 60.0
-    """Processor time of two levels in a variant, after which no further game is begun; 20 games are played in any case."""
 
 
 def variants() -> Iterator[tuple[str, Game]]:
@@ -54,17 +47,11 @@ def variants() -> Iterator[tuple[str, Game]]:
             yield from ((short, game.variant(**{**game.defaults, **options})) for short, options in game.ids.items())
 
 
-def played(game: Game, level: str, stronger: str, count: int, seconds: float) -> dict[str, Any]:
+def played(game: Game, level: str, stronger: str, count: int) -> dict[str, Any]:
     """Returns the share of the points that a level takes from the next, with its 95 % interval."""
-    started = time.process_time()
-    one, other = (player(f"level:{name}", game) for name in (level, stronger))
-    shares = []
-    for seed in range(FIRST_SEED, FIRST_SEED + count // 2):
-        returns = [play_game(game, seats, seed, seat)[0] for seat, seats in enumerate(((one, other), (other, one)))]
-        shares.append((1 + np.sign(returns).mean()) / 2)
-        if len(shares) >= LEAST and time.process_time() - started > seconds:
-            break
-    return {"share": float(np.mean(shares)), **bounds(points_interval(np.array(shares))), "games": 2 * len(shares)}
+    found = evaluate(game, f"level:{level}", count, FIRST_SEED, opponent=f"level:{stronger}", plies=0)
+    shares = (1 + found.scores.reshape(-1, 2).mean(axis=1)) / 2  # of the two games of a seed
+    return {"share": float(shares.mean()), **bounds(points_interval(shares)), "games": len(found.scores)}
 
 
 def written(told: dict[str, dict[str, dict[str, float]]]) -> bytes:
@@ -80,7 +67,7 @@ def written(told: dict[str, dict[str, dict[str, float]]]) -> bytes:
 
 def study(config: Config) -> None:
     """Plays what has not been played, and writes the figures and the page."""
-    target: Path = config.out / levels.FILE.name if config.out else levels.FILE
+    target: Path = config.out / LEVELS_FILE.name if config.out else LEVELS_FILE
     told: dict[str, Any] = tomllib.loads(read_text(target)) if target.exists() else {}
     for short, game in variants():
         own = told.setdefault(short, {})
@@ -88,20 +75,11 @@ def study(config: Config) -> None:
         for level, stronger in pairwise(LEVELS):
             if level not in own:
                 started = time.process_time()
-                own[level] = played(game, level, stronger, count, config.seconds)
+                own[level] = played(game, level, stronger, count)
                 spent = time.process_time() - started
                 print(f"{short}: {level} takes {share(own[level], 'share')} from {stronger}, {spent:.0f} s", flush=True)
                 write_atomically(target, written(told))
     write_page(config, "levels.md", page(config, told))
-
-
-def own_lines() -> list[str]:
-    """Returns what the page says of games that name players of their own for some levels."""
-    lines = []
-    for short, game in variants():
-        if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := own_level(game, level))]:
-            lines += [f"In `{short}` {', '.join(named)}.", ""]
-    return lines
 
 
 def page(config: Config, told: dict[str, Any]) -> list[str]:
@@ -113,6 +91,10 @@ def page(config: Config, told: dict[str, Any]) -> list[str]:
         games = dict.fromkeys(str(found["games"]) for found in by_level.values())
         rows.append([f"`{short}`", *shares, ", ".join(games)])
     what = ", ".join(f"`{level}` {blunders:.0%}" for level, blunders in LEVELS.items())
+    own = []  # of games that name players of their own for some levels
+    for short, game in variants():
+        if named := [f"`{level}` is `{text}`" for level in LEVELS if (text := own_level(game, level))]:
+            own += [f"In `{short}` {', '.join(named)}.", ""]
     return [
         "# Levels of play",
         "",
@@ -122,7 +104,7 @@ def page(config: Config, told: dict[str, Any]) -> list[str]:
         "",
         *table(head, rows),
         "",
-        *own_lines(),
+        *own,
         *signed(config, []),
     ]
 

@@ -86,11 +86,7 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
         check(finite, f"metadata {name!r}", "a finite number", metadata[name])
     check(metadata["steps"] >= 0, "metadata 'steps'", "0 or more", metadata["steps"])
     check(metadata["game"] == game.name, "a model of game", game.name, metadata["game"])
-    seen, expected = (
-        {name: value for name, value in options.items() if name not in game.rule_options}
-        for options in (metadata["options"], game.given_options)
-    )
-    check(seen == expected, "a model of variant", game.given_options, metadata["options"])
+    check(is_for(game, metadata), "a model of variant", game.given_options, metadata["options"])
     finite = all(np.isfinite(tensor).all() for tensor in tensors.values())
     check(finite, "weights", "finite", "nan or infinity")
     try:
@@ -147,7 +143,7 @@ def _load_to_play(path: Path, written: int, game: Game) -> Any:
 def game_of(source: str | os.PathLike[str]) -> Game:
     """Returns the game and variant that a model is for; raises ValueError if there is no such model."""
     path = model_path(source)
-    _, metadata = load_tensors(path)
+    metadata = load_metadata(path)
     if not isinstance(metadata.get("game"), str) or not isinstance(metadata.get("options"), dict):
         told = ", ".join(sorted(metadata)) or "none"
         raise UserError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")

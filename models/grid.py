@@ -13,12 +13,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Floats32, Ints
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
@@ -28,7 +29,7 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_network
-from leafwise.models.network import NetworkKind, Tensors, Told
+from leafwise.models.network import NetworkKind, Tensors, Told, check_tensors
 
 TAPS = 9
 """Cells of the convolution: rows above, here, below; columns left, here, right."""
@@ -40,47 +41,49 @@ TENSORS = ("embedding", "maps", "first_bias", "second", "second_bias", "hidden",
 class GridWeights(NamedTuple):
     """The evaluator's part of `T`; widths: a of the first, b of the second, h of the hidden layer."""
 
-    embedding: NDArray[np.float32]
+    embedding: Floats32
     """[9 * codes, a]: neighbour * codes + code."""
-    maps: NDArray[np.float32]
+    maps: Floats32
     """[maps, a]"""
-    first_bias: NDArray[np.float32]
-    second: NDArray[np.float32]
+    first_bias: Floats32
+    second: Floats32
     """[a, b]"""
-    second_bias: NDArray[np.float32]
-    hidden: NDArray[np.float32]
+    second_bias: Floats32
+    hidden: Floats32
     """[b + numbers, h]"""
-    hidden_bias: NDArray[np.float32]
-    out: NDArray[np.float32]
+    hidden_bias: Floats32
+    out: Floats32
     """[h]"""
-    out_bias: NDArray[np.float32]
+    out_bias: Floats32
     """[1]"""
-    seen_codes: NDArray[np.int64]
+    seen_codes: Ints
     """Scratch: as `see` writes them, as are the next two."""
-    seen_maps: NDArray[np.float32]
-    seen_numbers: NDArray[np.float32]
-    maps_out: NDArray[np.float32]
+    seen_maps: Floats32
+    seen_numbers: Floats32
+    maps_out: Floats32
     """Scratch: outputs of a layer, as are the next three."""
-    first_out: NDArray[np.float32]
-    summed: NDArray[np.float32]
-    hidden_out: NDArray[np.float32]
-    taps: NDArray[np.int64]
+    first_out: Floats32
+    summed: Floats32
+    hidden_out: Floats32
+    taps: Ints
     """Scratch: the rows of `embedding` that a cell sees."""
-    last_codes: NDArray[np.int64]
+    last_codes: Ints
     """Scratch: `seen_codes` of the last position; then its maps."""
-    last_maps: NDArray[np.float32]
-    changed: NDArray[np.bool_]
+    last_maps: Floats32
+    changed: Bools
     """Scratch: which cells, the margin among them, may say something else than in the last position."""
-    cells_out: NDArray[np.float32]
+    cells_out: Floats32
     """Scratch: outputs of the second convolution at each cell of the last position, before their ReLU."""
-    dense_maps: NDArray[np.float32]
+    dense_maps: Floats32
     """`maps` and `first_bias` one after another, as `jit.dense` takes them."""
-    dense_second: NDArray[np.float32]
+    dense_second: Floats32
     """`second` and `second_bias`."""
 
 
 SCRATCH = GridWeights._fields[len(TENSORS) : -2]
 ZERO = np.float32(0.0)
+ints: Any = partial(np.zeros, dtype=np.int64)
+floats: Any = partial(np.zeros, dtype=np.float32)
 
 
 @jit
@@ -206,9 +209,7 @@ class GridNetwork:
     weights: GridWeights
 
     @staticmethod
-    def create(
-        game: Game, hidden: Sequence[int], *, tensors: dict[str, NDArray[np.float32]] | None = None
-    ) -> GridNetwork:
+    def create(game: Game, hidden: Sequence[int], *, tensors: dict[str, Floats32] | None = None) -> GridNetwork:
         """Builds a network whose layers are `hidden` wide; without `tensors` it is all zero.
 
         Raises ValueError for sizes or tensors that do not fit.
@@ -229,32 +230,25 @@ class GridNetwork:
             "out_bias": (1,),
         }
         if tensors is None:
-            tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
-        if set(tensors) != set(shapes):
-            raise UserError(f"grid networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
-        for name, shape in shapes.items():
-            got = tensors[name]
-            if got.shape != shape or got.dtype != np.float32 or not np.isfinite(got).all():
-                raise UserError(
-                    f"grid networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
-                )
+            tensors = {name: floats(shape) for name, shape in shapes.items()}
+        check_tensors("grid networks", tensors, shapes)
         side = features.side(game.options)
         return GridNetwork(
             game,
             GridWeights(
                 **{name: np.ascontiguousarray(tensors[name]) for name in TENSORS},
-                seen_codes=np.zeros((side + 2) ** 2, dtype=np.int64),
-                seen_maps=np.zeros((side**2, features.maps), dtype=np.float32),
-                seen_numbers=np.zeros((1, features.numbers), dtype=np.float32),
-                maps_out=np.zeros(a, dtype=np.float32),
-                first_out=np.zeros(a, dtype=np.float32),
-                summed=np.zeros(b + features.numbers, dtype=np.float32),
-                hidden_out=np.zeros(h, dtype=np.float32),
-                taps=np.zeros(TAPS, dtype=np.int64),
-                last_codes=np.zeros((side + 2) ** 2, dtype=np.int64),
-                last_maps=np.zeros((side**2, features.maps), dtype=np.float32),
+                seen_codes=ints((side + 2) ** 2),
+                seen_maps=floats((side**2, features.maps)),
+                seen_numbers=floats((1, features.numbers)),
+                maps_out=floats(a),
+                first_out=floats(a),
+                summed=floats(b + features.numbers),
+                hidden_out=floats(h),
+                taps=ints(TAPS),
+                last_codes=ints((side + 2) ** 2),
+                last_maps=floats((side**2, features.maps)),
                 changed=np.zeros((side + 2) ** 2, dtype=np.bool_),
-                cells_out=np.zeros((side**2, b), dtype=np.float32),
+                cells_out=floats((side**2, b)),
                 dense_maps=np.concatenate([tensors["maps"].ravel(), tensors["first_bias"]]),
                 dense_second=np.concatenate([tensors["second"].ravel(), tensors["second_bias"]]),
             ),
@@ -271,7 +265,7 @@ class GridNetwork:
         return {"hidden": list(self.hidden)}
 
     @property
-    def tensors(self) -> dict[str, NDArray[np.float32]]:
+    def tensors(self) -> dict[str, Floats32]:
         """What a model file holds."""
         return {name: getattr(self.weights, name) for name in TENSORS}
 
@@ -281,9 +275,7 @@ class GridNetwork:
         W = self.weights
         return W.embedding.shape[1], W.second.shape[1], len(W.out)
 
-    def describe(
-        self, rows: NDArray[Any], T: Any, room: tuple[NDArray[Any], ...] | None = None
-    ) -> tuple[NDArray[Any], ...]:
+    def describe(self, rows: Array, T: Any, room: tuple[Array, ...] | None = None) -> tuple[Array, ...]:
         """Returns codes uint8 [n, (side + 2) ** 2], maps [n, side ** 2, maps], numbers [n, numbers] and base [n].
 
         `T` is as of `evaluator`. With `room`, what an earlier call for as many rows or more returned, they are written there:
@@ -308,12 +300,6 @@ class GridNetwork:
         )
 
 
-def load_grid(path: Path, game: Game) -> GridNetwork:
-    """Reads a convolutional network for a game; raises ValueError that names what does not fit."""
-    network: GridNetwork = load_network(path, game, (KIND.name,))
-    return network
-
-
 def create(
     game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
 ) -> GridNetwork:
@@ -323,9 +309,7 @@ def create(
     return GridNetwork.create(game, told["hidden"], tensors=widened(dict(tensors), tables, features_of(game)))
 
 
-def widened(
-    tensors: dict[str, NDArray[Any]], tables: Mapping[str, FeatureTable], now: GridFeatures
-) -> dict[str, NDArray[Any]]:
+def widened(tensors: dict[str, Array], tables: Mapping[str, FeatureTable], now: GridFeatures) -> dict[str, Array]:
     """Returns a file's tensors with weights of zero for codes, maps and numbers that the room has added since."""
     more = {name: table.size - tables[name].size for name, table in now.tables.items() if name in tables}
     if not any(more.values()) or set(tensors) != set(TENSORS):
@@ -339,21 +323,14 @@ def widened(
     return tensors
 
 
-def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Returns the tables of features that a room has now."""
-    return features_of(game).tables
-
-
-def version_of(game: Game, told: Told) -> int:
-    """Returns the version of what a network sees."""
-    return features_of(game).version
-
-
 KIND = NetworkKind(
     "grid",
     create,
     needs={"hidden": list},
-    tables=room_tables,
-    version=version_of,
+    tables=lambda game, told: features_of(game).tables,
+    version=lambda game, told: features_of(game).version,
     module="leafwise.training.starship.grid:GridModule",
 )
+
+load_grid: Callable[[Path, Game], GridNetwork] = partial(load_network, kinds=(KIND.name,))
+"""Reads such a network for a game; raises ValueError that names what does not fit."""

@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs import registry
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
+from leafwise.models import sb3
 from leafwise.models.files import LEARNED, best_leaf, is_there, load_evaluator, need_shipped
-from leafwise.models.model import KINDS, Kind, Model
+from leafwise.models.sb3 import KINDS, Kind, Model
 from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -74,7 +76,11 @@ def leaf(
     game = registry.game(game) if isinstance(game, str) else game
     told = {"kind": kind, "discount": discount, "scale": scale, "normalize": normalize, "to_go": to_go}
     told = {name: value for name, value in told.items() if value is not None}
-    _check(told, speaks_for)
+    for what, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
+        need_among(given, choices, what, "leaf")
+    need_switch(told.get("to_go", True), "to_go", "leaf")
+    for what, limit in (("discount", Range(0, 1, above=True)), ("scale", Range(0, math.inf, above=True, below=True))):
+        need_in(told.get(what, 1.0), limit, f"a finite {what}", "leaf")
     if isinstance(model, (str, os.PathLike)) and not _is_zip(model):
         model = named_leaf(game, os.fspath(model))
     if isinstance(model, Evaluator):
@@ -104,9 +110,7 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     if name in game.scores:
         return game.score(name)
     if name.startswith("sb3:"):
-        from leafwise.models.sb3 import files_of
-
-        model, normalize = files_of(name)
+        model, normalize = sb3.files_of(name)
         return leaf(game, model, normalize=normalize)
     if name == LEARNED:
         return load_evaluator(game, need_shipped(game))
@@ -119,22 +123,8 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     return load_evaluator(game, name)
 
 
-def _check(told: dict[str, Any], speaks_for: object) -> None:
-    """Raises ValueError for options out of range."""
-    for name, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
-        need_among(given, choices, name, "leaf")
-    need_switch(told.get("to_go", True), "to_go", "leaf")
-    for name, limit in (("discount", Range(0, 1, above=True)), ("scale", Range(0, math.inf, above=True, below=True))):
-        need_in(told.get(name, 1.0), limit, f"a finite {name}", "leaf")
-
-
 def _is_zip(model: str | os.PathLike[str]) -> bool:
     return os.fspath(model).lower().endswith(".zip") and not os.fspath(model).startswith("sb3:")
-
-
-def _is_module(model: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def _is_sb3(model: Any) -> bool:
@@ -143,20 +133,17 @@ def _is_sb3(model: Any) -> bool:
         return True
     if "stable_baselines3" not in sys.modules:
         return False
-    from leafwise.models.sb3 import is_model
-
-    return is_model(model)
+    return sb3.is_model(model)
 
 
 def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     """Returns what is known of a model; raises ValueError, listing what can be given, for anything else."""
     if _is_sb3(model):
-        from leafwise.models.sb3 import described, load
-
-        return described(game, load(model) if isinstance(model, (str, os.PathLike)) else model, told)
+        return sb3.described(game, sb3.load(model) if isinstance(model, (str, os.PathLike)) else model, told)
     if "normalize" in told:
         raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
-    if _is_module(model):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module):
         return Model(type(model).__name__, _of_module(game, model))
     if callable(model) and not isinstance(model, type):
         return Model(getattr(model, "__name__", type(model).__name__), model)
@@ -167,7 +154,7 @@ def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
     """Returns a torch module as a function of observations; raises ValueError where it cannot take them."""
     import torch
 
-    def tensor(array: NDArray[Any]) -> Any:
+    def tensor(array: Array) -> Any:
         one = next(module.parameters(), None)
         return torch.as_tensor(array, dtype=torch.float32, device="cpu" if one is None else one.device)
 
@@ -210,12 +197,12 @@ class Values:
         arrays = seen.obs.values() if isinstance(seen.obs, dict) else [seen.obs]
         self._most = max(1, OBSERVED_BYTES // sum(int(np.prod(a.shape[1:])) * a.itemsize for a in arrays))
 
-    def __call__(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+    def __call__(self, rows: Array, T: Any) -> Floats:
         """Returns a number for each of the rows [n, width], for the player who acts; raises ValueError at a chance stage."""
         parts = [self._some(rows[k : k + self._most], T) for k in range(0, len(rows), self._most)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _some(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+    def _some(self, rows: Array, T: Any) -> Floats:
         seen = self._observer(rows, T)
         if (seen.player == CHANCE).any():
             raise UserError(f"leaf {self.model.name!r}: expected decisions and finished games, got a chance stage")
@@ -228,7 +215,7 @@ class Values:
             found[decided] = self._numbers(obs, seen.mask[decided], seen.player[decided])
         return found
 
-    def _numbers(self, obs: Observation, mask: NDArray[np.int8], player: NDArray[np.int8]) -> NDArray[np.float64]:
+    def _numbers(self, obs: Observation, mask: NDArray[np.int8], player: NDArray[np.int8]) -> Floats:
         """Returns the model's numbers for decisions, for the player who acts."""
         n, model = len(mask), self.model
         found = real_numbers(model.numbers(obs), f"leaf {model.name!r}: expected numbers")
@@ -241,7 +228,7 @@ class Values:
             found = np.where(player == 1, -1.0, 1.0)[:, None] * found
         if model.kind == "q":
             found = np.where(mask, found, -np.inf)
-        best: NDArray[np.float64] = found.max(axis=1)
+        best: Floats = found.max(axis=1)
         if not np.isfinite(best).all():
             raise UserError(f"leaf {model.name!r}: expected finite numbers, got nan or infinity")
         return best * (model.discount * model.scale)

@@ -7,7 +7,7 @@ entry-point group `leafwise.networks` (the kind's name -> `module:KIND`), or giv
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -16,13 +16,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 
-Tensors = Mapping[str, NDArray[Any]]
+Tensors = Mapping[str, Array]
 Told = Mapping[str, Any]
 GROUP = "leafwise.networks"
 BUILT_IN = {
@@ -76,14 +77,14 @@ class Learned(Network, Protocol):
     def unit(self) -> float:
         """What an output of 1 is worth in a game for one."""
 
-    def with_tensors(self, tensors: dict[str, NDArray[Any]]) -> Self:
+    def with_tensors(self, tensors: dict[str, Array]) -> Self:
         """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
 
-    def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.float32]]:
+    def describe(self, rows: Array, T: Any) -> tuple[Array, NDArray[np.int8], Floats32]:
         """Returns what it sees of rows [n, width]: inputs of its module [n, ...], legal actions [n, A] (A = 0 for one value), and
         the signs [n] that turn its output into a value for the player who acts. T is as of `evaluator`."""
 
-    def batch(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+    def batch(self, rows: Array, T: Any) -> Floats:
         """Returns the values of rows [n, width] for the players who act, [n]."""
 
 
@@ -107,17 +108,17 @@ class Module(Protocol):
 
 
 def no_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Says nothing of features."""
+    """Answers for networks that have no tables of features."""
     return {}
 
 
 def first_version(game: Game, told: Told) -> int:
-    """Returns the version of features that never change."""
+    """Answers for networks whose inputs have never changed."""
     return 1
 
 
-def as_it_is(network: Any) -> Any:
-    """Returns a network as it was read."""
+def itself(network: Any) -> Any:
+    """Returns a network as it is."""
     return network
 
 
@@ -141,7 +142,7 @@ class NetworkKind:
     """network -> the tables that it was trained with (None: all that the room has)."""
     version: Callable[[Game, Told], int] = first_version
     """(game, metadata) -> version of what the room shows beside tables."""
-    to_play: Callable[[Any], Any] = as_it_is
+    to_play: Callable[[Any], Any] = itself
     """network -> one of equal values that is faster to search with; it may use up the memory of the one given."""
     module: str | Callable[[Any], Any] = ""
     """network -> a torch module with its weights, whose `export()` is a network again; as text, `package.module:name`, so that
@@ -152,6 +153,20 @@ class NetworkKind:
         if not self.module:
             raise UserError(f"expected a kind of network that torch trains, got {self.name!r}")
         return (resolved(self.module) if isinstance(self.module, str) else self.module)(network)
+
+
+def check_tensors(
+    what: str, tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], halves: Collection[str] = ()
+) -> None:
+    """Raises ValueError for tensors that are not finite, of float32 (of float16, those of `halves`) and of these shapes."""
+    if set(tensors) != set(shapes):
+        raise UserError(f"{what}: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
+    for name, shape in shapes.items():
+        got, kind = tensors[name], np.float16 if name in halves else np.float32
+        if got.shape != shape or got.dtype != kind or not np.isfinite(got).all():
+            raise UserError(
+                f"{what}: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
+            )
 
 
 def resolved(text: str) -> Any:

@@ -11,34 +11,41 @@ In files a network is one tensor of float32, or packed: entries of 16 bits, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import FeatureTable, SmallTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
-from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, spread, worth_of
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told, network_kind
 from leafwise.models.ntuple_functions import (
+    EXTRACTED,
     FAR,
     SCRATCH,
     Layout,
     NTupleFunctions,
     NTupleWeights,
     compiled,
+    extracted,
     features,
     near_cells,
+    pieces_of,
+    points_table,
+    spread,
+    worth_of,
 )
-from leafwise.models.packed_tables import pack, unpack
 
 LARGEST = 28
 """Most bits of the index into a tuple's table."""
@@ -52,6 +59,68 @@ NEEDS: Mapping[str, type | tuple[type, ...]] = {
 """Entries of a file's metadata, and their types: the fields of a shape."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 """Cells 0 to 35 in the text of a tuple."""
+
+
+LEVEL = 9
+PARTS = ("seen", "low", "high")
+
+
+def pack(table: Array, scales: Floats32, sizes: Sequence[int]) -> dict[str, Array]:
+    """Returns the tensors of tables of int16 that stand one after another; `unpack` makes the same tables of them."""
+    tensors: dict[str, Array] = {"scales": scales}
+    starts = np.cumsum([0, *sizes])
+    for k, (start, end) in enumerate(pairwise(starts)):
+        entries = table[start:end]
+        seen = entries != 0
+        wide = entries[seen].astype(np.int32)
+        zigzag = ((wide << 1) ^ (wide >> 31)).astype("<u2").view(np.uint8)
+        for part, data in zip(PARTS, (np.packbits(seen), zigzag[::2], zigzag[1::2]), strict=True):
+            tensors[f"{part}_{k}"] = np.frombuffer(zlib.compress(data.tobytes(), LEVEL), dtype=np.uint8)
+    return tensors
+
+
+def unpack(tensors: Mapping[str, Array], sizes: Sequence[int], copies: int) -> tuple[NDArray[np.int16], Floats32]:
+    """Returns the tables and their scales, `copies` of tables of these sizes; raises ValueError for other tensors."""
+    names = {f"{part}_{k}" for part in PARTS for k in range(len(sizes) * copies)} | {"scales"}
+    if set(tensors) != names:
+        expected = f"{len(names)} tensors, scales and {', '.join(PARTS)} of {len(sizes) * copies} tables"
+        raise UserError(f"expected {expected}, got {len(tensors)}")
+    scales = tensors["scales"]
+    if scales.dtype != np.float32 or scales.ndim != 1 or not np.isfinite(scales).all() or not (scales > 0).all():
+        raise UserError("expected scales of float32 above 0")
+    if len(scales) != len(sizes):
+        raise UserError(f"expected {len(sizes)} scales, got {len(scales)}")
+    table = np.zeros(sum(sizes) * copies, dtype=np.int16)
+    for k, (start, end) in enumerate(pairwise(np.cumsum([0, *[*sizes] * copies]))):
+        inflate_entries([tensors[f"{part}_{k}"] for part in PARTS], table[start:end])
+    return table, scales
+
+
+def inflate_entries(parts: list[Array], entries: NDArray[np.int16]) -> None:
+    """Fills one table of zeros from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
+    size = len(entries)
+    if any(part.dtype != np.uint8 or part.ndim != 1 for part in parts):
+        raise UserError("expected packed tables as bytes")
+    bits, low, high = (np.frombuffer(inflate(part.tobytes(), 2 * size), dtype=np.uint8) for part in parts)
+    if len(bits) != (size + 7) // 8:
+        raise UserError(f"expected a bitmap of {size} entries, got {8 * len(bits)}")
+    seen = np.unpackbits(bits, count=size).view(np.bool_)
+    if not len(low) == len(high) == np.count_nonzero(seen):
+        raise UserError(f"expected {np.count_nonzero(seen)} entries, got {len(low)} and {len(high)} bytes")
+    zigzag = low.astype(np.uint16) | (high.astype(np.uint16) << 8)
+    entries[seen] = (zigzag >> 1).astype(np.int16) ^ -(zigzag & 1).astype(np.int16)
+
+
+def inflate(data: bytes, most: int) -> bytes:
+    """Returns deflated bytes as they were, at most `most`; raises ValueError for others."""
+    worker = zlib.decompressobj()
+    try:
+        found = worker.decompress(data, most)
+    except zlib.error as problem:
+        raise UserError(f"expected deflated tables: {problem}") from None
+    if not worker.eof:
+        raise UserError(f"expected a deflated table of at most {most} bytes, got more, or not all of it")
+    return found
 
 
 @dataclass(frozen=True)
@@ -126,7 +195,7 @@ class NTupleNetwork:
     def create(
         game: Game,
         shape: Shape,
-        table: NDArray[np.float32] | NDArray[np.int16] | None = None,
+        table: Floats32 | NDArray[np.int16] | None = None,
         scales: Sequence[float] | None = None,
     ) -> NTupleNetwork:
         """Builds a network; without `table` all weights are 0.
@@ -195,7 +264,7 @@ class NTupleNetwork:
         runs = EXTRACTED if extracted(cells, self.shape.tuples) else W.pieces.shape[1]
         return Layout(runs, self.shape.small or (), self.packed, len(W.splits) > 0, large, worth)
 
-    def tables(self, stage: int) -> dict[tuple[int, ...] | str, NDArray[np.float32] | NDArray[np.int16]]:
+    def tables(self, stage: int) -> dict[tuple[int, ...] | str, Floats32 | NDArray[np.int16]]:
         """Returns a stage's tables, as views: by the cells of each tuple, and by the name of each small table."""
         sizes = self.shape.sizes(self.game)
         starts = np.cumsum([stage * sum(sizes), *sizes])
@@ -239,12 +308,6 @@ def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:
         raise UserError(f"expected {expected}, got {text!r}") from None
 
 
-def load_ntuples(path: Path, game: Game) -> NTupleNetwork:
-    """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
-    network: NTupleNetwork = load_network(path, game, (PLAIN.name, PACKED.name))
-    return network
-
-
 def shape_of(told: Told) -> Shape:
     """Returns the shape that a file's metadata tells."""
     return Shape(**{name: told[name] for name in NEEDS})
@@ -276,7 +339,7 @@ def create(
 
 
 def in_order(
-    game: Game, shape: Shape, held: Mapping[str, int], sizes: Sequence[int], table: NDArray[Any], scales: Any
+    game: Game, shape: Shape, held: Mapping[str, int], sizes: Sequence[int], table: Array, scales: Any
 ) -> NTupleNetwork:
     """Returns a network of tables that stand in a file in another order than in the room, or are empty there.
 
@@ -288,21 +351,6 @@ def in_order(
         starts, of_stages = np.cumsum([0, *sizes]), table.reshape(shape.copies, -1)
         table = np.concatenate([of_stages[:, starts[k] : starts[k + 1]] for k in own], axis=1).reshape(-1)
     return NTupleNetwork.create(game, shape, table, None if scales is None else [float(scales[k]) for k in own])
-
-
-def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
-    """Returns the small tables that the room has now."""
-    return features(game).tables
-
-
-def used_tables(network: NTupleNetwork) -> Mapping[str, FeatureTable]:
-    """Returns the small tables that a network has."""
-    return network.shape.tables(network.game)
-
-
-def cells_version(game: Game, told: Told) -> int:
-    """Returns the version of the room's cells."""
-    return features(game).version
 
 
 def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
@@ -329,9 +377,12 @@ def restored(network: NTupleNetwork) -> NTupleNetwork:
     """Returns a network of int16 with entries of float32, to be trained on; one of float32 as it is."""
     if not network.packed:
         return network
-    units = np.repeat(network.weights.scales, network.shape.sizes(network.game))
-    table = network.weights.table * np.tile(units, network.shape.copies)
-    return NTupleNetwork.create(network.game, network.shape, table)
+    blank = NTupleNetwork.create(network.game, network.shape)
+    for stage in range(network.shape.copies):
+        pairs = zip(network.tables(stage).values(), blank.tables(stage).values(), network.weights.scales, strict=True)
+        for packed, table, scale in pairs:
+            np.multiply(packed, scale, out=table)
+    return blank
 
 
 def merged(network: NTupleNetwork, *, in_place: bool = False) -> NTupleNetwork:
@@ -369,18 +420,19 @@ def merged(network: NTupleNetwork, *, in_place: bool = False) -> NTupleNetwork:
     return NTupleNetwork.create(network.game, replace(network.shape, tuples=tuple(kept)), table[:end], scales)
 
 
-def kind_of(name: str) -> NetworkKind:
-    """Returns a kind of n-tuple networks under a name."""
-    return NetworkKind(
+PLAIN, PACKED = (
+    NetworkKind(
         name,
         create,
         needs=NEEDS,
-        tables=room_tables,
-        used=used_tables,
-        version=cells_version,
+        tables=lambda game, told: features(game).tables,
+        used=lambda network: network.shape.tables(network.game),
+        version=lambda game, told: features(game).version,
         to_play=partial(merged, in_place=True),
     )
-
-
-PLAIN, PACKED = kind_of("ntuple"), kind_of("ntuple-packed")
+    for name in ("ntuple", "ntuple-packed")
+)
 """Tables of float32 as they are trained, and of int16 that hold only what training has seen."""
+
+load_ntuples: Callable[[Path, Game], NTupleNetwork] = partial(load_network, kinds=(PLAIN.name, PACKED.name))
+"""Reads such a network for a game; raises ValueError that names what does not fit."""

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.contract.game import Game, Programs
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import split
 from leafwise.models.files import best_leaf, is_there, load_network, model_path
 from leafwise.models.leaves import named_leaf
+from leafwise.models.sb3 import PolicyPlayer, files_of, load
+from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
 from leafwise.search.mcts import PRIORS, Policy
 from leafwise.search.players import Player
 from leafwise.search.players import player as named
@@ -28,8 +31,6 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
     `best` among them, are those of `leafwise.search.players`, with any leaf.
     """
     if text.startswith("sb3:"):
-        from leafwise.models.sb3 import PolicyPlayer, files_of, load
-
         model, normalize = files_of(text)
         who = PolicyPlayer(game, load(model), text, normalize)
         who.by_name = text, game
@@ -65,8 +66,6 @@ def policy(game: Game, name: str) -> Policy:
     Raises ValueError for anything else.
     """
     if name.startswith("sb3:"):
-        from leafwise.models.sb3 import PolicyPlayer, files_of, load
-
         model, normalize = files_of(name)
         player = PolicyPlayer(game, load(model), name, normalize)
         scaled = by_values if player.values_actions else by_logits
@@ -75,8 +74,6 @@ def policy(game: Game, name: str) -> Policy:
         raise UserError(
             f"{game.name}: expected a prior among {', '.join(PRIORS)}, sb3:FILE.zip or a model's path, got {name!r}"
         )
-    from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
-
     network = load_network(model_path(name), game)
     if not isinstance(network, SparseNetwork) or network.head not in WITH_ACTIONS:
         raise UserError(
@@ -87,27 +84,27 @@ def policy(game: Game, name: str) -> Policy:
     return lambda rows, _: of_all(game, weights(network.action_values(rows, T)))
 
 
-def of_all(game: Game, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def of_all(game: Game, weights: Floats) -> Floats:
     """Returns the weights of a variant's actions [n, A] with those of no variant's action, 0, behind: [n, game.max_actions]."""
     return np.pad(weights, ((0, 0), (0, game.max_actions - weights.shape[1])))
 
 
-def by_logits(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def by_logits(logits: NDArray[np.floating[Any]]) -> Floats:
     """Returns probabilities [n, A] of their logarithms, with any constant; -inf: illegal.
 
     Raises ValueError for nan, infinity, or a row without a legal action.
     """
     shifted = logits.astype(np.float64)
-    weights: NDArray[np.float64] = np.exp(shifted - _greatest(shifted))
+    weights: Floats = np.exp(shifted - _greatest(shifted))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def by_values(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def by_values(values: NDArray[np.floating[Any]]) -> Floats:
     """Returns a prior [n, A] from action values: their softmax, scaled to 0 to 1 by the least and the greatest; -inf: illegal.
 
     Raises ValueError as `by_logits` does.
     """
-    numbers: NDArray[np.float64] = values.astype(np.float64)
+    numbers: Floats = values.astype(np.float64)
     legal = numbers != -np.inf
     least = np.where(legal, numbers, np.inf).min(axis=1, keepdims=True)
     span = _greatest(numbers) - least
@@ -115,9 +112,9 @@ def by_values(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     return by_logits(scaled / TEMPERATURE)
 
 
-def _greatest(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _greatest(numbers: Floats) -> Floats:
     """Returns the greatest number of each row, [n, 1]; raises ValueError where one is not finite."""
-    found: NDArray[np.float64] = numbers.max(axis=1, keepdims=True)
+    found: Floats = numbers.max(axis=1, keepdims=True)
     for unfit in found[~np.isfinite(found)]:
         raise UserError(f"expected of a policy a finite number for the best action of each decision, got {unfit:g}")
     return found

@@ -12,27 +12,43 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.play.players import ByName
-from leafwise.models.model import Kind, Model
 
 PREFIX = "sb3"
 """How texts of players and leaves name a `.zip`: `sb3:FILE.zip`, `sb3:FILE.zip,normalize=FILE.pkl`."""
 KNOWN = "a PPO, A2C, DQN, MaskablePPO or QRDQN"
 HARMLESS = ("VecMonitor", "VecCheckNan", "VecNormalize", "ScaledRewards")
 """Wrappers of batches that change no observation, or are known here."""
+
+
+Kind = Literal["value", "q"]
+KINDS: tuple[Kind, ...] = ("value", "q")
+
+
+@dataclass(frozen=True)
+class Model:
+    """Somebody's model, and what is known of its numbers."""
+
+    name: str
+    numbers: Callable[[Observation], Any]
+    """Observations [n, ...] -> values [n] or [n, 1], or one for each action [n, A]."""
+    kind: Kind = "value"
+    discount: float = 1.0
+    scale: float = 1.0
 
 
 def is_model(model: Any) -> bool:
@@ -107,7 +123,9 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
     _check_spaces(game, name, policy)
     normalizer = _normalizer(name, model, told.get("normalize"))
     _check_wrappers(game, name, model, rewarded=True, told=told)
-    scale = 1.0 if normalizer is None else _scale(normalizer)
+    scale = 1.0  # the return that a reward of 1 stands for
+    if normalizer is not None and normalizer.norm_reward:
+        scale = float(np.sqrt(normalizer.ret_rms.var + normalizer.epsilon))
     kind: Kind = "value" if hasattr(policy, "predict_values") else "q"
     if told.get("kind", kind) != kind:
         raise UserError(f"leaf {name!r}: expected kind {kind!r}, as the model is, got {told['kind']!r}")
@@ -120,7 +138,7 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
     )
 
 
-def _numbers(policy: Any, normalizer: Any, obs: Observation) -> NDArray[np.float32]:
+def _numbers(policy: Any, normalizer: Any, obs: Observation) -> Floats32:
     """Returns a policy's values [n, 1], or its action values [n, A]."""
     import torch
 
@@ -132,7 +150,7 @@ def _numbers(policy: Any, normalizer: Any, obs: Observation) -> NDArray[np.float
             found = policy.q_net(given)
         else:
             found = policy.quantile_net(given).mean(dim=1)
-    numbers: NDArray[np.float32] = found.cpu().numpy()
+    numbers: Floats32 = found.cpu().numpy()
     return numbers
 
 
@@ -232,11 +250,6 @@ def _was_normalized(model: Any) -> bool:
     return not space.contains(first) or (on_policy and getattr(model, "_last_original_obs", None) is not None)
 
 
-def _scale(normalizer: Any) -> float:
-    """Returns the return that a normalized reward of 1 stands for."""
-    return float(np.sqrt(normalizer.ret_rms.var + normalizer.epsilon)) if normalizer.norm_reward else 1.0
-
-
 class PolicyPlayer(ByName):
     """Plays the legal action that a policy holds most likely, or that is worth most to it."""
 
@@ -253,7 +266,7 @@ class PolicyPlayer(ByName):
         """Whether its `preferences` are action values; else they are logarithms of probabilities."""
         return not hasattr(self._policy, "predict_values")
 
-    def preferences(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+    def preferences(self, rows: Array) -> Floats32:
         """Returns how much each action is worth or how likely it is, [n, A], at decisions [n, width]; -inf: illegal.
 
         Legal actions get finite numbers, the least there is for one that the policy never takes; raises ValueError for nan.

@@ -10,12 +10,11 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Ints
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.game import Game
@@ -29,42 +28,28 @@ MOST_VALUES = 255
 
 
 @functools.cache
-def make_observed(rules: Rules, room: Path) -> Compiled:
-    """Compiles the `active` of networks that see the observation: a feature for every cell of it."""
-    observe = rules.observe
+def make_observed(rules: Rules, active: Compiled | None, room: Path) -> Compiled:
+    """Compiles the `active` of networks that see the observation: a feature for every cell of it, beside a room's features if
+    `active` tells of those."""
+    observe, current_player, beside = rules.observe, rules.current_player, active is not None
 
     @bind(room, inline=True)
     def observed(S, i, F, T):
-        """Writes the features of row i of S [rows, width] to F [cells]; returns how many."""
-        W = T.leaf
-        observe(S, i, W.seen, 0, T)
-        seen = W.seen.reshape(W.seen.size)
-        for k in range(W.first_of.shape[0]):
-            F[k] = W.first_of[k] + np.int64(seen[k])
-        return W.first_of.shape[0]
-
-    return observed
-
-
-@functools.cache
-def make_both(rules: Rules, active: Compiled, room: Path) -> Compiled:
-    """Compiles the `active` of networks that see the observation beside a room's features, of which `active` tells."""
-    observe, current_player = rules.observe, rules.current_player
-
-    @bind(room, inline=True)
-    def both(S, i, F, T):
         """Writes the features of row i of S [rows, width] to F, those of the cells last; returns how many."""
         W = T.leaf
-        n = active(S, i, F, T)
+        n, first = 0, 0
+        if beside:
+            n = active(S, i, F, T)  # type: ignore[misc]
         observe(S, i, W.seen, 0, T)
         seen = W.seen.reshape(W.seen.size)
         cells = seen.shape[0]
-        first = cells if current_player(S, i, T) == 1 else 0
+        if beside and current_player(S, i, T) == 1:
+            first = cells
         for k in range(cells):
             F[n + k] = W.first_of[first + k] + np.int64(seen[k])
         return n + cells
 
-    return both
+    return observed
 
 
 def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
@@ -74,7 +59,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
     """
     if sees == BOTH:
         own, (cells, more) = features_of(game), cells_of(game)
-        active = make_both(game.rules, own.active, game.room)
+        active = make_observed(game.rules, own.active, game.room)
         return replace(
             own,
             active=active,
@@ -86,7 +71,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
         )
     if sees == OBSERVATION:
         first, size = cells_of(game)
-        active = make_observed(game.rules, game.room)
+        active = make_observed(game.rules, None, game.room)
         return SparseFeatures(active, lambda options: size, lambda options: len(first))
     if sees == FEATURES and "sparse" not in game.features:
         raise UserError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
@@ -100,7 +85,7 @@ def seen_by(game: Game) -> tuple[str, ...]:
     return FEATURES, *own, OBSERVATION, BOTH
 
 
-def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
+def cells_of(game: Game) -> tuple[Ints, int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
     space = game.observation_space()
     if not isinstance(space, gym.spaces.Box):
@@ -114,7 +99,7 @@ def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
     return starts[:-1] - low.astype(np.int64), int(starts[-1])
 
 
-def cells_seen(game: Game, sees: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def cells_seen(game: Game, sees: str) -> tuple[Ints, Array]:
     """Returns the feature of value 0 of each cell that a network sees, beside features once for each player who may act, and room
     for an observation, [1, ...] of cells; both empty where it sees none."""
     if sees not in (OBSERVATION, BOTH):

@@ -19,12 +19,14 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32, Ints
 from leafwise.envs.core.compile.intrinsics import (
     dense,
     logistic,
@@ -42,7 +44,7 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.models.files import load_network
-from leafwise.models.network import NetworkKind, Tensors, Told, network_kind
+from leafwise.models.network import NetworkKind, Tensors, Told, check_tensors, network_kind
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION, cells_of, cells_seen, features_of, seen_by
 
 BOUND = 0.9999
@@ -61,26 +63,26 @@ WITH_ACTIONS = ("max", "policy")
 class SparseWeights(NamedTuple):
     """The evaluator's part of `T`."""
 
-    embedding: NDArray[np.float32]
+    embedding: Floats32
     """[features + 1, first layer]; the last row is zero."""
-    bias: NDArray[np.float32]
+    bias: Floats32
     """[first layer]"""
-    dense: NDArray[np.float32]
+    dense: Floats32
     """For each dense layer its weights [inputs, outputs] and biases [outputs], one after another."""
-    sizes: NDArray[np.int64]
+    sizes: Ints
     """Outputs of every layer, the first included."""
     scale: float
     """Unit of the output in a game for one."""
-    first_of: NDArray[np.int64]
+    first_of: Ints
     """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen. Beside features
     [2 cells]: when player 0 acts, when player 1 does, for features may take one player's side."""
-    seen: NDArray[Any]
+    seen: Array
     """Scratch: an observation, [1, ...] of cells."""
-    features: NDArray[np.int64]
+    features: Ints
     """Scratch: active features."""
-    hidden: NDArray[np.float32]
+    hidden: Floats32
     """Scratch: outputs of each layer, [layers, widest]."""
-    legal: NDArray[np.int64]
+    legal: Ints
     """Scratch: legal actions."""
 
 
@@ -103,8 +105,9 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str) -> Spar
     head_max, head_chance, head_wdl = head == "max", head == "chance", head == "wdl"
 
     @bind(room, inline=True)
-    def outputs(S, i, T):
-        """Writes the outputs of every layer for row i to its row of `hidden`."""
+    def sparse_value(S, i, T):
+        """Returns the value of row i of S [rows, width] for the player who acts (at a chance stage for player 0)."""
+        # The outputs of every layer, each in its row of `hidden`
         W = T.leaf
         n = active(S, i, W.features, T)
         x = W.hidden[0]
@@ -116,13 +119,6 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str) -> Spar
             dense(y, x, W.dense, start, rows, columns)
             start += (rows + 1) * columns
             x = y
-
-    @bind(room, inline=True)
-    def sparse_value(S, i, T):
-        """Returns the value of row i of S [rows, width] for the player who acts (at a chance stage for player 0)."""
-        W = T.leaf
-        outputs(S, i, T)
-        x = W.hidden[W.sizes.shape[0] - 1]
         # The heads: an output for each legal action, a chance to win, points, or chances to win, draw and lose
         best = np.float64(x[0])
         if head_max:
@@ -204,7 +200,7 @@ class SparseNetwork:
         head: str = "value",
         sees: str = FEATURES,
         scale: float = 1.0,
-        tensors: dict[str, NDArray[Any]] | None = None,
+        tensors: dict[str, Array] | None = None,
     ) -> SparseNetwork:
         """Builds a network with layers of `hidden` outputs, the sparse one first; without `tensors` it is all zero.
 
@@ -242,15 +238,8 @@ class SparseNetwork:
         }
         if tensors is None:
             tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
-        if set(tensors) != set(shapes):
-            raise UserError(f"sparse networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
-        half = tensors["embedding"].dtype == np.float16
-        for name, shape in shapes.items():
-            got, kind = tensors[name], np.float16 if half and name == "embedding" else np.float32
-            if got.shape != shape or got.dtype != kind or not np.isfinite(got).all():
-                raise UserError(
-                    f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
-                )
+        half = "embedding" in tensors and tensors["embedding"].dtype == np.float16
+        check_tensors("sparse networks", tensors, shapes, ["embedding"] if half else [])
         # The weights as compiled code reads them, with a last row of zeros for features that fill up a list, and scratch
         first_of, seen = cells_seen(game, sees)
         weights = SparseWeights(
@@ -267,7 +256,7 @@ class SparseNetwork:
         )
         return SparseNetwork(game, head, sees, weights, half)
 
-    def with_tensors(self, tensors: dict[str, NDArray[Any]]) -> SparseNetwork:
+    def with_tensors(self, tensors: dict[str, Array]) -> SparseNetwork:
         """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
         return SparseNetwork.create(
             self.game, self.hidden, head=self.head, sees=self.sees, scale=self.weights.scale, tensors=tensors
@@ -284,9 +273,9 @@ class SparseNetwork:
         return {"hidden": list(self.hidden), "head": self.head, "sees": self.sees, "scale": self.weights.scale}
 
     @property
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Array]:
         """What a model file holds."""
-        embedding: NDArray[Any] = self.weights.embedding[:-1]
+        embedding: Array = self.weights.embedding[:-1]
         if self.half:
             embedding = embedding.astype(np.float16)
         return {"embedding": embedding, "bias": self.weights.bias, "dense": self.weights.dense}
@@ -305,7 +294,7 @@ class SparseNetwork:
         """What an output of 1 is worth in a game for one."""
         return self.weights.scale
 
-    def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float32]]:
+    def describe(self, rows: Array, T: Any) -> tuple[Ints, NDArray[np.int8], Floats32]:
         """Returns features [n, most], legal actions [n, A] (A = 0 for one value), signs [n] of rows; T as of `evaluator`."""
         n, actions = len(rows), len(self.game.actions) if self.head in WITH_ACTIONS else 0
         F = np.zeros((n, features_of(self.game, self.sees).most(self.game.options)), dtype=np.int64)
@@ -313,7 +302,7 @@ class SparseNetwork:
         compiled(self.game, self.head, self.sees).describe_rows(np.ascontiguousarray(rows), F, L, signs, T)
         return F, L, signs
 
-    def layers(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    def layers(self) -> list[tuple[Floats32, Floats32]]:
         """Returns weights [inputs, outputs] and biases of the dense layers, as views."""
         found, start, sizes = [], 0, self.weights.sizes.tolist()
         for a, b in itertools.pairwise(sizes):
@@ -322,7 +311,7 @@ class SparseNetwork:
             start = middle + b
         return found
 
-    def batch(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+    def batch(self, rows: Array, T: Any) -> Floats:
         """Values many rows at once, for whoever acts; see `Evaluator.batch`."""
         values = np.zeros(len(rows))
         for first in range(0, len(rows), CHUNK):
@@ -337,7 +326,7 @@ class SparseNetwork:
                 values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
         return values
 
-    def _outputs(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.float32]]:
+    def _outputs(self, rows: Array, T: Any) -> tuple[Floats32, NDArray[np.int8], Floats32]:
         """Returns the last layer's outputs [n, *] of a few rows, the legal actions and the signs as `describe` does."""
         F, L, signs = self.describe(rows, T)
         x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
@@ -345,7 +334,7 @@ class SparseNetwork:
             x = np.maximum(x, 0) @ weights + bias
         return x, L, signs
 
-    def action_values(self, rows: NDArray[Any], T: Any) -> NDArray[np.float32]:
+    def action_values(self, rows: Array, T: Any) -> Floats32:
         """Returns what each action is worth to who acts, [n, A], before the last, monotone function, or with the head policy the
         logarithm of its weight; -inf: illegal.
 
@@ -379,12 +368,6 @@ class SparseNetwork:
         )
 
 
-def load_sparse(path: Path, game: Game) -> SparseNetwork:
-    """Reads a sparse network for a game; raises ValueError that names what does not fit."""
-    network: SparseNetwork = load_network(path, game, (KIND.name,))
-    return network
-
-
 def create(
     game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
 ) -> SparseNetwork:
@@ -398,9 +381,7 @@ def create(
     return SparseNetwork.create(game, told["hidden"], **shape, tensors=given)
 
 
-def placed(
-    embedding: NDArray[Any], tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]
-) -> NDArray[Any]:
+def placed(embedding: Array, tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]) -> Array:
     """Returns the rows of a file's tables where the room has them now, zeros for tables that the file lacks."""
     sizes = [table.size for table in tables.values()]
     if embedding.ndim != 2 or len(embedding) != sum(sizes):
@@ -426,16 +407,14 @@ def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     return found.tables_of(game.options)
 
 
-def version_of(game: Game, told: Told) -> int:
-    """Returns the version of what a network sees."""
-    return seen(game, told).version
-
-
 KIND = NetworkKind(
     "sparse",
     create,
     needs={"hidden": list, "head": str, "sees": str, "scale": (int, float)},
     tables=room_tables,
-    version=version_of,
+    version=lambda game, told: seen(game, told).version,
     module="leafwise.training.networks:SparseModule",
 )
+
+load_sparse: Callable[[Path, Game], SparseNetwork] = partial(load_network, kinds=(KIND.name,))
+"""Reads such a network for a game; raises ValueError that names what does not fit."""

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.files import write_atomically as write_atomically
@@ -33,13 +33,13 @@ MODEL = "model.safetensors"
 """The model of a folder: of a run, or of a repository on the Hub."""
 
 
-def save_tensors(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+def save_tensors(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
     """Writes tensors and JSON metadata to a `.safetensors` file, atomically, with a checksum."""
     told = json.dumps(dict(metadata))
     write_atomically(path, save(dict(tensors), {KEY: told, CHECKSUM: checksum(told, tensors)}))
 
 
-def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def load_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """Reads tensors and metadata.
 
     Raises ValueError in one line for a file that is none of ours, that has no checksum, or that has changed since it was written.
@@ -47,7 +47,11 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     with _opened(path) as (file, header, told):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if CHECKSUM in header:
-        _compare(path, header[CHECKSUM], checksum(header[KEY], tensors))
+        expected, got = header[CHECKSUM], checksum(header[KEY], tensors)
+        if got != expected:
+            raise UserError(
+                f"{str(path)!r} has changed since it was written: expected SHA-256 {expected[:12]}..., got {got[:12]}..."
+            )
         return tensors, told
     own = hashlib.sha256(path.read_bytes()).hexdigest()
     if own not in shipped_headers():
@@ -88,7 +92,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str], dict[str, Any]]]:
         raise UserError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 
-def checksum(metadata: str, tensors: Mapping[str, NDArray[Any]]) -> str:
+def checksum(metadata: str, tensors: Mapping[str, Array]) -> str:
     """Returns the SHA-256 of metadata as JSON text and of tensors: names, types, shapes and bytes, in the order of names."""
     digest = hashlib.sha256(metadata.encode())
     for name, tensor in sorted(tensors.items()):
@@ -102,10 +106,3 @@ def shipped_headers() -> dict[str, dict[str, Any]]:
     """Returns what the headers lack of the model files that ship without a checksum: SHA-256 of a file -> entries by name."""
     told = json.loads(read_text(WEIGHTS / "headers.json"))
     return {one["sha256"]: {"tables": one["tables"]} for one in told.values()}
-
-
-def _compare(path: Path, expected: str, got: str) -> None:
-    if got != expected:
-        raise UserError(
-            f"{str(path)!r} has changed since it was written: expected SHA-256 {expected[:12]}..., got {got[:12]}..."
-        )

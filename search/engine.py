@@ -15,8 +15,7 @@ from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.search.background import share_out
-from leafwise.search.base import BaseSearch, Line
+from leafwise.search.base import BaseSearch, Line, share_out
 from leafwise.search.compiled import compiled_search
 from leafwise.search.expectiminimax import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
@@ -101,10 +100,7 @@ class Search(BaseSearch):
         super().__init__(game, evaluator, SearchOptions.of_call(locals()))
         options = self.options
         nodes = options.nodes or 0
-        if options.depth is None:
-            depth = game.search.depth if options.seconds is None else MAX_DEPTH
-        else:
-            depth = options.depth
+        depth = options.depth or (MAX_DEPTH if options.seconds else game.search.depth)
         self.depth, self._limit = depth, nodes
         self._grows = bool(game.search.nodes and options.seconds) and not (nodes or options.cutoff or options.batched)
         """Whether the first depth is searched with more and more decisions: against the clock, where the game bounds a depth."""
@@ -116,14 +112,14 @@ class Search(BaseSearch):
             self._frontier = Frontier(game, evaluator, self._T, cutoff=least, node_cost=node_cost)
         else:
             compiled = compiled_search(game, evaluator)
-            leaves_out = self._prunes or options.width is not None or options.rare
-            self._plain = None if leaves_out else Direct(compiled.plain)
-            self._plain_root = Direct(compiled.plain_root)
-            self._windowed, self._root_search = Direct(compiled.pruning), Direct(compiled.pruning_root)
+            self._leaves_out = bool(self._prunes or options.width is not None or options.rare)
+            self._search_row = Direct(compiled.pruning if self._leaves_out else compiled.plain)
+            self._search_root = Direct(compiled.pruning_root if self._leaves_out else compiled.plain_root)
         self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
-        self._apply_action, self._action_cost = Direct(game.rules.apply_action), Direct(game.rules.action_cost)
+        self._action_cost = Direct(game.rules.action_cost)
         # What every search writes to
         self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
+        self._exact = options.all_values or not self._prunes
         self._rounding = ROUNDING if game.max_stages else 0.0
         """What the order of sums changes where there are sums."""
         self._is_bound = np.zeros(game.max_actions, dtype=np.bool_)
@@ -207,23 +203,29 @@ class Search(BaseSearch):
             worker._S[0] = state.row
         upper_bounds: frozenset[int] = frozenset()
         if self._frontier is not None:
-            value, values = self._batched(self._frontier, state, depth)
+            value, children = self._frontier(state.row, depth, self._B.counts)
+            self._check(depth)
+            values = {}
+            if state.current_player != CHANCE:  # whose children are outcomes
+                sign = -1.0 if state.current_player == 1 else 1.0
+                value *= sign
+                values = {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
         elif state.current_player == CHANCE:
             self._share(0)
-            value, values = self._value(ROOT, TOP, depth), {}
-        elif self._plain is not None and self.options.threads == 1:
-            values = self._plainly(depth)
-            value = max(values.values())
+            value = float(self._search_row(self._S, self._B, ROOT, TOP, depth, -math.inf, math.inf, self._T))
+            self._check(depth)
+            values = {}
         else:
             self._B.counts[NODES] += 1
-            actions = self._considered()
+            alone, limited = self.options.threads == 1, self._grows or self.options.nodes
+            actions = self._considered() if self._leaves_out or limited or not alone else []
             if before is not None and self._prunes:
                 actions.sort(key=lambda a: -before.values[a])
             self._share(len(actions))
-            if self.options.threads == 1:
+            if alone:
                 values, upper_bounds = self._in_turn(actions, depth, before)
             else:
-                values, upper_bounds = self._shared_out(state, actions, depth)
+                values, upper_bounds = self._shared_out(actions, depth)
             value = max(values.values())
         exact = [a for a in values if a not in upper_bounds] if upper_bounds else values
         counts = [worker._B.counts.tolist() for worker in self._workers]
@@ -247,60 +249,36 @@ class Search(BaseSearch):
             for worker in self._workers:
                 worker._B = worker._B._replace(options=worker._B.options._replace(cutoff=cutoff, node_cost=node_cost))
 
-    def _batched(self, frontier: Frontier, state: State, depth: int) -> tuple[float, dict[int, float]]:
-        """Returns the values of a position and its actions, for the player who acts, by a tree with batched leaves."""
-        value, children = frontier(state.row, depth, self._B.counts)
-        self._check(depth)
-        sign = -1.0 if state.current_player == 1 else 1.0
-        if state.current_player == CHANCE:  # its children are outcomes
-            return value, {}
-        return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
-
-    def _plainly(self, depth: int) -> dict[int, float]:
-        """Returns the exact values of the root actions, by one compiled call."""
-        if self._grows or self.options.nodes:
-            self._share(len(self._considered()))
-        done = self._plain_root(self._S, self._B, self._actions, self._values, depth, self._T)
-        self._check(depth)
-        return dict(zip(self._actions[:done].tolist(), self._values[:done].tolist(), strict=True))
-
     def _in_turn(
         self, actions: list[int], depth: int, before: Result | None
     ) -> tuple[dict[int, float], frozenset[int]]:
-        """Returns the values of root actions and which are only bounds, by one compiled call.
+        """Returns the values of root actions, all where none is named, and which are only bounds, by one compiled call.
 
         Where the clock breaks it off, actions not searched by then keep the value of the depth before, at most the best.
         """
-        n = len(actions)
-        asked, values, is_bound = self._actions[:n], self._values[:n], self._is_bound[:n]
-        asked[:] = actions
-        exact = self.options.all_values or not self._prunes
-        done = self._root_search(self._S, self._B, asked, values, is_bound, depth, exact, self._rounding, self._T)
-        if before is None or self.seconds is None or exact or not done or self._B.counts[FAILED] != STOPPED:
+        done = self._ask(actions, depth)
+        n = len(actions) or done
+        values, is_bound = self._values[:n], self._is_bound[:n]
+        if before is None or self.seconds is None or self._exact or not done or self._B.counts[FAILED] != STOPPED:
             self._check(depth)
         else:
             best = values[:done][~is_bound[:done]].max()
             values[done:] = [min(before.values[a], best) for a in actions[done:]]
             is_bound[done:] = True
-        found = sorted(zip(actions, values.tolist(), is_bound.tolist(), strict=True))
+        found = sorted(zip(self._actions[:n].tolist(), values.tolist(), is_bound.tolist(), strict=True))
         return {a: value for a, value, _ in found}, frozenset(a for a, _, bound in found if bound)
 
-    def _shared_out(self, state: State, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
+    def _shared_out(self, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
         """Returns the values of root actions and which are only bounds; every thread takes the next when it is free."""
         best, first = -math.inf, -1
         upper_bounds: set[int] = set()
 
         def work(search: Search, a: int) -> float:
             nonlocal best, first
-            known, rounding = -math.inf, 0.0
-            if self._prunes and not self.options.all_values and first >= 0:
-                known = best
-                if self._rounding:  # a mean's bound may pass the window by its last bits
-                    rounding = self._rounding * max(1.0, abs(best))
-                elif a < first:
-                    known = math.nextafter(best, -math.inf)  # so that the first of equals is exact
-            value = search._action_value(state, a, depth, known)
-            if value <= known + rounding:
+            search._ask([a], depth, best, first)
+            search._check(depth)
+            value = float(search._values[0])
+            if search._is_bound[0]:
                 upper_bounds.add(a)
             elif value > best or (value == best and a < first):
                 best, first = value, a
@@ -309,27 +287,18 @@ class Search(BaseSearch):
         values = share_out(self._workers, actions, work, self.stop)
         return dict(sorted(zip(actions, values, strict=True))), frozenset(upper_bounds)
 
+    def _ask(self, actions: list[int], depth: int, best: float = -math.inf, first: int = -1) -> int:
+        """Searches root actions, as the compiled `root` says; returns how many it searched."""
+        n = len(actions)
+        self._actions[:n] = actions
+        written = self._actions, n, self._values, self._is_bound
+        told = depth, self._exact, self._rounding, best, first
+        return int(self._search_root(self._S, self._B, *written, *told, self._T))
+
     def _considered(self) -> list[int]:
         """Returns the actions that the search considers at the root."""
         n = self._find_actions(self._S, ROOT, self._actions, self._rules_T)
         return self._actions[:n].tolist()
-
-    def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
-        """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""
-        self._apply_action(self._S, ROOT, a, TOP, self._rules_T)
-        left = depth - int(self._action_cost(self._S, ROOT, a, self._rules_T))
-        if state.current_player == 1:
-            return -self._value(TOP, TOP + np.uint64(1), left, upper=-known)
-        return self._value(TOP, TOP + np.uint64(1), left, lower=known)
-
-    def _value(
-        self, i: np.uint64, top: np.uint64, depth: int, lower: float = -math.inf, upper: float = math.inf
-    ) -> float:
-        """Returns player 0's value of a row, or a bound beyond the window; raises Stopped if the stop byte was set."""
-        search = self._plain or self._windowed
-        value = float(search(self._S, self._B, i, top, depth, lower, upper, self._T))
-        self._check(depth)
-        return value
 
     def _check(self, depth: int) -> None:
         """Raises Stopped if the search was stopped before its end."""

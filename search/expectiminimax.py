@@ -1,9 +1,17 @@
 """Depth-limited search over maximum, minimum and chance nodes: expectiminimax, with alpha-beta at decisions and Star1 and Star2 at
 chance nodes.
 
-`make_textbook` is the algorithm as plain recursion; tests hold everything else to it. `make_search` does the same on an explicit
-stack, since compiled code pays at every call for the tables that it hands over. It is compiled with pruning or without: without, no
-windows and no order of actions are compiled.
+Without windows the algorithm is:
+
+    def value(row, depth):
+        if row is terminal, or depth is 0 and row is at the evaluator's stage: return the evaluator's number
+        if chance acts:                  return sum(p * value(outcome, depth) for p, outcome in outcomes(row))
+        best = max if player 0 acts else min
+        return best(value(row after a, depth - cost of a) for a in actions(row))
+
+Tests compare every search with that recursion. `make_search` does the same on an explicit stack, since compiled code pays at every
+call for the tables that it hands over. It is compiled with pruning or without: without, no windows and no order of actions are
+compiled.
 
 Every value is player 0's. Depth counts decisions by the game's `action_cost`; chance is free. Where no decision is to go, the
 evaluator is asked at its stage, or at a decision where a line of play has no such stage.
@@ -13,7 +21,6 @@ procedure for trees containing chance nodes", Artificial Intelligence 21, 1983.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,45 +44,6 @@ from leafwise.search.table import (
 )
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
-
-
-def make_textbook(
-    rules: Rules, leaf_stage: int, leaf_value: Compiled, compiled: Callable[[Callable[..., float]], Any]
-) -> Callable[..., float]:
-    """Returns the algorithm as a textbook has it; `compiled` decorates it, so that tests may compile it."""
-    current_player, stage, chance_outcomes = rules.current_player, rules.stage, rules.chance_outcomes
-    legal_actions, apply_action, action_cost = rules.legal_actions, rules.apply_action, rules.action_cost
-
-    @compiled
-    def expectiminimax(S, A, P, i, top, depth, lower, upper, T):
-        """Returns player 0's value of row i of S [rows, width], `depth` decisions deep, or a bound outside the window.
-
-        Rows from `top` on are free; A [rows, actions] and P [rows] are scratch.
-        """
-        player = current_player(S, i, T)
-        if player == TERMINAL or (depth == 0 and (stage(S, i, T) == 0 or stage(S, i, T) == leaf_stage)):
-            return leaf_value(S, i, T)
-        if player == CHANCE:
-            mean, end = 0.0, top + np.uint64(chance_outcomes(S, i, P, top, T))
-            for o in range(top, end):
-                mean += P[o] * expectiminimax(S, A, P, o, end, depth, -np.inf, np.inf, T)
-            return mean
-        best = np.inf if player == 1 else -np.inf
-        for k in range(legal_actions(S, i, A[top], T)):
-            a = A[top, k]
-            apply_action(S, i, a, top, T)
-            value = expectiminimax(S, A, P, top, top + ONE, depth - action_cost(S, i, a, T), lower, upper, T)
-            if player == 1:
-                best = min(best, value)
-                upper = min(upper, best)
-            else:
-                best = max(best, value)
-                lower = max(lower, best)
-            if lower >= upper:
-                break
-        return best
-
-    return expectiminimax
 
 
 # The memory of a search: what it counts, scratch, options.
@@ -131,17 +99,6 @@ def open_frame(B, f, first, end, left, row, free, kind, reach, best):
     B.frames[f, CHECK] = ZERO
     B.worth[f, BEST] = best
     B.worth[f, REACH] = reach
-
-
-@jit(inline=True)
-def reach_below(B, f, row):
-    """Returns the probability that the row of a child of node f is reached with; the cost of a decision is off."""
-    reach = B.worth[f, REACH]
-    if B.frames[f, KIND] == AVERAGE:
-        return reach * B.P[row]
-    if B.options.node_cost > 0.0:
-        return (reach - B.options.node_cost) / np.float64(B.frames[f, END])
-    return reach
 
 
 @jit(inline=True)
@@ -230,51 +187,8 @@ def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec
     return LeafValues(is_leaf, leaf_value, terminal_value, seen_value, value_no_inline)
 
 
-# Arriving at a row.
-
 LEAF, GIVEN_UP = -2, -3
 """What `arrive` answers beside a player or CHANCE: the row has a value; the search is stopped or out of rows."""
-
-
-def make_arrive(rules: Rules, leaves: LeafValues, max_outcomes: int, room: Path, *, no_inline: bool) -> Compiled:
-    """Compiles `arrive`, to be inlined; `no_inline`: it calls the evaluator, since it meets few leaves."""
-    current_player = rules.current_player
-    is_leaf, terminal_value = leaves.is_leaf, leaves.terminal_value
-    value = leaves.value_no_inline if no_inline else leaves.seen_value
-    most, has_chance = np.uint64(max_outcomes), max_outcomes > 0
-
-    @bind(room, inline=True)
-    def arrive(S, B, f, row, top, left, reach, T):
-        """Returns who acts at a row (LEAF: nobody) and the value of a leaf.
-
-        Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, the time is up, or
-        no rows are left. Rows from `top` on are free; `left` decisions are to go, `reach` is the probability of the row.
-        """
-        # Finished games, and rows with no decision to go at the evaluator's stage
-        player = current_player(S, row, T)
-        if player == TERMINAL:
-            B.counts[LEAVES] += 1
-            return LEAF, terminal_value(S, B, row, T)
-        cut = left > 0 and player != CHANCE and reach < B.options.cutoff
-        if cut or (left == 0 and is_leaf(S, row, T)):
-            B.counts[LEAVES] += 1
-            B.counts[CUTS] += np.int64(cut)
-            return LEAF, value(S, B, row, T)
-        # A node needs a frame, and rows for its children
-        if f >= B.frames.shape[0] or top + ONE + most > np.uint64(S.shape[0]):
-            B.counts[FAILED] = NO_ROWS
-            return GIVEN_UP, 0.0
-        if has_chance and player == CHANCE:
-            return CHANCE, 0.0
-        # Decisions count, and ask every now and then whether to go on
-        B.counts[NODES] += 1
-        if B.counts[NODES] & B.deadline[2] == 0 and (T.stop[0] or is_late(B.deadline)):
-            B.counts[FAILED] = STOPPED
-        if B.counts[FAILED]:
-            return GIVEN_UP, 0.0
-        return player, 0.0
-
-    return arrive
 
 
 # Rows that need no frame of their own.
@@ -284,7 +198,6 @@ def make_last_step(
     rules: Rules,
     leaves: LeafValues,
     prefetch: Compiled | None,
-    max_outcomes: int,
     room: Path,
     *,
     prunes: bool,
@@ -293,7 +206,8 @@ def make_last_step(
     """Compiles `last_step`, which values most rows with no decision to go."""
     current_player, chance_outcomes, is_leaf = rules.current_player, rules.chance_outcomes, leaves.is_leaf
     seen_value, leaf_value = leaves.seen_value, leaves.leaf_value
-    most, has_chance, has_prefetch = np.uint64(max_outcomes), max_outcomes > 0, prefetch is not None
+    most, has_chance = np.uint64(rules.chance.max_outcomes), rules.chance.max_outcomes > 0
+    has_prefetch = prefetch is not None
 
     @bind(room, inline=inline)
     def last_step(S, B, row, top, lower, upper, T):
@@ -333,34 +247,6 @@ def make_last_step(
         return True, total
 
     return last_step
-
-
-def make_settle_rare(rules: Rules, leaves: LeafValues, room: Path) -> Compiled:
-    """Compiles `settle_rare`, to be inlined, for searches with pruning."""
-    current_player, is_leaf, value = rules.current_player, leaves.is_leaf, leaves.value_no_inline
-
-    @bind(room, inline=True)
-    def settle_rare(S, B, f, T):
-        """Values the rare outcomes of chance node f by the leaf and strikes them out; returns their sum and probability.
-
-        A chance stage that follows another stays; where every outcome is rare, all count, and the probability is 1.
-        """
-        first, end = B.frames[f, NEXT], B.frames[f, END]
-        kept, total, share = first, 0.0, 0.0
-        for o in range(first, end):
-            if B.P[o] < B.options.rare and (is_leaf(S, o, T) or current_player(S, o, T) == TERMINAL):
-                B.counts[LEAVES] += 1
-                total += B.P[o] * value(S, B, o, T)
-                share += B.P[o]
-            else:
-                for w in range(S.shape[1]):
-                    S[kept, w] = S[o, w]
-                B.P[kept] = B.P[o]
-                kept += ONE
-        B.frames[f, END] = kept
-        return total, 1.0 if kept == first else share
-
-    return settle_rare
 
 
 # Chance nodes with pruning. Where leaves have bounds, the search leaves an average whose open outcomes cannot bring it into the
@@ -411,20 +297,6 @@ def take_outcome(B, f, value, source):
 
 
 @jit(inline=True)
-def outcome_window(B, f, row):
-    """Returns the window in which the value of an outcome decides whether the average of frame f lies in its own."""
-    if not is_bounded(B):
-        return -np.inf, np.inf
-    least, most, p = B.options.least, B.options.most, B.P[row]
-    if B.frames[f, PHASE] == SEARCHING and is_probed(B, f):
-        least, most = B.between[row, 0], B.between[row, 1]
-    best, low, high = B.worth[f, BEST], B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
-    lower = (B.worth[f, LOWER] - best - (high - p * most)) / p
-    upper = (B.worth[f, UPPER] - best - (low - p * least)) / p
-    return lower, upper
-
-
-@jit(inline=True)
 def next_outcome_in_window(B, f, given, value, source):
     """Takes the value of the outcome searched last, if given.
 
@@ -440,10 +312,19 @@ def next_outcome_in_window(B, f, given, value, source):
             return False, row, 0.0, 0.0
         B.frames[f, NEXT] = row + ONE
         given = B.frames[f, PHASE] == SEARCHING and is_probed(B, f) and B.between[row, 0] >= B.between[row, 1]
-        if not given:
-            lower, upper = outcome_window(B, f, row)
-            return True, row, lower, upper
-        value = B.between[row, 0]  # probing has found it
+        if given:
+            value = B.between[row, 0]  # probing has found it
+            continue
+        # The window in which its value decides whether the average lies in its own
+        if not is_bounded(B):
+            return True, row, -np.inf, np.inf
+        least, most, p = B.options.least, B.options.most, B.P[row]
+        if B.frames[f, PHASE] == SEARCHING and is_probed(B, f):
+            least, most = B.between[row, 0], B.between[row, 1]
+        best, low, high = B.worth[f, BEST], B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
+        lower = (B.worth[f, LOWER] - best - (high - p * most)) / p
+        upper = (B.worth[f, UPPER] - best - (low - p * least)) / p
+        return True, row, lower, upper
 
 
 # Decisions: the best action, and with pruning the order of actions, the window, and what is proven of a value.
@@ -504,22 +385,6 @@ def begin_order(B, f, n, left, move, probing):
 
 
 @jit(inline=True)
-def take_score(B, f, value):
-    """Takes the one-ply value of the action tried last as its score."""
-    B.scores[f, B.frames[f, ORDERED]] = -value if B.frames[f, KIND] == ONE else value
-    B.frames[f, ORDERED] += ONE
-
-
-@jit(inline=True)
-def wants_score(B, f):
-    """Returns, and writes to PHASE, whether the child to come of decision f is for the score of an action."""
-    following, ordered = B.frames[f, NEXT], B.frames[f, ORDERED]
-    wanted = (B.frames[f, PHASE] == ORDERING or following >= ordered) and ordered < B.frames[f, ALL]
-    B.frames[f, PHASE] = ORDERING if wanted else SEARCHING
-    return wanted
-
-
-@jit(inline=True)
 def bring_best(B, f, k):
     """Swaps the action with the highest score, among equals the one with the least id, to place k."""
     best = k
@@ -546,9 +411,83 @@ def proven_bounds(B, f, best):
     return best, best
 
 
-def make_look_up(rules: Rules, transform: Compiled, room: Path, *, prunes: bool) -> Compiled:
-    """Compiles `look_up`, to be inlined: what the table knows of a row."""
-    key = rules.key
+# The search below a row.
+
+
+def make_search(
+    rules: Rules,
+    transform: Compiled,
+    leaves: LeafValues,
+    last_step: Compiled,
+    last_decisions: Any,
+    room: Path,
+    *,
+    prunes: bool,
+    no_inline: bool,
+) -> Compiled:
+    """Compiles the search below a row, with pruning or without, for a game and a leaf kind.
+
+    `last_decisions` values what chance leads to with one decision to go at once, as `siblings` does (None: with pruning, or not in
+    this game). `no_inline`: most leaves are met elsewhere, and one copy of the evaluator's code is enough.
+    """
+    legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
+    apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
+    current_player, key, together = rules.current_player, rules.key, last_decisions is not None
+    is_leaf, terminal_value, value_no_inline = leaves.is_leaf, leaves.terminal_value, leaves.value_no_inline
+    value = value_no_inline if no_inline else leaves.seen_value
+    most, has_chance = np.uint64(rules.chance.max_outcomes), rules.chance.max_outcomes > 0
+
+    @bind(room, inline=True)
+    def arrive(S, B, f, row, top, left, reach, T):
+        """Returns who acts at a row (LEAF: nobody) and the value of a leaf.
+
+        Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, the time is up, or
+        no rows are left. Rows from `top` on are free; `left` decisions are to go, `reach` is the probability of the row.
+        """
+        # Finished games, and rows with no decision to go at the evaluator's stage
+        player = current_player(S, row, T)
+        if player == TERMINAL:
+            B.counts[LEAVES] += 1
+            return LEAF, terminal_value(S, B, row, T)
+        cut = left > 0 and player != CHANCE and reach < B.options.cutoff
+        if cut or (left == 0 and is_leaf(S, row, T)):
+            B.counts[LEAVES] += 1
+            B.counts[CUTS] += np.int64(cut)
+            return LEAF, value(S, B, row, T)
+        # A node needs a frame, and rows for its children
+        if f >= B.frames.shape[0] or top + ONE + most > np.uint64(S.shape[0]):
+            B.counts[FAILED] = NO_ROWS
+            return GIVEN_UP, 0.0
+        if has_chance and player == CHANCE:
+            return CHANCE, 0.0
+        # Decisions count, and ask every now and then whether to go on
+        B.counts[NODES] += 1
+        if B.counts[NODES] & B.deadline[2] == 0 and (T.stop[0] or is_late(B.deadline)):
+            B.counts[FAILED] = STOPPED
+        if B.counts[FAILED]:
+            return GIVEN_UP, 0.0
+        return player, 0.0
+
+    @bind(room, inline=True)
+    def settle_rare(S, B, f, T):
+        """Values the rare outcomes of chance node f by the leaf and strikes them out; returns their sum and probability.
+
+        A chance stage that follows another stays; where every outcome is rare, all count, and the probability is 1.
+        """
+        first, end = B.frames[f, NEXT], B.frames[f, END]
+        kept, total, share = first, 0.0, 0.0
+        for o in range(first, end):
+            if B.P[o] < B.options.rare and (is_leaf(S, o, T) or current_player(S, o, T) == TERMINAL):
+                B.counts[LEAVES] += 1
+                total += B.P[o] * value_no_inline(S, B, o, T)
+                share += B.P[o]
+            else:
+                for w in range(S.shape[1]):
+                    S[kept, w] = S[o, w]
+                B.P[kept] = B.P[o]
+                kept += ONE
+        B.frames[f, END] = kept
+        return total, 1.0 if kept == first else share
 
     @bind(room, ignores_leaf=True)
     def write_canonical(S, i, j, symmetries, T):
@@ -578,30 +517,6 @@ def make_look_up(rules: Rules, transform: Compiled, room: Path, *, prunes: bool)
             if np.int64(B.table[e, DATA] & DEPTH_MASK) == left:
                 low, high = B.proven[e, LOW], B.proven[e, HIGH]
         return h, check, move, low, high
-
-    return look_up
-
-
-# The search below a row.
-
-
-class Parts(NamedTuple):
-    """Compiled functions that a search of a row is made of."""
-
-    arrive: Compiled
-    last_step: Compiled
-    last_decisions: Any
-    """Values what chance leads to with one decision to go at once, as `siblings` does (None: with pruning, or not in this game)."""
-    settle_rare: Compiled
-    look_up: Compiled
-
-
-def make_search(rules: Rules, parts: Parts, room: Path, *, prunes: bool) -> Compiled:
-    """Compiles the search below a row, with pruning or without, for a game and a leaf kind."""
-    legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
-    apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
-    arrive, last_step, last_decisions, settle_rare, look_up = parts
-    together, has_chance = last_decisions is not None, rules.chance.max_outcomes > 0
 
     @bind(room, inline=True)
     def open_chance(S, B, f, row, top, left, reach, lower, upper, probing, T):
@@ -672,7 +587,8 @@ def make_search(rules: Rules, parts: Parts, room: Path, *, prunes: bool) -> Comp
         """
         # The value of the action tried last
         if given and prunes and B.frames[f, PHASE] == ORDERING:
-            take_score(B, f, value)
+            B.scores[f, B.frames[f, ORDERED]] = -value if B.frames[f, KIND] == ONE else value
+            B.frames[f, ORDERED] += ONE
         elif given:
             improve(B, f, value)
             if prunes and narrow(B, f):
@@ -682,7 +598,9 @@ def make_search(rules: Rules, parts: Parts, room: Path, *, prunes: bool) -> Comp
         if k == B.frames[f, END]:
             return False, np.int64(0), 0.0, 0.0
         if prunes:
-            scoring = wants_score(B, f)
+            ordered, phase = B.frames[f, ORDERED], B.frames[f, PHASE]
+            scoring = (phase == ORDERING or k >= ordered) and ordered < B.frames[f, ALL]
+            B.frames[f, PHASE] = ORDERING if scoring else SEARCHING
         if scoring:
             k = B.frames[f, ORDERED]
         else:
@@ -758,7 +676,12 @@ def make_search(rules: Rules, parts: Parts, room: Path, *, prunes: bool) -> Comp
                 elif together and left == 1 and B.frames[f, KIND] == AVERAGE and B.options.cutoff == 0.0:
                     given, value = last_decisions(S, B, row, top, T)
                     found = not given
-            reach = reach_below(B, f, row)
+            # The probability that the row is reached with; the cost of a decision is off
+            reach = B.worth[f, REACH]
+            if B.frames[f, KIND] == AVERAGE:
+                reach *= B.P[row]
+            elif B.options.node_cost > 0.0:
+                reach = (reach - B.options.node_cost) / np.float64(B.frames[f, END])
             if prunes and has_chance:
                 probing = B.frames[f, KIND] == AVERAGE and B.frames[f, PHASE] == PROBING
 
@@ -771,46 +694,25 @@ ROOT, TOP, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position, the one after an action, the first that the search below may use."""
 
 
-def make_plain_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
-    """Compiles `plain_root` for a game and its search without pruning."""
+def make_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
+    """Compiles `root` for a game and its search, with pruning or without."""
     considered = rules.candidates or rules.legal_actions
     current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
 
     @bind(room)
-    def plain_root(S, B, actions, values, depth, T):
-        """Writes the actions of row ROOT that are considered to `actions`, and their values, for the player who acts, to
-        `values`; returns how many until the search was stopped. Counts the decision."""
-        B.counts[NODES] += 1
-        player = current_player(S, ROOT, T)
-        n = considered(S, ROOT, actions, T)
-        for k in range(n):
-            apply_action(S, ROOT, actions[k], TOP, T)
-            left = depth - action_cost(S, ROOT, actions[k], T)
-            value = search(S, B, TOP, ABOVE, left, -np.inf, np.inf, T)
-            if B.counts[FAILED]:
-                return k
-            values[k] = -value if player == 1 else value
-        return n
+    def root(S, B, actions, n, values, is_bound, depth, all_values, rounding, best, first, T):
+        """Writes the values of the first n actions of row ROOT, for the player who acts, to `values`; returns how many until the
+        search was stopped. With n = 0 it writes all that are considered to `actions` first.
 
-    return plain_root
-
-
-def make_pruning_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
-    """Compiles `pruning_root` for a game and its search with pruning."""
-    current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
-
-    @bind(room)
-    def pruning_root(S, B, actions, values, is_bound, depth, all_values, rounding, T):
-        """Writes the values of actions [n] of row ROOT, for the player who acts, to values [n]; returns how many until the
-        search was stopped.
-
-        Without `all_values` an action after the first is searched with a window above the best: `is_bound` [n] says whether
-        its value is only an upper bound. A mean's bound may pass the window by its last bits, `rounding` relative to the
-        greater of 1 and its size; 0: the values are exact, and the first of equals is to be.
+        Without `all_values` an action after the first is searched with a window above the best: `is_bound` says whether its
+        value is only an upper bound. `best` is the value of the best action before these, `first` its id (-1: there is none).
+        A mean's bound may pass the window by its last bits, `rounding` relative to the greater of 1 and its size; 0: the
+        values are exact, and the first of equals is to be.
         """
         player = current_player(S, ROOT, T)
-        best, first = -np.inf, -1
-        for k in range(actions.shape[0]):
+        if n == 0:
+            n = considered(S, ROOT, actions, T)
+        for k in range(n):
             a = actions[k]
             apply_action(S, ROOT, a, TOP, T)
             # What the action has to be worth to be the best
@@ -829,9 +731,9 @@ def make_pruning_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
             if player == 1:
                 value = -value
             values[k] = value
-            is_bound[k] = value <= known + slack
+            is_bound[k] = known > -np.inf and value <= known + slack
             if not is_bound[k] and (value > best or (value == best and a < first)):
                 best, first = value, a
-        return actions.shape[0]
+        return n
 
-    return pruning_root
+    return root

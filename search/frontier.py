@@ -15,17 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes, Floats, Ints
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec, answered, finished_value, leaf_spec
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, need_in
 from leafwise.search import expectiminimax as F
+from leafwise.search.search_options import ints
 
 ROWS, BYTES = 1 << 18, 1 << 26
-"""Nodes that a tree may have, and memory of their rows; a larger tree is taken apart at the root, and its subtrees follow one
-after another. (A tree has room for the children of one node, however wide.)"""
+"""Nodes that a tree may have (some 50 bytes and a row each), and memory of their rows; a larger tree is taken apart at the root,
+and its subtrees follow one after another. (A tree has room for the children of one node, however wide.)"""
 BATCH = 1 << 13
 """Most rows that an evaluator is handed at once; between two calls a search can be stopped."""
 
@@ -55,30 +56,21 @@ class FrontierOptions(NamedTuple):
 class Tree(NamedTuple):
     """Nodes in breadth-first order, so that the children of a node follow each other and come after it; [rows] each."""
 
-    P: NDArray[np.float64]
+    P: Floats
     """Probability among the children of a chance node."""
-    reach: NDArray[np.float64]
+    reach: Floats
     """Probability of all chance on the way from the root."""
     first: NDArray[np.uint32]
     """First child; of a leaf, its row in the batch."""
     end: NDArray[np.uint32]
     """One past the last child."""
-    kind: NDArray[np.uint8]
-    left: NDArray[np.uint8]
+    kind: Bytes
+    left: Bytes
     """Depth left below the node."""
-    value: NDArray[np.float64]
+    value: Floats
     """Player 0's value; of a leaf before the back-up, what is added to its number."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """As in `search_options.Buffers`, for this tree."""
-
-
-@jit(inline=True)
-def equal_rows(S, i, j):
-    """Whether rows i and j are equal."""
-    for w in range(S.shape[1]):  # noqa: SIM110  (compiled code has no generators)
-        if S[i, w] != S[j, w]:
-            return False
-    return True
 
 
 @jit
@@ -92,7 +84,12 @@ def gather(S, tree, n, slots):
     for i in range(n):
         if tree.kind[i] == LEAF or tree.kind[i] == NEGATED:
             at = hash_of(S, i, tree) & mask
-            while slots[at] != 0 and not equal_rows(S, i, np.uint64(slots[at] - 1)):
+            while slots[at] != 0:
+                j, w = np.uint64(slots[at] - 1), 0
+                while w < S.shape[1] and S[i, w] == S[j, w]:
+                    w += 1
+                if w == S.shape[1]:
+                    break
                 at = (at + ONE) & mask
             if slots[at] == 0:
                 copy_row(S, i, m)
@@ -128,70 +125,43 @@ def back_up(tree, n, values):
 
 
 @cache
-def make_expand(rules: Rules, max_outcomes: int, room: Path) -> Compiled:
+def make_expand(rules: Rules, room: Path) -> Compiled:
     """Compiles a game's `expand`, over the actions that a search considers."""
     legal_actions = rules.candidates or rules.legal_actions
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
-    most_outcomes = np.uint64(max_outcomes)
-
-    @bind(room, inline=True)
-    def is_leaf(S, tree, i, player, options, T):
-        """Whether node i has no children, since the game or the depth is over, or it is too improbable."""
-        if player == TERMINAL or (player != CHANCE and tree.reach[i] < options.cutoff):
-            return True
-        if tree.left[i] > 0:
-            return False
-        here = stage(S, i, T)
-        return here == options.spec.stage or here == 0
-
-    @bind(room, inline=True)
-    def set_leaf(S, tree, i, player, spec, T):
-        """Sets kind and value of leaf i: what is known, or what is added to the evaluator's number."""
-        tree.counts[F.LEAVES] += 1
-        outcome = np.float64(returns(S, i, T))
-        if player != TERMINAL or spec.rule == EVALUATE:
-            tree.counts[ASKED] += 1
-            tree.kind[i] = NEGATED if player == 1 else LEAF
-            if spec.to_go:
-                tree.value[i] = outcome
-            return
-        tree.kind[i] = KNOWN
-        tree.value[i] = finished_value(spec.rule, spec.win, spec.draw, spec.loss, outcome)
-
-    @bind(room, inline=True)
-    def add_outcomes(S, tree, i, top, T):
-        """Adds the outcomes of chance node i from row `top` on; returns how many."""
-        n = np.uint64(chance_outcomes(S, i, tree.P, top, T))
-        for o in range(top, top + n):
-            tree.left[o] = tree.left[i]
-            tree.reach[o] = tree.reach[i] * tree.P[o]
-        return n
-
-    @bind(room, inline=True)
-    def add_actions(S, tree, i, A, n, top, node_cost, T):
-        """Adds the rows after the n actions A of decision i from row `top` on."""
-        for k in range(n):
-            o = top + np.uint64(k)
-            apply_action(S, i, A[k], o, T)
-            tree.left[o] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
-            tree.reach[o] = (tree.reach[i] - node_cost) / np.float64(n) if node_cost > 0.0 else tree.reach[i]
+    most_outcomes = np.uint64(rules.chance.max_outcomes)
 
     @bind(room)
     def expand(S, tree, A, most, options, T):
         """Grows the tree of row 0 of S [rows, width] by the children of its first `most` nodes; returns how many nodes it
         then has. A [actions] is scratch."""
+        spec, cost = options.spec, options.node_cost
         rows, top, i = np.uint64(S.shape[0]), ONE, ZERO
         while i < top and i < most:
             # The search may be stopped
             if i & POLL == ZERO and T.stop[0]:
                 tree.counts[F.FAILED] = F.STOPPED
                 return top
-            # A leaf has no children
+            # A leaf has no children, since the game or the depth is over, or it is too improbable
             player = current_player(S, i, T)
             tree.value[i] = 0.0
-            if is_leaf(S, tree, i, player, options, T):
-                set_leaf(S, tree, i, player, options.spec, T)
+            leaf = player == TERMINAL or (player != CHANCE and tree.reach[i] < options.cutoff)
+            if not leaf and tree.left[i] <= 0:
+                here = stage(S, i, T)
+                leaf = here == spec.stage or here == 0
+            # Its value is what is known, or what is added to the evaluator's number
+            if leaf:
+                tree.counts[F.LEAVES] += 1
+                outcome = np.float64(returns(S, i, T))
+                if player == TERMINAL and spec.rule != EVALUATE:
+                    tree.kind[i] = KNOWN
+                    tree.value[i] = finished_value(spec.rule, spec.win, spec.draw, spec.loss, outcome)
+                else:
+                    tree.counts[ASKED] += 1
+                    tree.kind[i] = NEGATED if player == 1 else LEAF
+                    if spec.to_go:
+                        tree.value[i] = outcome
                 i += ONE
                 continue
             # A node needs rows for all its children
@@ -206,9 +176,16 @@ def make_expand(rules: Rules, max_outcomes: int, room: Path) -> Compiled:
             tree.kind[i] = AVERAGE if player == CHANCE else player
             tree.first[i] = top
             if player == CHANCE:
-                n = add_outcomes(S, tree, i, top, T)
+                n = np.uint64(chance_outcomes(S, i, tree.P, top, T))
+                for o in range(top, top + n):
+                    tree.left[o] = tree.left[i]
+                    tree.reach[o] = tree.reach[i] * tree.P[o]
             else:
-                add_actions(S, tree, i, A, np.int64(n), top, options.node_cost, T)
+                for k in range(n):
+                    after = top + k
+                    apply_action(S, i, A[k], after, T)
+                    tree.left[after] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
+                    tree.reach[after] = (tree.reach[i] - cost) / np.float64(n) if cost > 0.0 else tree.reach[i]
             top += n
             tree.end[i] = top
             i += ONE
@@ -217,7 +194,7 @@ def make_expand(rules: Rules, max_outcomes: int, room: Path) -> Compiled:
     return expand
 
 
-Values = Callable[[NDArray[Any], NDArray[np.float64], Any], None]
+Values = Callable[[Array, Floats, Any], None]
 """(rows [n, width], numbers [n] to fill, T): values a batch."""
 
 
@@ -227,7 +204,7 @@ def values_of(evaluator: Evaluator, room: Path) -> Values:
         return make_values(evaluator.value, evaluator.room or room)
     batch, expected = evaluator.batch, f"evaluator {evaluator.name!r}: expected "
 
-    def fill(rows: NDArray[Any], values: NDArray[np.float64], T: Any) -> None:
+    def fill(rows: Array, values: Floats, T: Any) -> None:
         values[:] = answered(batch(rows, T), values.shape, expected + f"{values.shape} values of a batch")
 
     return fill
@@ -249,7 +226,7 @@ def make_values(value: Compiled, room: Path) -> Values:
     return loop
 
 
-def bound_values(game: Game, evaluator: Evaluator) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+def bound_values(game: Game, evaluator: Evaluator) -> Callable[[Array], Floats]:
     """Returns what values rows [n, width] by an evaluator, with tables of its own: for one thread.
 
     Raises ValueError for an evaluator whose number is the return still to come.
@@ -258,7 +235,7 @@ def bound_values(game: Game, evaluator: Evaluator) -> Callable[[NDArray[Any]], N
         raise UserError(f"evaluator {evaluator.name!r}: expected one whose number replaces the return, got one to go")
     fill, T = values_of(evaluator, game.room), game.tables(evaluator)
 
-    def values(rows: NDArray[Any]) -> NDArray[np.float64]:
+    def values(rows: Array) -> Floats:
         found = np.zeros(len(rows))
         fill(np.ascontiguousarray(rows), found, T)
         return found
@@ -277,26 +254,18 @@ class Frontier:
         *,
         cutoff: float = 0.0,
         node_cost: float = 0.0,
-        rows: int | None = None,
-        batch: int = BATCH,
     ) -> None:
         """Compiles the expansion, or finds it in the cache.
 
         Args:
             T: the search's tables, with the evaluator's weights and the stop byte that ends a search.
-            rows: nodes that one tree may have; memory is some 50 bytes and a row for each (default: ROWS, BYTES of rows).
-            batch: most rows that the evaluator is handed at once.
         """
-        least = 1 + max(game.max_actions, game.max_outcomes)
-        if rows is None:
-            rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
-        rows = need_in(rows, Range(least), "rows", "frontier", int)
-        batch = need_in(batch, Range(1), "batch", "frontier", int)
+        rows = max(1 + max(game.max_actions, game.max_outcomes), min(ROWS, BYTES // game.rows(1).nbytes))
         self._options = FrontierOptions(
             leaf_spec(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost)
         )
-        self._values, self._batch = values_of(evaluator, game.room), batch
-        self._expand = make_expand(game.rules, game.max_outcomes, game.room)
+        self._values = values_of(evaluator, game.room)
+        self._expand = make_expand(game.rules, game.room)
         self._T, self._rules_T = T, T._replace(leaf=())  # the expansion is one for all weights
         self._S = game.rows(rows)
         self._tree = Tree(
@@ -307,17 +276,15 @@ class Frontier:
             kind=np.zeros(rows, dtype=np.uint8),
             left=np.zeros(rows, dtype=np.uint8),
             value=np.zeros(rows),
-            counts=np.zeros(F.COUNTS, dtype=np.int64),
+            counts=ints(F.COUNTS),
         )
-        self._A = np.zeros(game.max_actions, dtype=np.int64)
+        self._A = ints(game.max_actions)
         self._slots = np.zeros(1 << (2 * rows).bit_length(), dtype=np.uint32)
         self._V = np.zeros(rows)
         self.asked = 0
         """Rows that the evaluator was handed, equal ones of one tree once."""
 
-    def __call__(
-        self, row: NDArray[Any], depth: int, counts: NDArray[np.int64], reach: float = 1.0
-    ) -> tuple[float, list[float]]:
+    def __call__(self, row: Array, depth: int, counts: Ints, reach: float = 1.0) -> tuple[float, list[float]]:
         """Returns player 0's value of a row, and the values of its children (actions or outcomes, in order).
 
         Adds nodes and leaves to `counts` as `Buffers.counts` has them, and writes there why the search failed, if it did.
@@ -335,16 +302,14 @@ class Frontier:
         inner = tree.kind[0] in (MAX, MIN, AVERAGE)
         return float(tree.value[0]), tree.value[tree.first[0] : tree.end[0]].tolist() if inner else []
 
-    def _grow(self, row: NDArray[Any], depth: int, reach: float, most: int) -> np.uint64:
+    def _grow(self, row: Array, depth: int, reach: float, most: int) -> np.uint64:
         """Grows the tree of a row by the children of its first `most` nodes; returns its number of nodes."""
         self._S[0] = row
         self._tree.left[0], self._tree.reach[0] = depth, reach
         self._tree.counts[:] = 0
         return np.uint64(self._expand(self._S, self._tree, self._A, np.uint64(most), self._options, self._rules_T))
 
-    def _apart(
-        self, row: NDArray[Any], depth: int, reach: float, counts: NDArray[np.int64]
-    ) -> tuple[float, list[float]]:
+    def _apart(self, row: Array, depth: int, reach: float, counts: Ints) -> tuple[float, list[float]]:
         """Values a tree that is too large: the subtrees of its root one after another."""
         tree = self._tree
         n = self._grow(row, depth, reach, 1)
@@ -362,16 +327,16 @@ class Frontier:
             return float(sum(p * v for p, v in zip(P.tolist(), values, strict=True))), values
         return min(values) if kind == MIN else max(values), values
 
-    def _value_leaves(self, n: np.uint64) -> NDArray[np.float64]:
+    def _value_leaves(self, n: np.uint64) -> Floats:
         """Returns the evaluator's numbers for the leaves of the tree, a row of the batch each; less if it is stopped."""
         size = 1 << int(2 * self._tree.counts[ASKED] + 1).bit_length()
         slots = self._slots[:size]
         slots[:] = 0
         m = int(gather(self._S, self._tree, n, slots))
         self.asked += m
-        for start in range(0, m, self._batch):
+        for start in range(0, m, BATCH):
             if self._T.stop[0]:
                 break
-            rows = self._S[start : min(start + self._batch, m)]
+            rows = self._S[start : min(start + BATCH, m)]
             self._values(rows, self._V[start : start + len(rows)], self._T)
         return self._V

@@ -5,7 +5,10 @@
 
 `best` searches with the shipped network where there is one, else with the game's default score, in the way that is strongest in the
 game; `best:depth=2` is depth-limited search with that leaf;
-`level:easy` and its kin are `leafwise.search.levels`.
+`level:easy`, `level:medium`, `level:hard` and `level:best` are in games for two the strongest player there is, a share of whose
+moves is drawn at random: the exact solver in the variants that have an id with Gymnasium and a solver, elsewhere the search
+`best`. A game may name players of its own for some levels (Trap: the course's three opponents). What a level takes from the
+next one is measured by `python -m leafwise.experiments.levels` and stands in `levels.toml`.
 `mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`); `prior=` is policy
 (the leaf's own), values, uniform, or a trained policy: `sb3:FILE.zip`, a run's folder.
 `search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
@@ -15,57 +18,54 @@ from __future__ import annotations
 
 import re
 import threading
+import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game, OwnSearch
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import Forfeit, UserError, asked_of_plugin
+from leafwise.envs.core.files import read_text
 from leafwise.envs.core.play.players import (
     ByName,
+    Chooser,
     UnknownPlayer,
     compiled_greedy,
     named_ai,
+    own_level,
     own_programs,
     rows_needed,
     split,
 )
-from leafwise.envs.registry import MORE_PLAYERS
+from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
+from leafwise.envs.core.ranges import need_among
+from leafwise.envs.registry import MORE_PLAYERS, variant_id
 from leafwise.search.engine import Search, Stopped
 from leafwise.search.frontier import bound_values
-from leafwise.search.levels import level_player
 from leafwise.search.mcts import PRIORS, Mcts, MctsResult, Policy
 from leafwise.search.result import Result
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
-from leafwise.search.search_options import MctsOptions, SearchOptions, readable
+from leafwise.search.search_options import MctsOptions, SearchOptions, read_options, readers
 
 LeafSource = Callable[[Game, str], Evaluator]
 PolicySource = Callable[[Game, str], Policy]
 """(game, name or path) -> Evaluator; raises ValueError."""
 
 
-def switch(text: str) -> bool:
-    """Reads 0 or 1."""
-    return {"0": False, "1": True}[text]
-
-
-READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str, "bool": switch}
-OPTIONS = {name: READERS[kind] for name, kind in readable(SearchOptions).items()}
-"""Options of `Search` that a player's text may hold, and what reads them."""
-MCTS_OPTIONS = {name: READERS[kind] for name, kind in readable(MctsOptions).items()}
-"""Options of `Mcts` that a player's text may hold."""
-
+OPTIONS, MCTS_OPTIONS = readers(SearchOptions), readers(MctsOptions)
+"""Options of `Search` and `Mcts` that a player's text may hold, and what reads them."""
 LOADING_SECONDS = 1.0
 """Seconds after which a search that loads its code is stopped."""
-LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": ("normalize",)}
+LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": tuple(ROLLOUT_OPTIONS), "sb3": ("normalize",)}
 """Options that belong to the leaf, not to the search, by the front of the leaf's name."""
 
 
@@ -143,13 +143,13 @@ class GreedyPlayer(SearchPlayer):
         """Returns a best action where only the search can ask the leaf, drawn as the compiled choice draws it."""
         choice, best, ties = super().choose(state), -np.inf, 0
         assert self.found is not None
-        for name, worth in self.found.action_values.items():
+        for a, worth in self.found.values.items():
             if worth > best or ties == 0:
-                choice, best, ties = state.game.action(name), worth, 1
+                choice, best, ties = a, worth, 1
             elif worth == best:
                 ties += 1
                 if below(self.stream, ties) == 0:
-                    choice = state.game.action(name)
+                    choice = a
         return choice
 
 
@@ -172,12 +172,12 @@ class MctsPlayer(ByName):
         return self.found.chosen
 
     @property
-    def stream(self) -> NDArray[np.uint64]:
+    def stream(self) -> Words:
         """The random numbers of the search; with others it begins a new tree."""
         return self.search.tree.stream
 
     @stream.setter
-    def stream(self, stream: NDArray[np.uint64]) -> None:
+    def stream(self, stream: Words) -> None:
         self.search.draw_from(stream)
 
 
@@ -192,6 +192,98 @@ def search_of(who: Any) -> Any:
 
 LEVEL, BEST = "level", "best"
 """Players of a level; and the player that searches with the best leaf there is, by the game's defaults, and that leaf."""
+
+
+LEVELS_FILE = Path(__file__).with_name("levels.toml")
+
+
+class Weakened(ByName):
+    """Plays as another player does, but for a share of its moves, which are drawn at random."""
+
+    def __init__(self, strong: Chooser, blunders: float, seed: int, name: str) -> None:
+        self.strong, self.blunders, self.name = strong, blunders, name
+        self.stream = new_stream(seed)
+
+    @property
+    def stream(self) -> Words:
+        """Its random numbers, which are also those of the player that it weakens."""
+        return self._stream
+
+    @stream.setter
+    def stream(self, stream: Words) -> None:
+        self._stream = stream
+        if hasattr(self.strong, "stream"):
+            self.strong.stream = stream
+
+    @property
+    def draws(self) -> bool:
+        """Whether some of its moves are drawn, or those of the player that it weakens."""
+        return self.blunders > 0 or bool(getattr(self.strong, "draws", hasattr(self.strong, "stream")))
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+        if uniform(self.stream) < self.blunders:
+            return state.legal_actions[int(below(self.stream, len(state.legal_actions)))]
+        return self.strong.choose(state)
+
+
+def check_level(game: Game, level: str) -> None:
+    """Raises ValueError for a level that there is not, or a game for one player."""
+    if game.players != 2:
+        raise UserError(f"expected a level in a game for two players, got {game.name!r}")
+    need_among(level, LEVELS, "level")
+
+
+def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Any:
+    """Returns the player of a level; `best` makes the search. Raises ValueError as `check_level` does."""
+    check_level(game, level)
+    if own := own_level(game, level):
+        chosen = named_ai(game, own)
+        chosen.name = name
+        return chosen
+    if solver := solver_player(game, level, seed, name):
+        return solver
+    return Weakened(best(), LEVELS[level], seed, name)
+
+
+def solver_player(game: Game, level: str, seed: int, name: str) -> SolverPlayer | None:
+    """Returns the exact solver as a player of a level; None where there is none, or none that is known to be in time."""
+    if variant_id(game) is None or not (game.room / "solver.py").exists():
+        return None
+    try:
+        return SolverPlayer(game, level, seed, name=name)
+    except UserError:  # the solver is for smaller variants
+        return None
+
+
+@cache
+def _measured() -> Mapping[str, Any]:
+    return tomllib.loads(read_text(LEVELS_FILE)) if LEVELS_FILE.exists() else {}
+
+
+def measured(game: Game) -> dict[str, dict[str, float]]:
+    """Returns what each level but the last takes from the next in a variant: `share` of the points, `ci_low`, `ci_high`, `games`.
+
+    {} where nothing was measured.
+    """
+    found: dict[str, dict[str, float]] = _measured().get(variant_id(game) or "", {})
+    return found
+
+
+def level_lines(game: Game) -> list[str]:
+    """Returns a line per level: what it is, and what it takes from the next one."""
+    shares, names = measured(game), list(LEVELS)
+    lines = []
+    for level, stronger in zip(names, [*names[1:], ""], strict=True):
+        blunders = f"{LEVELS[level]:.0%} of its moves at random" if LEVELS[level] else "no move at random"
+        if own := own_level(game, level):
+            blunders = f"the player {own}"
+        points = ""
+        if level in shares:
+            told = shares[level]
+            points = f"; takes {told['share']:.1%} of the points from {stronger} ({told['ci_low']:.1%} to {told['ci_high']:.1%})"
+        lines.append(f"{level}: {blunders}{points}")
+    return lines
 
 
 def hand_made(game: Game, name: str) -> Evaluator:
@@ -241,7 +333,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
     if isinstance(search, OwnSearch):
         name = leaf_name(words) or game.default_score
         try:
-            options = search_options(words, search.options)
+            options = read_options(words, search.options)
             found = leaf(game, name)
             values = found if search.compiled else bound_values(game, found)
             make = partial(search.make, game, values, text, **options)
@@ -265,45 +357,25 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         words = []
     try:
         if kind == "mcts":
-            options = search_options(words, MCTS_OPTIONS)
+            options = read_options(words, MCTS_OPTIONS)
             if (prior := options.get("prior", "values")) not in PRIORS:
                 options["prior"] = policy(game, prior.strip("\"'"))
             return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **options), text)
-        options = search_options(words if kind == "search" else ["depth=1", *words])
+        options = read_options(words if kind == "search" else ["depth=1", *words], OPTIONS)
     except UserError as problem:
         raise UserError(f"player {text!r}: {problem}") from None
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
-def search_options(words: list[str], known: Mapping[str, Callable[[str], Any]] = OPTIONS) -> dict[str, Any]:
-    """Returns the options of a search that words like `depth=3` stand for, read by what `known` says; raises ValueError."""
-    options: dict[str, Any] = {}
-    for word in words:
-        option, _, value = word.partition("=")
-        if option not in known:
-            raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
-        try:
-            options[option] = known[option](value)
-        except (ValueError, KeyError):
-            kind = "0 or 1" if known[option] is switch else "a number"
-            raise UserError(f"expected {kind} for {option}, got {value!r}") from None
-    return options
-
-
 def leaf_name(words: list[str]) -> str:
     """Takes the name of a leaf from the front of `words`, with options of its own; "" if there is none."""
-    if not words or is_option(words[0]):
+    if not words or re.fullmatch(r"[a-z_0-9]+=.*", words[0]):
         return ""
     name = words.pop(0)
     own = LEAF_OPTIONS.get(name.partition(":")[0], ())
     while words and words[0].partition("=")[0] in own:
         name += ("," if ":" in name else ":") + words.pop(0)
     return name
-
-
-def is_option(word: str) -> bool:
-    """Whether a word is `name=value`, rather than the name of a leaf."""
-    return re.fullmatch(r"[a-z_0-9]+=.*", word) is not None
 
 
 def load_code(who: Any, state: State) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -21,11 +21,12 @@ from leafwise.envs.core.contract.stream import below, mix
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import compiled_greedy, rows_needed
 from leafwise.envs.core.ranges import Range, ranged
+from leafwise.search.search_options import read_options
 
 GAMES = 20
 """Games per value if nothing else is said."""
 MOST_GAMES = 1_000_000
-OPTIONS = ("n", "policy", "seed")
+OPTIONS = {"n": int, "policy": str, "seed": int}
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
@@ -36,39 +37,14 @@ class RolloutWeights(NamedTuple):
     seed: np.uint64
     tables: Any
     """What the policy's score is handed as `T`; () for random moves."""
-    stream: NDArray[np.uint64]
+    stream: Words
     """Scratch: the random numbers of one row."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """Scratch: legal actions."""
-    rows: NDArray[Any]
+    rows: Array
     """Scratch: the game that is played, and what a greedy choice needs."""
-    P: NDArray[np.float64]
+    P: Floats
     """Scratch: probabilities of those rows."""
-
-
-def make_random_action(rules: Rules, room: Path) -> Compiled:
-    """Compiles the policy of random moves."""
-    legal_actions = rules.legal_actions
-
-    @bind(room, inline=True)
-    def random_action(S, i, R, T):
-        """Returns one of the legal actions of row i, each as often, drawn from stream R [2]."""
-        n = legal_actions(S, i, T.leaf.actions, T)
-        return T.leaf.actions[below(R, n)]
-
-    return random_action
-
-
-def make_best_action(greedy_action: Compiled, room: Path) -> Compiled:
-    """Compiles the policy of a score."""
-
-    @bind(room, inline=True)
-    def best_action(S, i, R, T):
-        """Returns the action of row i that the score likes best one decision ahead, ties broken by stream R [2]."""
-        W = T.leaf
-        return greedy_action(S, i, i + ONE, W.actions, W.P, R, W.tables)
-
-    return best_action
 
 
 @cache
@@ -76,24 +52,15 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, room: Path) -> Co
     """Compiles a game's `rollout_value` with random moves or a greedy choice."""
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     sample_outcome, key = rules.sample_outcome, rules.key
-    if greedy_action is None:
-        choose = make_random_action(rules, room)
-    else:
-        choose = make_best_action(greedy_action, room)
+    legal_actions, by_score = rules.legal_actions, greedy_action is not None
 
     @bind(room, inline=True)
-    def play_out(S, R, T):
-        """Plays the game at row 0 of S to its end, or until it is stopped; returns whether it is over."""
-        player = current_player(S, ZERO, T)
-        while player != TERMINAL:
-            if T.stop[0]:
-                return False
-            if player == CHANCE:
-                sample_outcome(S, ZERO, R, T)
-            else:
-                apply_action(S, ZERO, choose(S, ZERO, R, T), ZERO, T)
-            player = current_player(S, ZERO, T)
-        return True
+    def choose(S, i, R, T):
+        """Returns the action of row i that the score likes best one decision ahead, or any, each as often, drawn from stream R."""
+        W = T.leaf
+        if by_score:
+            return greedy_action(S, i, i + ONE, W.actions, W.P, R, W.tables)  # type: ignore[misc]
+        return W.actions[below(R, legal_actions(S, i, W.actions, T))]
 
     @bind(room)
     def rollout_value(S, i, T):
@@ -108,8 +75,16 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, room: Path) -> Co
         for _ in range(W.games):
             for w in range(S.shape[1]):
                 played[ZERO, w] = S[i, w]
-            if not play_out(played, R, T):
-                return 0.0
+            # To the end of the game, unless it is stopped
+            player = current_player(played, ZERO, T)
+            while player != TERMINAL:
+                if T.stop[0]:
+                    return 0.0
+                if player == CHANCE:
+                    sample_outcome(played, ZERO, R, T)
+                else:
+                    apply_action(played, ZERO, choose(played, ZERO, R, T), ZERO, T)
+                player = current_player(played, ZERO, T)
             total += returns(played, ZERO, T)
         mean = total / W.games
         return -mean if current_player(S, i, T) == 1 else mean
@@ -160,13 +135,8 @@ def is_rollout(text: str) -> bool:
 
 def parse_rollout(game: Game, text: str) -> Evaluator:
     """Returns the leaf that `rollout:n=20,policy=greedy:SCORE,seed=0` names; raises ValueError for other options."""
-    options: dict[str, Any] = {}
-    for word in filter(None, text.partition(":")[2].split(",")):
-        option, equals, value = word.partition("=")
-        if option not in OPTIONS or not equals:
-            raise UserError(f"leaf {text!r}: expected options among {', '.join(OPTIONS)}, got {word!r}")
-        try:
-            options[option] = value if option == "policy" else int(value)
-        except ValueError:
-            raise UserError(f"leaf {text!r}: expected a whole number for {option}, got {value!r}") from None
+    try:
+        options = read_options(filter(None, text.partition(":")[2].split(",")), OPTIONS)
+    except UserError as problem:
+        raise UserError(f"leaf {text!r}: {problem}") from None
     return rollout(game, **options)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.errors import UserError
@@ -18,6 +19,7 @@ from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 D = TypeVar("D")
+ints: Any = partial(np.zeros, dtype=np.int64)
 
 MAX_THREADS = 256
 MOST_SECONDS = 1_000_000
@@ -53,10 +55,33 @@ def option(default: D, *, exact: bool = True, in_text: bool = True) -> D:
     return found
 
 
-def readable(options: type[BaseOptions]) -> dict[str, str]:
-    """Returns the options that a player's text may hold, and their types: int, float, bool or str."""
+def switch(text: str) -> bool:
+    """Reads 0 or 1."""
+    return {"0": False, "1": True}[text]
+
+
+READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str, "bool": switch}
+
+
+def readers(options: type[BaseOptions]) -> dict[str, Callable[[str], Any]]:
+    """Returns the options that a player's text may hold, and what reads them."""
     types = types_of(options)
-    return {one.name: types[one.name].partition(" ")[0] for one in fields(options) if one.metadata["in_text"]}
+    return {one.name: READERS[types[one.name].partition(" ")[0]] for one in fields(options) if one.metadata["in_text"]}
+
+
+def read_options(words: Iterable[str], known: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+    """Returns the options that words like `depth=3` stand for, read by what `known` says; raises ValueError."""
+    options: dict[str, Any] = {}
+    for word in words:
+        option, told, value = word.partition("=")
+        if not told or option not in known:
+            raise UserError(f"expected options among {', '.join(known)}, got {word!r}")
+        try:
+            options[option] = known[option](value)
+        except (ValueError, KeyError):
+            kind = {int: "a whole number", switch: "0 or 1"}.get(known[option], "a number")
+            raise UserError(f"expected {kind} for {option}, got {value!r}") from None
+    return options
 
 
 @dataclass(frozen=True)
@@ -264,37 +289,37 @@ class Options(NamedTuple):
 class Buffers(NamedTuple):
     """Scratch and run-time options of one search thread."""
 
-    P: NDArray[np.float64]
+    P: Floats
     """Probabilities, one per row."""
-    A: NDArray[np.int64]
+    A: Ints
     """Legal actions, [frame, action]."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """What orders them, [frame, action], the highest first; with pruning alone."""
-    frames: NDArray[np.uint64]
+    frames: Words
     """The open nodes from the root down, [frame, COLUMNS]."""
-    worth: NDArray[np.float64]
+    worth: Floats
     """Their values, [frame, WORTHS]."""
-    between: NDArray[np.float64]
+    between: Floats
     """The least and the most that each row can be worth, [row, 2]; outcomes that Star2 probes."""
-    best: NDArray[np.float64]
+    best: Floats
     """What the best action so far is worth after each outcome, [row]; outcomes that share their afterstates."""
-    killers: NDArray[np.int64]
+    killers: Ints
     """The last two actions that cut a decision, [depth left, 2]; with pruning alone."""
-    counts: NDArray[np.int64]
-    deadline: NDArray[np.int64]
+    counts: Ints
+    deadline: Ints
     """When the search is to end, [3]: a clock's number and the nanoseconds on it (0: never); and how often that is looked at,
     POLL or POLL_EXPENSIVE."""
-    table: NDArray[np.uint64]
+    table: Words
     """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
-    proven: NDArray[np.float64]
+    proven: Floats
     """The same memory read as floats."""
-    leaves: NDArray[np.uint64]
+    leaves: Words
     """Memory of leaves valued before, [entries, 2]: second hash of the row, value; one entry is none."""
-    leaf_values: NDArray[np.float64]
+    leaf_values: Floats
     """The same memory read as floats."""
-    generation: NDArray[np.uint64]
+    generation: Words
     """Number of the search, [1]: entries of the table that have another one are old."""
-    rows: NDArray[Any]
+    rows: Array
     """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
     options: Options
 
@@ -312,14 +337,14 @@ def make_buffers(
     leaves = np.zeros((min(entries, EXPENSIVE_LEAF_ENTRIES if expensive else LEAF_ENTRIES), 2), dtype=np.uint64)
     return game.rows(n), Buffers(
         P=np.zeros(n),
-        A=np.zeros((frames, game.max_actions), dtype=np.int64),
+        A=ints((frames, game.max_actions)),
         scores=np.zeros((frames, game.max_actions)),
         frames=np.zeros((frames, COLUMNS), dtype=np.uint64),
         worth=np.zeros((frames, WORTHS)),
         between=np.zeros((n, 2)),
         best=np.zeros(n),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
-        counts=np.zeros(COUNTS, dtype=np.int64),
+        counts=ints(COUNTS),
         deadline=np.array([0, 0, POLL_EXPENSIVE if expensive else POLL], dtype=np.int64),
         table=table,
         proven=table.view(np.float64),

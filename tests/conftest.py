@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,9 @@ pytest.register_assert_rewrite("contract", "running")
 
 from running import groups  # noqa: E402
 from running.campaign import Campaign, new_campaign, print_counts  # noqa: E402
+
+# Networks of tests are so small that torch's threads only wait, which costs processor time. Processes inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A background job starts with Ctrl-C ignored, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

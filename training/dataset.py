@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from numpy.typing import NDArray
 
 from leafwise.envs import registry
+from leafwise.envs.core.arrays import Array, Bools, Ints, Words
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
@@ -40,6 +40,7 @@ from leafwise.training.evaluation.arena import BATCH
 from leafwise.training.evaluation.openings import PLAYER, derived
 from leafwise.training.execution import check_places, in_pieces, map_pieces
 from leafwise.training.runs import SELECTION_SEED
+from leafwise.training.types import Json, Tensors
 
 OBSERVATIONS, FINAL = "observations", "final_observations"
 """The arrays of what is seen at each decision and at each end; where it is several arrays by name, `observations.NAME`."""
@@ -66,9 +67,9 @@ FIELDS = {
 class Dataset:
     """Decisions of whole games, and how they came about."""
 
-    arrays: dict[str, NDArray[Any]]
+    arrays: Tensors
     """Observations and the arrays of `FIELDS`."""
-    about: dict[str, Any] = field(default_factory=dict)
+    about: Json = field(default_factory=dict)
     """JSON-able: game, options, player, opponent, exploration, the names of actions, what the arrays hold, the version."""
 
     def __len__(self) -> int:
@@ -148,7 +149,7 @@ def collect_dataset(
     check(game, text, games, first_seed, opponent, share, processes, cluster)
     pieces = in_pieces(range(games), BATCH)
     work = partial(play_piece, game, text, opponent, share, first_seed)
-    parts: list[dict[str, NDArray[Any]]] = []
+    parts: list[Tensors] = []
     try:
         for part in map_pieces(work, pieces, processes, cluster):
             parts.append(part)
@@ -174,7 +175,7 @@ def collect_dataset(
 
 def play_piece(
     game: Game, text: str, opponent: str, exploration: float, first_seed: int, numbers: Sequence[int]
-) -> dict[str, NDArray[Any]]:
+) -> Tensors:
     """Plays the games of these numbers with players made anew; returns their arrays, all but the seeds."""
     own = player(text, game, seed=first_seed + numbers[0])
     other = player(opponent, game, seed=first_seed + numbers[0] + 1) if opponent else None
@@ -224,7 +225,7 @@ def play(
     return decisions, play_out(game.start(), choose, lambda state: state.settle(stream))
 
 
-def streams_of_both(game: Game, seed: int, stream: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+def streams_of_both(game: Game, seed: int, stream: Words) -> list[Words]:
     """Returns the random numbers of a player that plays both sides, by seat; `stream` is that of chance.
 
     Either side is the other's opponent in an environment, and draws what that would draw: both in a game without chance; with
@@ -235,7 +236,7 @@ def streams_of_both(game: Game, seed: int, stream: NDArray[np.uint64]) -> list[N
     return [new_stream(seed), new_stream(seed)]
 
 
-def draw_from(who: Player, stream: NDArray[np.uint64]) -> None:
+def draw_from(who: Player, stream: Words) -> None:
     """Lets a player that draws take its random numbers from a stream; environments do so before every decision."""
     if hasattr(who, "stream"):
         who.stream = stream
@@ -252,11 +253,11 @@ def decide(own: Player, state: State) -> tuple[int, float]:
     return found.action, found.value
 
 
-def arrays_of(observer: Observer, decisions: Sequence[Decision], end: State, number: int) -> dict[str, NDArray[Any]]:
+def arrays_of(observer: Observer, decisions: Sequence[Decision], end: State, number: int) -> Tensors:
     """Returns the arrays of one game."""
     n, result = len(decisions), end.returns
     players = np.array([decision.state.current_player for decision in decisions], dtype=np.int8)
-    last = np.zeros(n, dtype=np.bool_)
+    last = np.zeros(n, np.bool_)
     last[[np.flatnonzero(players == seat)[-1] for seat in set(players.tolist())]] = True
     rows = [*(decision.state.row for decision in decisions), *[end.row] * last.sum()]
     seen = observer(np.array(rows), viewers=np.concatenate([players, players[last]]))
@@ -361,7 +362,7 @@ def write_episodes(name: str, dataset: Dataset) -> Path:
     return folder
 
 
-def env_spec(game: Game, about: Mapping[str, Any]) -> EnvSpec | None:
+def env_spec(game: Game, about: Json) -> EnvSpec | None:
     """Returns the environment that `recover_environment` makes, against the dataset's opponent; None if the game has no id.
 
     Where the player played both sides, it is its own opponent.
@@ -375,7 +376,7 @@ def env_spec(game: Game, about: Mapping[str, Any]) -> EnvSpec | None:
     return spec
 
 
-def metadata(game: Game, dataset: Dataset) -> dict[str, Any]:
+def metadata(game: Game, dataset: Dataset) -> Json:
     """Returns what Minari is told of a whole dataset, all but its id."""
     about, games = dataset.about, len(np.unique(dataset.arrays["games"]))
     seats = (
@@ -394,14 +395,14 @@ def metadata(game: Game, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def episode_rows(dataset: Dataset) -> list[NDArray[np.int64]]:
+def episode_rows(dataset: Dataset) -> list[Ints]:
     """Returns the rows of each episode, which are those of one player in one game, by game and player."""
     whose = 2 * dataset.arrays["games"] + dataset.arrays["players"]
     order = np.argsort(whose, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(whose[order])) + 1)
 
 
-def told(dataset: Dataset, rows: NDArray[np.int64]) -> dict[str, Any]:
+def told(dataset: Dataset, rows: Ints) -> Json:
     """Returns what Minari is told of an episode besides its seed."""
     arrays, first = dataset.arrays, rows[0]
     return {
@@ -411,7 +412,7 @@ def told(dataset: Dataset, rows: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def buffers(dataset: Dataset, groups: list[NDArray[np.int64]]) -> Iterator[Any]:
+def buffers(dataset: Dataset, groups: list[Ints]) -> Iterator[Any]:
     """Yields the episodes as Minari takes them: n steps, n + 1 observations and infos."""
     from minari.data_collector import EpisodeBuffer
 
@@ -431,12 +432,12 @@ def buffers(dataset: Dataset, groups: list[NDArray[np.int64]]) -> Iterator[Any]:
             actions=arrays["actions"][rows],
             rewards=arrays["rewards"][rows],
             terminations=arrays["terminations"][rows],
-            truncations=np.zeros(len(rows), dtype=np.bool_),
+            truncations=np.zeros(len(rows), np.bool_),
             infos=infos,
         )
 
 
-def seen(arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.int64], end: int) -> Any:
+def seen(arrays: Tensors, rows: Ints, end: int) -> Any:
     """Returns the observations of an episode, its last one included, as one array or a dict of them."""
     names = [name.removeprefix(OBSERVATIONS) for name in arrays if name.startswith(OBSERVATIONS)]
     whole = {
@@ -481,7 +482,12 @@ def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
     if name.startswith(PREFIX):
         return write_episodes(name, dataset)
     file = Path(name)
-    write_named(file, _npz(dataset) if file.suffix == ".npz" else _parquet(dataset))
+    if file.suffix == ".npz":
+        buffer, about = io.BytesIO(), np.array(json.dumps(dataset.about))
+        np.savez_compressed(buffer, **{**dataset.arrays, ABOUT: about})  # type: ignore[arg-type]
+        write_named(file, buffer.getvalue())
+    else:
+        write_named(file, _parquet(dataset))
     return file
 
 
@@ -493,23 +499,14 @@ def read_dataset(path: str | os.PathLike[str]) -> Dataset:
     if not file.is_file():
         raise UserError(f"expected a dataset, found nothing at {str(path)!r}")
     try:
-        return _from_parquet(file) if file.suffix == ".parquet" else _from_npz(file)
+        if file.suffix == ".parquet":
+            return _from_parquet(file)
+        with np.load(file, allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+        return Dataset(arrays, json.loads(str(arrays.pop(ABOUT))))
     except (ValueError, KeyError, TypeError, OSError, zipfile.BadZipFile) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise UserError(f"expected a dataset of leafwise, got {str(path)!r}: {reason}") from None
-
-
-def _npz(dataset: Dataset) -> bytes:
-    buffer = io.BytesIO()
-    arrays: dict[str, Any] = {**dataset.arrays, ABOUT: np.array(json.dumps(dataset.about))}
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def _from_npz(file: Path) -> Dataset:
-    with np.load(file, allow_pickle=False) as held:
-        arrays = {name: held[name] for name in held.files}
-    return Dataset(arrays, json.loads(str(arrays.pop(ABOUT))))
 
 
 def _parquet(dataset: Dataset) -> bytes:
@@ -531,7 +528,7 @@ def _parquet(dataset: Dataset) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _column(array: NDArray[Any]) -> Any:
+def _column(array: Array) -> Any:
     """Returns an array [n, ...] as a column of n numbers, or of n lists of numbers."""
     import pyarrow as pa
 
@@ -541,7 +538,7 @@ def _column(array: NDArray[Any]) -> Any:
     return pa.FixedSizeListArray.from_arrays(pa.array(flat.reshape(-1)), flat.shape[1])
 
 
-def _sparse_column(array: NDArray[Any], where: NDArray[np.bool_]) -> Any:
+def _sparse_column(array: Array, where: Bools) -> Any:
     """Returns an array [m, ...] as a column of lists that are empty but for the m rows of `where`."""
     import pyarrow as pa
 

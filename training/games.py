@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
 from leafwise.envs.core.contract.game import Game
@@ -27,6 +27,7 @@ from leafwise.models.files import model_path
 from leafwise.models.sparse import load_sparse
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.search_options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
+from leafwise.training.types import Logged
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position played, the one after an action, the first that a search may use."""
@@ -73,7 +74,7 @@ ROOM = 2000
 """Positions beyond those asked for, since games are recorded whole."""
 
 
-def logged_games(counts: NDArray[np.int64], positions: int, seconds: float) -> dict[str, float]:
+def logged_games(counts: Ints, positions: int, seconds: float) -> Logged:
     """Returns what a run logs of games by their counters, of positions that took so many seconds."""
     games = max(int(counts[GAMES]), 1)
     shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
@@ -83,18 +84,18 @@ def logged_games(counts: NDArray[np.int64], positions: int, seconds: float) -> d
 class Table(NamedTuple):
     """What one player of games needs: rows, search scratch, a random stream."""
 
-    S: NDArray[Any]
+    S: Array
     """Rows: HERE, AFTER, and those of its searches."""
     buffers: Buffers
     other_buffers: Buffers
     """Scratch of a second leaf's searches: what is remembered of one says nothing of another."""
-    A: NDArray[np.int64]
+    A: Ints
     """Legal actions, [max_actions]."""
-    R: NDArray[np.uint64]
+    R: Words
     """Random stream, [2]."""
-    chosen: NDArray[np.int64]
+    chosen: Ints
     """[1]: the action that `best_action` found."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """[3], as GAMES and the names beside it say."""
 
 
@@ -121,10 +122,10 @@ def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = N
         S=rows,
         buffers=buffers,
         other_buffers=other_buffers,
-        A=np.zeros(game.max_actions, dtype=np.int64),
+        A=np.zeros(game.max_actions, np.int64),
         R=new_stream(seed),
-        chosen=np.zeros(1, dtype=np.int64),
-        counts=np.zeros(3, dtype=np.int64),
+        chosen=np.zeros(1, np.int64),
+        counts=np.zeros(3, np.int64),
     )
 
 
@@ -179,12 +180,9 @@ def make_best_action(game: Game, found: CompiledSearch) -> Compiled:
     player 0.
     """
     search, last_step = search_of(game, found)
-    current_player, apply_action, action_cost = (
-        game.rules.current_player,
-        game.rules.apply_action,
-        game.rules.action_cost,
-    )
-    considered = game.rules.candidates or game.rules.legal_actions
+    rules = game.rules
+    current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
+    considered = rules.candidates or rules.legal_actions
 
     @bind(game.room)
     def best_action(table, buffers, depth, T):
@@ -236,11 +234,8 @@ def make_open_game(game: Game) -> Compiled:
 
     It starts a game at row HERE, with up to `plies` random actions after which it is not over, unless it is stopped.
     """
-    initial_state, apply_action, current_player = (
-        game.rules.initial_state,
-        game.rules.apply_action,
-        game.rules.current_player,
-    )
+    rules = game.rules
+    initial_state, apply_action, current_player = rules.initial_state, rules.apply_action, rules.current_player
     settle, random_action = make_settle(game), make_random_action(game)
 
     @bind(game.room, inline=True)
@@ -270,25 +265,23 @@ CHOSEN, EXPLORED, AFTERSTATE, EXACT = 0, 1, 2, 3
 class Record(NamedTuple):
     """Positions learned from, in the order in which they were played."""
 
-    rows: NDArray[Any]
+    rows: Array
     """[n, width]"""
-    targets: NDArray[np.float64]
+    targets: Floats
     """What the position is worth to the player who acts, [n]."""
-    values: NDArray[np.float64]
+    values: Floats
     """Scratch: root value for player 0, [n]."""
     kinds: NDArray[np.int8]
     """Scratch: CHOSEN, EXPLORED, AFTERSTATE or EXACT, [n]."""
-    first: NDArray[np.int64]
+    first: Ints
     """Scratch: which position is the first of the same game, [n]."""
-    outcomes: NDArray[np.float64]
+    outcomes: Floats
     """Scratch: how the game ended for player 0, [n]."""
 
 
 def new_record(game: Game, n: int) -> Record:
     """Returns room for n positions."""
-    return Record(
-        game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int8), np.zeros(n, dtype=np.int64), np.zeros(n)
-    )
+    return Record(game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, np.int8), np.zeros(n, np.int64), np.zeros(n))
 
 
 def make_write_targets(game: Game) -> Compiled:
@@ -317,10 +310,8 @@ class Kernels(NamedTuple):
 
     play_matches: Compiled
     """(table, keys, results, depth, plies, None, T, other)"""
-    play_alone: Compiled
-    """(table, keys, depth, plies, values, players, returns, ends, T), with what the leaf says of decisions"""
-    play_searched: Compiled
-    """The same, with what the search says."""
+    play_games: Compiled
+    """(table, keys, depth, plies, by_search, values, players, returns, ends, T)"""
     choose_actions: Compiled
     """(table, rows, depth, actions, T)"""
 
@@ -332,13 +323,46 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch) -> Kernels:
-    best_action = make_best_action(game, found)
-    return Kernels(
-        play_matches=make_play_matches(game, nothing_to_begin, make_search_act(game, best_action)),
-        play_alone=make_play_games(game, best_action, found.leaf_value, False),
-        play_searched=make_play_games(game, best_action, found.leaf_value, True),
-        choose_actions=make_choose_actions(game, best_action),
-    )
+    best_action, leaf_value = make_best_action(game, found), found.leaf_value
+    current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
+    open_game, settle = make_open_game(game), make_settle(game)
+
+    @bind(game.room, inline=True)
+    def act(table, own, depth, options, T):
+        """Returns the action of a search to a depth, which has no other options, as `make_play_matches` asks for it."""
+        best_action(table, table.buffers if own else table.other_buffers, depth, T)
+        return table.chosen[0]
+
+    @bind(game.room)
+    def play_games(table, keys, depth, plies, by_search, values, players, returns, ends, T):
+        """Plays a game per key of `keys` [games].
+
+        As long as there is room, `values` and `players` [n] get what the leaf says of each decision, or with `by_search` what the
+        search says it is worth to the player to move, and who that is, one game after another; `returns` [games] player 0's
+        return, `ends` [games] where a game's decisions end.
+        """
+        S, R = table.S, table.R
+        n = 0
+        for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
+            R[0], R[1] = keys[g], np.uint64(0)
+            open_game(table, plies, T)
+            player = current_player(S, HERE, T)
+            while player != TERMINAL:
+                worth = for_player_zero(best_action(table, table.buffers, depth, T), player)
+                if n < values.shape[0]:
+                    values[n] = worth if by_search else leaf_value(S, HERE, T)
+                    players[n] = player
+                n += 1
+                apply_action(S, HERE, table.chosen[0], HERE, T)
+                settle(S, R, T)
+                player = current_player(S, HERE, T)
+            returns[g] = result(S, HERE, T)
+            ends[g] = n
+
+    matches = make_play_matches(game, nothing_to_begin, act)
+    return Kernels(matches, play_games, make_choose_actions(game, best_action))
 
 
 def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
@@ -375,55 +399,9 @@ def make_play_matches(game: Game, begin: Compiled, act: Compiled) -> Compiled:
     return play_matches
 
 
-def make_search_act(game: Game, best_action: Compiled) -> Compiled:
-    """Returns `act` of `make_play_matches` by a search to a depth, which has no other options."""
-
-    @bind(game.room, inline=True)
-    def act(table, own, depth, options, T):
-        best_action(table, table.buffers if own else table.other_buffers, depth, T)
-        return table.chosen[0]
-
-    return act
-
-
 @jit(inline=True)
 def nothing_to_begin(table):
     """Does nothing before a game."""
-
-
-def make_play_games(game: Game, best_action: Compiled, leaf_value: Compiled, by_search: bool) -> Compiled:
-    """Returns `play_games(table, keys, depth, plies, values, players, returns, ends, T)`.
-
-    It plays a game per key of `keys` [games]. As long as there is room, `values` and `players` [n] get what the leaf says of each
-    decision, or with `by_search` what the search says it is worth to the player to move, and who that is, one game after another;
-    `returns` [games] player 0's return, `ends` [games] where a game's decisions end.
-    """
-    current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
-    open_game, settle = make_open_game(game), make_settle(game)
-
-    @bind(game.room)
-    def play_games(table, keys, depth, plies, values, players, returns, ends, T):
-        S, R = table.S, table.R
-        n = 0
-        for g in range(keys.shape[0]):
-            if T.stop[0]:
-                return
-            R[0], R[1] = keys[g], np.uint64(0)
-            open_game(table, plies, T)
-            player = current_player(S, HERE, T)
-            while player != TERMINAL:
-                worth = for_player_zero(best_action(table, table.buffers, depth, T), player)
-                if n < values.shape[0]:
-                    values[n] = worth if by_search else leaf_value(S, HERE, T)
-                    players[n] = player
-                n += 1
-                apply_action(S, HERE, table.chosen[0], HERE, T)
-                settle(S, R, T)
-                player = current_player(S, HERE, T)
-            returns[g] = result(S, HERE, T)
-            ends[g] = n
-
-    return play_games
 
 
 def make_choose_actions(game: Game, best_action: Compiled) -> Compiled:
@@ -465,16 +443,36 @@ BATCH = 50
 """Games played before the clock is read, and as one piece of work."""
 
 
-class Batch(NamedTuple):
-    """Games that were played at once."""
+class Played(NamedTuple):
+    """Games in the order of their seeds."""
 
-    values: NDArray[np.float64]
-    """What was said of each decision, [n], as `make_play_games` tells."""
-    players: NDArray[np.int64]
-    returns: NDArray[np.float64]
-    ends: NDArray[np.int64]
+    scores: Floats
+    """[games]: returns of player 0."""
+    values: Floats
+    """[decisions]: what was said of each, as `play_games` tells, one game after another."""
+    players: Ints
+    """[decisions]: who made it."""
+    ends: Ints
+    """[games]: where a game's decisions end."""
     seconds: float
     """Processor time."""
+
+    def game_of(self) -> Ints:
+        """Returns the number of the game of every decision, from 0 on, [decisions]."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+    def outcomes(self) -> Floats:
+        """Returns the return of the game of every decision, [decisions]."""
+        return self.scores[self.game_of()]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Played]) -> Played:
+        """Returns the games of parts, one after another."""
+        scores, values, players, ends, seconds = zip(*parts, strict=True)
+        before = np.cumsum([0, *map(len, values[:-1])])
+        moved = [end + n for end, n in zip(ends, before, strict=True)]
+        returns, said, who, last = (np.concatenate(one) for one in (scores, values, players, moved))
+        return cls(returns, said, who, last, sum(seconds))
 
 
 def play_batches(
@@ -487,74 +485,30 @@ def play_batches(
     plies: int = 0,
     nodes: int = 0,
     by_search: bool = False,
-) -> Iterator[Batch]:
+) -> Iterator[Played]:
     """Yields games of a search with itself, at most `batch` at once, each from its seed, with up to `plies` random moves first.
 
     `nodes` bounds the decisions that a search looks at, as in `Search` (0: no limit). Raises ValueError for games with more
     decisions than there is room for.
     """
-    table, T, known = (
-        new_table(game, depth, 0, evaluator, nodes=nodes),
-        game.tables(evaluator),
-        kernels(game, evaluator),
-    )
-    run = known.play_searched if by_search else known.play_alone
-    values, players = np.zeros(batch * LONGEST), np.zeros(batch * LONGEST, dtype=np.int64)
+    table, T = new_table(game, depth, 0, evaluator, nodes=nodes), game.tables(evaluator)
+    run = kernels(game, evaluator).play_games
+    values, players = np.zeros(batch * LONGEST), np.zeros(batch * LONGEST, np.int64)
     forget(table)
     for first in seeds[::batch]:
         keys = np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
-        returns, ends = np.zeros(len(keys)), np.zeros(len(keys), dtype=np.int64)
+        returns, ends = np.zeros(len(keys)), np.zeros(len(keys), np.int64)
         begun = time.process_time()
-        stoppable(partial(run, table, keys, depth, plies, values, players, returns, ends, T), T.stop)
+        stoppable(partial(run, table, keys, depth, plies, by_search, values, players, returns, ends, T), T.stop)
         spent = time.process_time() - begun
         if (n := int(ends[-1])) > len(values):
             raise UserError(f"{game.name}: expected games of at most {LONGEST:,} decisions, got {n:,} in {len(keys)}")
-        yield Batch(values[:n].copy(), players[:n].copy(), returns, ends, spent)
-
-
-@dataclass(frozen=True)
-class Played:
-    """Games in the order of their seeds."""
-
-    scores: NDArray[np.float64]
-    """[games]: returns."""
-    values: NDArray[np.float64]
-    """[decisions]: what the leaf said of each, one game after another."""
-    ends: NDArray[np.int64]
-    """[games]: where a game's decisions end."""
-    seconds: float
-    """Processor time."""
-
-    def outcomes(self) -> NDArray[np.float64]:
-        """Returns the return of the game of every decision, [decisions]."""
-        return np.repeat(self.scores, np.diff(self.ends, prepend=0))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Played]) -> Played:
-        """Returns the games of parts, one after another."""
-        before = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
-        return cls(
-            np.concatenate([part.scores for part in parts]),
-            np.concatenate([part.values for part in parts]),
-            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
-            sum(part.seconds for part in parts),
-        )
+        yield Played(returns, values[:n].copy(), players[:n].copy(), ends, spent)
 
 
 def play_solo(
-    game: Game,
-    evaluator: Evaluator,
-    first_seed: int,
-    games: int,
-    *,
-    depth: int = 1,
-    nodes: int = 0,
-    seconds: float = 0.0,
+    game: Game, evaluator: Evaluator, first_seed: int, games: int, *, depth: int = 1, nodes: int = 0
 ) -> Played:
-    """Plays games of one player with seeds from `first_seed` on, for about so many `seconds` at most (0: all of them)."""
-    parts: list[Played] = []
-    for one in play_batches(game, evaluator, range(first_seed, first_seed + games), BATCH, depth=depth, nodes=nodes):
-        parts.append(Played(one.returns, one.values, one.ends, one.seconds))
-        if seconds and sum(part.seconds for part in parts) >= seconds:
-            break
-    return Played.joined(parts)
+    """Plays games of one player with seeds from `first_seed` on."""
+    seeds = range(first_seed, first_seed + games)
+    return Played.joined(list(play_batches(game, evaluator, seeds, BATCH, depth=depth, nodes=nodes)))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.models.network import Module
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
+from leafwise.training.types import Tensors
 
 
 class SparseModule(nn.Module):
@@ -24,9 +24,8 @@ class SparseModule(nn.Module):
         super().__init__()
         self.network = network
         W = network.weights
-        self.embedding = nn.EmbeddingBag(
-            len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
-        )
+        n, columns = W.embedding.shape
+        self.embedding = nn.EmbeddingBag(n, columns, mode="sum", padding_idx=n - 1)
         self.embedding.weight.data.copy_(torch.from_numpy(W.embedding))
         self.bias = nn.Parameter(torch.tensor(W.bias))
         self.layers = nn.ModuleList()
@@ -57,7 +56,7 @@ class SparseModule(nn.Module):
         last = self.linear_layers[-1]
         return last.weight, last.bias
 
-    def dense(self) -> NDArray[np.float32]:
+    def dense(self) -> Floats32:
         """Returns the dense layers as `SparseWeights.dense` has them."""
         layers = [(layer.weight, layer.bias) for layer in self.linear_layers[:-1]]
         parts = [p for weight, bias in (*layers, self.last_layer()) for p in (weight.T, bias)]
@@ -65,7 +64,7 @@ class SparseModule(nn.Module):
 
     def export(self) -> SparseNetwork:
         """Returns the network as it is now, for search and files."""
-        tensors: dict[str, NDArray[np.float32]] = {
+        tensors: dict[str, Floats32] = {
             "embedding": self.embedding.weight.detach().numpy()[:-1].copy(),
             "bias": self.bias.detach().numpy().copy(),
             "dense": self.dense(),
@@ -111,8 +110,7 @@ class DuelingModule(SparseModule):
 
     def head(self, x: Tensor) -> Tensor:
         advantages = super().head(x)
-        values: Tensor = self.state(x) + advantages - advantages.mean(dim=1, keepdim=True)
-        return values
+        return self.state(x) + advantages - advantages.mean(dim=1, keepdim=True)
 
     def last_layer(self) -> tuple[Tensor, Tensor]:
         weight, bias = super().last_layer()
@@ -183,7 +181,7 @@ def one_thread() -> None:
 
 def fit(
     module: Module,
-    sample: Callable[[], tuple[NDArray[np.int64], *tuple[NDArray[Any], ...]]],
+    sample: Callable[[], tuple[Ints, *tuple[Array, ...]]],
     steps: int,
     rate: float,
     loss_by: Callable[..., Tensor] | None = None,
@@ -256,23 +254,23 @@ def chance_losses(outputs: Tensor, targets: Tensor) -> Tensor:
     return nn.functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
 
-def parameters(module: nn.Module) -> dict[str, NDArray[Any]]:
+def parameters(module: nn.Module) -> Tensors:
     """Returns copies of a module's parameters, by name."""
     return {name: p.detach().cpu().numpy().copy() for name, p in module.state_dict().items()}
 
 
-def load_parameters(module: nn.Module, tensors: Mapping[str, NDArray[Any]]) -> None:
+def load_parameters(module: nn.Module, tensors: Tensors) -> None:
     """Gives a module the parameters that `parameters` returned."""
     module.load_state_dict({name: torch.tensor(t) for name, t in tensors.items()})
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, NDArray[Any]]:
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> Tensors:
     """Returns what Adam remembers of each parameter; nothing before the first step."""
     state = optimizer.state_dict()["state"]
     return {f"{k}.{name}": t.cpu().numpy().copy() for k, kept in state.items() for name, t in kept.items()}
 
 
-def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, NDArray[Any]]) -> None:
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Tensors) -> None:
     """Gives Adam back what `optimizer_tensors` returned."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, t in tensors.items():

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from leafwise.envs.core.arrays import Array, Bytes
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import reset_options
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.networks import load_optimizer, load_parameters, optimizer_tensors, parameters
-from leafwise.training.runs.gating import named, prefixed
+from leafwise.training.types import Json, Tensors, named, prefixed
 
 
 class Sb3VecEnv(VecEnv):
@@ -42,13 +42,13 @@ class Sb3VecEnv(VecEnv):
         self._reset_options()
         return obs
 
-    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+    def set_options(self, options: list[Json] | Json | None = None) -> None:
         """Raises ValueError for any option: a batch knows none for single environments."""
         for one in options if isinstance(options, list) else [options]:
             reset_options(one, self.batch.game)
         super().set_options(options)
 
-    def step_async(self, actions: NDArray[Any]) -> None:
+    def step_async(self, actions: Array) -> None:
         """Takes the actions [n] that `step_wait` plays."""
         self._actions = actions
 
@@ -56,7 +56,7 @@ class Sb3VecEnv(VecEnv):
         """Steps; returns observations, rewards, dones and one info for each environment."""
         obs, reward, terminated, truncated, info = self.batch.step(self._actions)
         done = terminated | truncated
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        infos: list[Json] = [{} for _ in range(self.num_envs)]
         for e in np.flatnonzero(done):
             infos[e]["terminal_observation"] = info["final_obs"][e]
             infos[e]["TimeLimit.truncated"] = bool(truncated[e] and not terminated[e])
@@ -73,7 +73,7 @@ class Sb3VecEnv(VecEnv):
         """Closes the batch."""
         self.batch.close()
 
-    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+    def get_images(self) -> Sequence[Bytes | None]:
         """Returns one picture for each environment."""
         frames = self.batch.render()
         return [None] * self.num_envs if frames is None else list(frames)
@@ -113,7 +113,7 @@ class PpoRun:
     def __init__(
         self,
         model: Any,
-        told: Mapping[str, Any],
+        told: Json,
         envs: GameVectorEnv,
         config: Any,
         rate: Callable[[], float] | None = None,
@@ -128,7 +128,7 @@ class PpoRun:
         """Decisions learned from."""
         return int(self.updates * self.size)
 
-    def step(self) -> dict[str, Any]:
+    def step(self) -> Json:
         """Plays one rollout and learns from it; returns what is logged."""
         start = time.perf_counter()
         torch.manual_seed(self.seed + 1_000_003 * self.updates)
@@ -138,21 +138,21 @@ class PpoRun:
             self.model.lr_schedule = lambda _: now
         self.model.learn(self.size, reset_num_timesteps=self.updates == 0)
         self.updates += 1
-        logged: dict[str, Any] = {"time/fps": self.size / (time.perf_counter() - start)}
+        logged: Json = {"time/fps": self.size / (time.perf_counter() - start)}
         logged |= {tag: x for tag, x in self.told.items() if tag.startswith("train/") and isinstance(x, (int, float))}
         if finished := self.model.ep_info_buffer or ():
             logged["rollout/ep_rew_mean"] = float(np.mean([one["r"] for one in finished]))
             logged["rollout/ep_len_mean"] = float(np.mean([one["l"] for one in finished]))
         return logged
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> Tensors:
         """Returns what a checkpoint holds, besides `updates`."""
         found = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
         found |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
         starts = self.model._last_episode_starts
         return found | {"starts": np.ones(self.envs.num_envs, np.uint8) if starts is None else starts.astype(np.uint8)}
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], updates: int) -> None:
+    def restore(self, tensors: Tensors, updates: int) -> None:
         """Takes the state of a checkpoint."""
         load_parameters(self.model.policy, named(tensors, "policy"))
         load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))
@@ -164,7 +164,7 @@ class PpoRun:
         self.model._last_episode_starts = tensors["starts"].astype(bool)
 
 
-def hyperparameters(config: Any) -> dict[str, Any]:
+def hyperparameters(config: Any) -> Json:
     """Returns the options of a PPO by their names there."""
     return {
         "learning_rate": config.learning_rate,

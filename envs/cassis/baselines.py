@@ -10,8 +10,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from leafwise.envs.cassis.solver import canonical, closing_pairs, make_scratch
-from leafwise.envs.cassis.tables import make_tables
+from leafwise.envs.cassis.solver import canonical, make_scratch
+from leafwise.envs.cassis.tables import edges, make_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -30,9 +30,10 @@ class DepthFirst:
         need_among(key, KEYS, "key", "cassis")
         self.game, self.key = game, key
         self.tables = T = make_tables(game.options)
-        self._pairs = closing_pairs(T)
-        self._bits: list[list[int]] = [[1 << max(e, 0) for e in line[: T.n]] for line in T.edge_of.tolist()]
+        bits = self._bits = [[1 << max(e, 0) for e in line[: T.n]] for line in T.edge_of.tolist()]
         """Points [n, n] -> the edge between them as a bit."""
+        self._pairs = [[bits[a][c] | bits[b][c] for c in range(T.n) if c not in (a, b)] for a, b in edges(T.n)]
+        """For each edge the pairs of edges, as bits, that make a triangle with it."""
         self.stored: list[dict[Hashable, bool]] = [{} for _ in range(T.edges + 1)]
         """Number of coloured edges -> key -> whether player 0 wins."""
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import cos, pi, sin
-from typing import Any
-
-from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import LOST
 from leafwise.envs.cassis.tables import Tables, edges
 from leafwise.envs.cassis.text import colours
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.contract.texts import SIDES
 from leafwise.envs.core.pictures import Canvas
 
@@ -19,7 +17,7 @@ INK, PAPER, FAINT = "#22313f", "#fafafa", "#d5dde5"
 COLOURS = (FAINT, "#d64541", "#2f6fb2")
 
 
-def status(row: NDArray[Any], T: Tables) -> str:
+def status(row: Array, T: Tables) -> str:
     """Returns who lost, or who is to move."""
     for mark, own in zip("xo", row, strict=True):
         if own & LOST:
@@ -30,7 +28,7 @@ def status(row: NDArray[Any], T: Tables) -> str:
     return f"{'xo'[coloured % 2]} to move"
 
 
-def to_board(row: NDArray[Any], T: Tables) -> str:
+def to_board(row: Array, T: Tables) -> str:
     """Returns who coloured the edge between two points as a triangle of marks, and who is to move."""
     colour = colours(row, T)
     lines = ["  " + " ".join(str(b) for b in range(1, T.n))]
@@ -41,7 +39,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     return "\n".join(lines)
 
 
-def draw(row: NDArray[Any], T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
+def draw(row: Array, T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
     """Returns a drawing of a row; `values` colours the free edges: green keeps the best value, red does not."""
     canvas = Canvas(SIDE, SIDE + FOOT, PAPER)
     angle = [2 * pi * point / T.n - pi / 2 for point in range(T.n)]

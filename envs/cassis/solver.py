@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import LOST, ONE, ZERO, spoiled
-from leafwise.envs.cassis.tables import MAX_EDGES, MAX_POINTS, Tables, edges, make_tables
+from leafwise.envs.cassis.tables import MAX_EDGES, MAX_POINTS, Tables, make_tables
+from leafwise.envs.core.arrays import Bytes, Ints, Words
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
@@ -37,11 +37,11 @@ SEVEN = u64(7)
 class Scratch(NamedTuple):
     """Buffers of the canonical form; one set per thread."""
 
-    cell: NDArray[np.uint64]
+    cell: Words
     """Level, point [10, 8] -> its cell, named by the cell's first place."""
-    trying: NDArray[np.int64]
+    trying: Ints
     """Level [10, 2]: the cell that is split there, the next point to try."""
-    label: NDArray[np.uint64]
+    label: Words
     """Point [8]: its refined label, then its place; bits 0 to 2 are the point."""
 
 
@@ -162,16 +162,10 @@ def canonical(own, other, scratch, T):
             return best
 
 
-def canonical_form(row: NDArray[np.uint64], T: Tables) -> NDArray[np.uint64]:
+def canonical_form(row: Words, T: Tables) -> Words:
     """Returns the canonical board of a row: the same for two rows if and only if a renaming of the points maps one to the other."""
     board = int(canonical(row[0] & ~LOST, row[1] & ~LOST, make_scratch(), T))
     return np.array([board & (1 << 28) - 1, board >> 28], dtype=np.uint64) | (row & LOST)
-
-
-def closing_pairs(T: Tables) -> list[list[int]]:
-    """Returns for each edge the pairs of edges, as bits, that make a triangle with it."""
-    bits = [[1 << max(e, 0) for e in line] for line in T.edge_of.tolist()]
-    return [[bits[a][c] | bits[b][c] for c in range(T.n) if c not in (a, b)] for a, b in edges(T.n)]
 
 
 # The compiled search that solves Cassis: is the value at least g?
@@ -197,18 +191,18 @@ NODES, STOPPED, STORED, LOWEST, HIGHEST = 0, 1, 2, 3, 4
 class Memory(NamedTuple):
     """What the search works on: the table and one stack."""
 
-    table: NDArray[np.uint64]
+    table: Words
     """Entries: the hash without the bits that its place tells, then 2 + answer; the newest stays."""
     bits: np.uint64
     """log2 of the number of entries."""
-    frames: NDArray[np.uint64]
+    frames: Words
     """Ply [32, 8]: mover's edges, opponent's, spoiled ones of both, next move, end of moves, hash."""
-    moves: NDArray[np.uint64]
+    moves: Words
     """28 moves a ply [32 * 28, 3]: edge, mover's spoiled edges after it, order."""
-    out: NDArray[np.int64]
+    out: Ints
     """NODES visited, whether STOPPED, positions STORED, LOWEST and HIGHEST value."""
     scratch: Scratch
-    stop: NDArray[np.uint8]
+    stop: Bytes
 
 
 @jit(inline=True)
@@ -327,8 +321,7 @@ class Solver:
             stop=np.zeros(1, dtype=np.uint8),
         )
         self.tables = make_tables(game.options)
-        self.stop: NDArray[np.uint8] = self.memory.stop
-        self._pairs = closing_pairs(self.tables)
+        self.stop: Bytes = self.memory.stop
         self._reaches(0, int(self.tables.all), 0)  # loads the compiled code
 
     def solve(self, state: State, actions: str = "all") -> Solution:
@@ -352,10 +345,11 @@ class Solver:
         with contextlib.suppress(Stopped):
             known = self._value(own, other)
             out[LOWEST] = out[HIGHEST] = known
+            safe = self._safe(own, other)
             for e in state.legal_actions:
                 if actions == "all":
-                    found[names[e]] = -1 if self._closes(own, e) else -self._value(other, own | 1 << e)
-                elif actions == "best" and self._keeps(own, other, e, known):
+                    found[names[e]] = -self._value(other, own | 1 << e) if e in safe else -1
+                elif actions == "best" and (known == -1 or (e in safe and self._keeps(own, other, e, known))):
                     found[names[e]] = known
             plies = 1 if actions == "move" else MAX_EDGES
             line += [names[e] for e in islice(self._line(own, other, known), plies)]
@@ -384,22 +378,23 @@ class Solver:
             return 1
         return 0 if self.tables.n < ALWAYS_DECIDED and self._reaches(own, other, 0) else -1
 
-    def _closes(self, own: int, edge: int) -> bool:
-        return any(own & two == two for two in self._pairs[edge])
+    def _safe(self, own: int, other: int) -> list[int]:
+        """Returns the free edges that close no triangle of the mover's."""
+        spoilt = int(spoiled(np.uint64(own), self.tables)) | own | other
+        return [e for e in range(self.tables.edges) if not spoilt >> e & 1]
 
     def _keeps(self, own: int, other: int, edge: int, value: int) -> bool:
-        """Whether colouring an edge is worth at least the position's own `value`."""
-        return value == -1 or not (self._closes(own, edge) or self._reaches(other, own | 1 << edge, 1 - value))
+        """Whether colouring a safe edge is worth at least the position's own `value`."""
+        return value == -1 or not self._reaches(other, own | 1 << edge, 1 - value)
 
     def _line(self, own: int, other: int, value: int) -> Iterator[int]:
         """Yields best play; it closes a triangle only where it must."""
-        while own | other != int(self.tables.all):
-            free = [e for e in range(self.tables.edges) if not (own | other) >> e & 1]
-            safe = [e for e in free if not self._closes(own, e)]
-            choice = next((e for e in safe if self._keeps(own, other, e, value)), free[0])
-            yield choice
-            if choice not in safe:
+        while free := int(self.tables.all) & ~(own | other):
+            choice = next((e for e in self._safe(own, other) if self._keeps(own, other, e, value)), None)
+            if choice is None:
+                yield (free & -free).bit_length() - 1
                 return
+            yield choice
             own, other, value = other, own | 1 << choice, -value
 
     def known(self) -> dict[str, Any]:

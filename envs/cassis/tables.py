@@ -9,8 +9,8 @@ from math import comb
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes, Ints, Words
 from leafwise.envs.core.ranges import Range, settle_fields
 
 MAX_POINTS, MAX_EDGES = 8, 28
@@ -37,23 +37,23 @@ class Tables(NamedTuple):
     edges: int
     all: np.uint64
     """All edges."""
-    ends: NDArray[np.int64]
+    ends: Ints
     """Edge [28, 2] -> its points, the lower first."""
-    edge_of: NDArray[np.int64]
+    edge_of: Ints
     """Points [8, 8] -> edge; -1 on the diagonal."""
     part_count: int
     """Sets of five points (of all points where there are fewer)."""
     part_kinds: int
     """Classes of the colourings of such a set, up to renaming."""
-    part_codes: NDArray[np.int64]
+    part_codes: Ints
     """Four edges, by their place [7] and which they are [16] -> their sum of powers of 3 in each set of five points, [sets]."""
-    part_classes: NDArray[np.int64]
+    part_classes: Ints
     """The edges within a set of five points as a code in base 3 -> its class up to renaming."""
-    joined: NDArray[np.uint64]
+    joined: Words
     """Four edges, by their place [7] and which they are [16] -> what each point is joined to: bit 8 a + b for a and b."""
-    between: NDArray[np.uint64]
+    between: Words
     """Points [256], a bit each -> all edges between them."""
-    stop: NDArray[np.uint8]
+    stop: Bytes
     leaf: Any
 
 
@@ -72,7 +72,7 @@ def part_count(n: int) -> int:
     return comb(n, min(n, PART))
 
 
-def sums_by_fours(values: NDArray[Any]) -> NDArray[Any]:
+def sums_by_fours(values: Array) -> Array:
     """Returns the sums of what each edge adds, values [edges, *], for four edges at a time: [7, 16, *]."""
     whole = np.zeros((MAX_EDGES, *values.shape[1:]), dtype=values.dtype)
     whole[: len(values)] = values
@@ -84,7 +84,7 @@ def sums_by_fours(values: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
-def part_codes(n: int) -> NDArray[np.int64]:
+def part_codes(n: int) -> Ints:
     """Returns `Tables.part_codes`."""
     pairs = edges(n)
     powers = np.zeros((len(pairs), part_count(n)), dtype=np.int64)
@@ -94,19 +94,19 @@ def part_codes(n: int) -> NDArray[np.int64]:
     return sums_by_fours(powers)
 
 
-def joined(n: int) -> NDArray[np.uint64]:
+def joined(n: int) -> Words:
     """Returns `Tables.joined`."""
     return sums_by_fours(np.array([1 << 8 * a + b | 1 << 8 * b + a for a, b in edges(n)], dtype=np.uint64))
 
 
-def between(n: int) -> NDArray[np.uint64]:
+def between(n: int) -> Words:
     """Returns `Tables.between`."""
     found = [sum(1 << e for e, (a, b) in enumerate(edges(n)) if points >> a & points >> b & 1) for points in range(256)]
     return np.array(found, dtype=np.uint64)
 
 
 @cache
-def part_classes(n: int) -> NDArray[np.int64]:
+def part_classes(n: int) -> Ints:
     """Returns the class of every colouring of the edges of a part: equal if a renaming of its points maps one to another."""
     pairs = edges(min(n, PART))
     powers = 3 ** np.arange(len(pairs))

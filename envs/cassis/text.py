@@ -8,30 +8,29 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import LOST, has_triangle
 from leafwise.envs.cassis.tables import Tables
+from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.contract.texts import SIDES, last_player, marked
 
 
-def colours(row: NDArray[Any], T: Tables) -> list[int]:
+def colours(row: Array, T: Tables) -> list[int]:
     """Returns what colour each edge has, in order of their numbers: 0 none, 1 player 0's, 2 player 1's."""
     first, second = int(row[0]), int(row[1])
     return [(first >> e & 1) + 2 * (second >> e & 1) for e in range(T.edges)]
 
 
-def to_text(row: NDArray[Any], T: Tables) -> str:
+def to_text(row: Array, T: Tables) -> str:
     """Returns the line of text for a row."""
     marks = "".join(SIDES[colour] for colour in colours(row, T))
     starts = [int(T.edge_of[point, point + 1]) for point in range(T.n - 1)] + [T.edges]
     return "/".join(marks[a:b] for a, b in pairwise(starts))
 
 
-def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
+def parse_row(text: str, T: Tables) -> Words:
     """Returns the row that a line of text describes; raises ValueError if no game leads there."""
     lengths = [T.n - 1 - point for point in range(T.n - 1)]
     colour = marked(text, lengths, SIDES, f"groups of {', '.join(map(str, lengths))} edges", "edges")

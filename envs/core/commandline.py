@@ -96,12 +96,12 @@ def parse(
 ) -> C:
     """Returns a `config_class` filled from arguments; its docstrings are the help.
 
-    `description` replaces the class's docstring, the values of `default` those of the class. Exits with status 0 after
-    `--help`, and with status 2 after one line on standard error for wrong arguments.
+    `description` replaces the class's docstring, the values of `default` those of the class. A class may have `markers` of tyro of
+    its own. Exits with status 0 after `--help`, and with status 2 after one line on standard error for wrong arguments.
     """
     import tyro
 
-    markers = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
+    usual = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
     said = io.StringIO()
     try:
         with quiet_when_unread(), contextlib.redirect_stderr(said):
@@ -111,7 +111,7 @@ def parse(
                 prog=prog,
                 description=description,
                 default=tyro.MISSING_NONPROP if default is None else default,
-                config=markers,
+                config=getattr(config_class, "markers", usual),
             )
     except SystemExit as exit:
         if exit.code not in (0, None, UNREAD):

@@ -25,7 +25,7 @@ def types_of(options: Any) -> dict[str, str]:
     return {field.name: _written_type(field.type) for field in dataclasses.fields(options)}
 
 
-def _written_type(kind: Any) -> str:
+def _written_type(kind) -> str:
     """Returns a type as it is written, without the range that stands beside it."""
     text = kind.__name__ if isinstance(kind, type) else str(kind)
     return text.removeprefix("Annotated[").partition(",")[0] if text.startswith("Annotated[") else text
@@ -73,7 +73,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 
 
-def _converted(kind: str, text: str, shown: str) -> Any:
+def _converted(kind: str, text: str, shown: str):
     kinds = sorted(kind.split(" | "), key=list(_READERS).index)  # text, which takes everything, is tried last
     for one in kinds:
         try:

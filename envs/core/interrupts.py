@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from leafwise.envs.core.commandline import status_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from leafwise.envs.core.arrays import Bytes
 
 R = TypeVar("R")
 
@@ -53,7 +52,7 @@ class _Call:
 
     __slots__ = ("heard", "stops")
 
-    def __init__(self, stops: tuple[NDArray[np.uint8], ...]) -> None:
+    def __init__(self, stops: tuple[Bytes, ...]) -> None:
         self.stops, self.heard = stops, 0.0
         """`heard`: when Ctrl-C was first pressed while it ran; 0: it was not."""
 
@@ -62,7 +61,7 @@ class _Call:
             stop[0] = value
 
 
-def stoppable(work: Callable[[], R], *stops: NDArray[np.uint8]) -> R:
+def stoppable(work: Callable[[], R], *stops: Bytes) -> R:
     """Returns what `work` returns, whose compiled calls poll stop bytes; Ctrl-C sets them, and KeyboardInterrupt is raised.
 
     Each of `stops` [1] is 0 at the beginning. In other threads than the main one nothing is heard: whoever waits for them stops

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from html import escape
 from textwrap import wrap
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
-from numpy.typing import NDArray
+
+from leafwise.envs.core.arrays import Bytes
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -32,45 +33,73 @@ class Canvas:
 
     def __init__(self, width: int, height: int, background: str = "#ffffff") -> None:
         self.width, self.height, self.background = width, height, background
-        self._shapes: list[tuple[str, dict[str, Any]]] = []
+        self._shapes: list[tuple[str, Callable[[Any], object]]] = []
+        """Each as an element of SVG, and as what draws it with a pen of Pillow, SCALE times as large."""
 
     def box(self, x: float, y: float, w: float, h: float, *, fill: str, edge: str = "", radius: float = 0) -> None:
         """Draws a rectangle with its top left corner at (x, y)."""
-        self._shapes.append(("box", {"x": x, "y": y, "w": w, "h": h, "fill": fill, "edge": edge, "radius": radius}))
+        corners = SCALE * x, SCALE * y, SCALE * (x + w) - 1, SCALE * (y + h) - 1
+        colours = {"fill": fill, "outline": edge or None, "width": 2 * SCALE}
+        self._shapes.append((
+            f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="{radius:g}" fill="{fill}"{_edge(edge)}/>',
+            lambda pen: pen.rounded_rectangle(corners, radius * SCALE, **colours),
+        ))  # fmt: skip
 
     def disc(self, x: float, y: float, r: float, *, fill: str, edge: str = "") -> None:
         """Draws a filled circle around (x, y)."""
-        self._shapes.append(("disc", {"x": x, "y": y, "r": r, "fill": fill, "edge": edge}))
+        corners = SCALE * (x - r), SCALE * (y - r), SCALE * (x + r), SCALE * (y + r)
+        self._shapes.append((
+            f'<circle cx="{x:g}" cy="{y:g}" r="{r:g}" fill="{fill}"{_edge(edge)}/>',
+            lambda pen: pen.ellipse(corners, fill=fill, outline=edge or None, width=2 * SCALE),
+        ))  # fmt: skip
 
     def line(self, x: float, y: float, x2: float, y2: float, *, colour: str, width: float = 2) -> None:
         """Draws a straight line."""
-        self._shapes.append(("line", {"x": x, "y": y, "x2": x2, "y2": y2, "colour": colour, "width": width}))
+        ends = [SCALE * k for k in (x, y, x2, y2)]
+        self._shapes.append((
+            f'<line x1="{x:g}" y1="{y:g}" x2="{x2:g}" y2="{y2:g}" stroke="{colour}" stroke-width="{width:g}" '
+            'stroke-linecap="round"/>',
+            lambda pen: pen.line(ends, fill=colour, width=max(1, round(width * SCALE))),
+        ))  # fmt: skip
 
     def text(
         self, x: float, y: float, words: str, *, size: float = 14, colour: str = "#222222", anchor: str = "middle"
     ) -> None:
         """Writes one line, vertically centred on y; anchor is start, middle or end."""
-        self._shapes.append(
-            ("text", {"x": x, "y": y, "words": words, "size": size, "colour": colour, "anchor": anchor})
-        )
+        place, side = (SCALE * x, SCALE * y), {"start": "lm", "middle": "mm", "end": "rm"}[anchor]
+        self._shapes.append((
+            f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}" text-anchor="{anchor}" '
+            f'dominant-baseline="central">{escape(words)}</text>',
+            lambda pen: pen.text(place, words, fill=colour, font=_font(SCALE * size), anchor=side),
+        ))  # fmt: skip
 
     def svg(self) -> str:
         """Returns the drawing as an SVG document."""
         head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}"'
         parts = [f'{head} viewBox="0 0 {self.width} {self.height}" font-family="sans-serif">']
         parts.append(f'<rect width="100%" height="100%" fill="{self.background}"/>')
-        parts += [_SVG[kind](shape) for kind, shape in self._shapes]
-        return "\n".join([*parts, "</svg>"])
+        return "\n".join([*parts, *(element for element, _ in self._shapes), "</svg>"])
 
-    def rgb(self) -> NDArray[np.uint8]:
+    def rgb(self) -> Bytes:
         """Returns the drawing as uint8 [height, width, 3]."""
         from PIL import Image, ImageDraw
 
         image = Image.new("RGB", (self.width * SCALE, self.height * SCALE), self.background)
         pen = ImageDraw.Draw(image)
-        for kind, shape in self._shapes:
-            _PIXELS[kind](pen, shape)
+        for _, draw in self._shapes:
+            draw(pen)
         return np.asarray(image.resize((self.width, self.height), Image.Resampling.BOX), dtype=np.uint8).copy()
+
+
+def _edge(colour: str) -> str:
+    return f' stroke="{colour}" stroke-width="2"' if colour else ""
+
+
+@cache
+def _font(size: float) -> Any:
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size)
 
 
 def text_picture(text: str) -> Canvas:
@@ -82,65 +111,12 @@ def text_picture(text: str) -> Canvas:
     return canvas
 
 
-def _edge(shape: dict[str, Any]) -> str:
-    return f' stroke="{shape["edge"]}" stroke-width="2"' if shape["edge"] else ""
-
-
-_SVG = {
-    "box": lambda s: (
-        f'<rect x="{s["x"]:g}" y="{s["y"]:g}" width="{s["w"]:g}" height="{s["h"]:g}" rx="{s["radius"]:g}" '
-        f'fill="{s["fill"]}"{_edge(s)}/>'
-    ),
-    "disc": lambda s: f'<circle cx="{s["x"]:g}" cy="{s["y"]:g}" r="{s["r"]:g}" fill="{s["fill"]}"{_edge(s)}/>',
-    "line": lambda s: (
-        f'<line x1="{s["x"]:g}" y1="{s["y"]:g}" x2="{s["x2"]:g}" y2="{s["y2"]:g}" '
-        f'stroke="{s["colour"]}" stroke-width="{s["width"]:g}" stroke-linecap="round"/>'
-    ),
-    "text": lambda s: (
-        f'<text x="{s["x"]:g}" y="{s["y"]:g}" font-size="{s["size"]:g}" fill="{s["colour"]}" '
-        f'text-anchor="{s["anchor"]}" dominant-baseline="central">{escape(s["words"])}</text>'
-    ),
-}
-
-
-@cache
-def _font(size: float) -> Any:
-    from PIL import ImageFont
-
-    return ImageFont.load_default(size)
-
-
-def _box(pen: Any, s: dict[str, Any]) -> None:
-    x, y = s["x"] * SCALE, s["y"] * SCALE
-    corner = (x, y, x + s["w"] * SCALE - 1, y + s["h"] * SCALE - 1)
-    pen.rounded_rectangle(corner, s["radius"] * SCALE, fill=s["fill"], outline=s["edge"] or None, width=2 * SCALE)
-
-
-def _disc(pen: Any, s: dict[str, Any]) -> None:
-    x, y, r = s["x"] * SCALE, s["y"] * SCALE, s["r"] * SCALE
-    pen.ellipse((x - r, y - r, x + r, y + r), fill=s["fill"], outline=s["edge"] or None, width=2 * SCALE)
-
-
-def _line(pen: Any, s: dict[str, Any]) -> None:
-    ends = tuple(s[k] * SCALE for k in ("x", "y", "x2", "y2"))
-    pen.line(ends, fill=s["colour"], width=max(1, round(s["width"] * SCALE)))
-
-
-def _text(pen: Any, s: dict[str, Any]) -> None:
-    anchor = {"start": "lm", "middle": "mm", "end": "rm"}[s["anchor"]]
-    place = (s["x"] * SCALE, s["y"] * SCALE)
-    pen.text(place, s["words"], fill=s["colour"], font=_font(s["size"] * SCALE), anchor=anchor)
-
-
-_PIXELS = {"box": _box, "disc": _disc, "line": _line, "text": _text}
-
-
 COLOURS = 32
 CAPTION, PAPER, INK = 24, "#fafafa", "#22313f"
 """Height of the strip below a picture that has a caption, and its colours."""
 
 
-def frame(picture: NDArray[np.uint8], width: int) -> Picture:
+def frame(picture: Bytes, width: int) -> Picture:
     """Returns a picture scaled to a width."""
     from PIL import Image
 
@@ -183,65 +159,52 @@ FPS = 4
 
 
 class Display:
-    """Shows positions of a game as a render mode says."""
+    """Shows positions of a game as a render mode says, under "human" in a window, which opens at the first.
 
-    def __init__(self, game: Game, render_mode: str | None) -> None:
-        self._made_of = game, render_mode
-        self.window = Window(game) if render_mode == "human" else None
-
-    def show(self, state: State) -> None:
-        """Shows a position in the window, if there is one."""
-        if self.window is not None:
-            self.window.show(state.rgb())
-
-    def frame(self, state: State, render_mode: str | None) -> Any:
-        """Returns a position as text for "ansi", as uint8 [height, width, 3] for "rgb_array"; a window shows it again."""
-        self.show(state)
-        if render_mode is None or self.window is not None:
-            return None
-        return state.board() if render_mode == "ansi" else state.rgb()
-
-    def close(self) -> None:
-        """Closes the window, if there is one."""
-        if self.window is not None:
-            self.window.close()
-
-    def __reduce__(self) -> Any:
-        return Display, self._made_of  # a copy has a window of its own
-
-
-class Window:
-    """Shows pictures of one game one after another; opens at the first.
-
-    Raises gymnasium's DependencyNotInstalled where pygame is not installed.
+    Raises gymnasium's DependencyNotInstalled where there is to be a window and pygame is not installed.
     """
 
-    def __init__(self, game: Game) -> None:
-        try:
-            import pygame
-        except ModuleNotFoundError:
-            raise DependencyNotInstalled(
-                f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
-            ) from None
-        self._pygame, self._title = pygame, game.title
+    def __init__(self, game: Game, render_mode: str | None) -> None:
+        self._game, self._render_mode = game, render_mode
         self._screen: Any = None
+        self.has_window = render_mode == "human"
+        if self.has_window:
+            try:
+                import pygame
+            except ModuleNotFoundError:
+                raise DependencyNotInstalled(
+                    f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
+                ) from None
+            self._pygame, self._clock = pygame, pygame.time.Clock()
 
-    def show(self, picture: NDArray[np.uint8]) -> None:
-        """Shows a picture, uint8 [height, width, 3], and waits as long as the frames a second ask for."""
-        pygame, size = self._pygame, (picture.shape[1], picture.shape[0])
+    def show(self, state: State) -> None:
+        """Shows a position in the window, if there is one, and waits as long as the frames a second ask for."""
+        if not self.has_window:
+            return
+        pygame, picture = self._pygame, state.rgb().transpose(1, 0, 2)
+        size = picture.shape[:2]
         if self._screen is None:
             pygame.display.init()
-            self._clock = pygame.time.Clock()
         if self._screen is None or self._screen.get_size() != size:
             self._screen = pygame.display.set_mode(size)
-            pygame.display.set_caption(self._title)
-        pygame.surfarray.blit_array(self._screen, picture.transpose(1, 0, 2))
+            pygame.display.set_caption(self._game.title)
+        pygame.surfarray.blit_array(self._screen, picture)
         pygame.event.pump()  # else the desktop takes the window for one that hangs
         pygame.display.flip()
         self._clock.tick(FPS)
+
+    def frame(self, state: State) -> Any:
+        """Returns a position as text for "ansi", as uint8 [height, width, 3] for "rgb_array"; a window shows it again."""
+        self.show(state)
+        if self._render_mode is None or self.has_window:
+            return None
+        return state.board() if self._render_mode == "ansi" else state.rgb()
 
     def close(self) -> None:
         """Closes the window, if one is open."""
         if self._screen is not None:
             self._pygame.display.quit()
             self._screen = None
+
+    def __reduce__(self) -> Any:
+        return Display, (self._game, self._render_mode)  # a copy has a window of its own

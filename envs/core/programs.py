@@ -187,10 +187,6 @@ class Program(Process):
         super().kill()
         self._hush()
 
-    def tell_line(self, line: str) -> None:
-        """Writes a line that is not answered."""
-        self._questions.put((line, False))
-
     def ask_line(self, line: str, seconds: float | None = None) -> str:
         """Writes a line, and returns the line that answers it; raises TimedOut after `seconds`, Ended at the program's end."""
         if not self._end.alive:
@@ -211,7 +207,7 @@ class Program(Process):
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Writes a JSON object that is not answered."""
-        self.tell_line(json.dumps(message))
+        self._questions.put((json.dumps(message), False))
 
     def ask(self, message: Mapping[str, Any], seconds: float | None = None) -> dict[str, Any]:
         """Writes a JSON object, and returns the one that answers it.

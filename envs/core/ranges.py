@@ -117,7 +117,7 @@ def need_switch(value: Any, name: str, who: str = "") -> bool:
     return bool(value)
 
 
-def _number(value: Any, kind: type) -> Any:
+def _number(value, kind: type):
     """Returns a value as a number of a type, None for what is none."""
     try:
         if isinstance(value, bool):
@@ -138,7 +138,7 @@ class _Checked(typing.NamedTuple):
     optional: bool
 
 
-def _checked(annotation: Any, scope: dict[str, Any], switches: bool) -> _Checked | None:
+def _checked(annotation, scope: dict[str, Any], switches: bool) -> _Checked | None:
     """Returns what an annotation says to check, None if it says nothing."""
     if isinstance(annotation, str):
         try:
@@ -155,7 +155,7 @@ def _checked(annotation: Any, scope: dict[str, Any], switches: bool) -> _Checked
     return _Checked(bool, None, optional) if switches and kind is bool else None
 
 
-def _fitted(value: Any, told: _Checked, name: str, who: str) -> Any:
+def _fitted(value, told: _Checked, name: str, who: str):
     """Returns a value as `told` says; raises UserError for another."""
     if value is None and told.optional:
         return None
@@ -180,14 +180,17 @@ def limits_of(options: type) -> dict[str, Limit]:
     return {name: told.limit for name, told in _of_class(options).items() if told.limit is not None}
 
 
+def _fitted_fields(options: Any, who: str, shown: Callable[[str], str] = str) -> dict[str, Any]:
+    kind: Any = type(options)
+    return {name: _fitted(getattr(options, name), told, shown(name), who) for name, told in _of_class(kind).items()}
+
+
 def check_fields(options: D, who: str = "", shown: Callable[[str], str] = str) -> D:
     """Returns a dataclass of options whose numbers are in one type each; raises UserError for one that is not within its limit.
 
     The message begins with `who`, and calls a field `shown(name)`.
     """
-    kind: Any = type(options)
-    found = {name: _fitted(getattr(options, name), told, shown(name), who) for name, told in _of_class(kind).items()}
-    return dataclasses.replace(options, **found)  # type: ignore[type-var]
+    return dataclasses.replace(options, **_fitted_fields(options, who, shown))  # type: ignore[type-var]
 
 
 def settle_fields(options: Any, who: str) -> None:
@@ -195,9 +198,8 @@ def settle_fields(options: Any, who: str) -> None:
 
     Raises UserError, `WHO: expected NAME of 3 to 9, got 10`, for one that is not within the limit beside its type.
     """
-    kind: Any = type(options)
-    for name, told in _of_class(kind).items():
-        object.__setattr__(options, name, _fitted(getattr(options, name), told, name, who))
+    for name, value in _fitted_fields(options, who).items():
+        object.__setattr__(options, name, value)
 
 
 def ranged(who: str = "") -> Callable[[F], F]:
@@ -213,7 +215,7 @@ def ranged(who: str = "") -> Callable[[F], F]:
             return {name: one for name, one in known.items() if one is not None and name != "return"}
 
         @functools.wraps(function)
-        def call(*args: Any, **given: Any) -> Any:
+        def call(*args, **given):
             bound = signature.bind(*args, **given)
             for name, one in told().items():
                 if name in bound.arguments:

@@ -4,33 +4,90 @@ from __future__ import annotations
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.friday import layout as at
-from leafwise.envs.friday import piles
 from leafwise.envs.friday.cards import BELOW, COPY, DESTROY, DOUBLE, DRAW, EXCHANGE, LIFE, PHASE, SORT
 from leafwise.envs.friday.fight import go_on, lose
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, put
-from leafwise.envs.friday.tables import ABILITY, AMOUNT, DOUBLER, LOWERER, fact
+from leafwise.envs.friday.layout import (
+    ABILITY,
+    ACTING_AT,
+    AMOUNT,
+    ARRANGE,
+    CARD_BITS,
+    CARD_MASK,
+    DEAL_AGING,
+    DEAL_CARD,
+    DISCARD,
+    DOUBLED,
+    DOUBLER,
+    DOWN,
+    ENTRY_BITS,
+    EXCHANGE_AGAIN,
+    FOUR,
+    KIND_AT,
+    LEFT,
+    LIFE_AT,
+    LOOKED_AT,
+    LOWERED_AT,
+    LOWERER,
+    M3,
+    OFFER,
+    ONE,
+    ORDER,
+    RIGHT,
+    RUIN,
+    STACK,
+    STEPS_AT,
+    TARGET,
+    THREE,
+    TO_AT,
+    TO_LEFT,
+    TO_LOOK,
+    TO_RIGHT,
+    TWO,
+    USES_AT,
+    ZERO,
+    acting_reference,
+    aging_pile,
+    can_draw,
+    fact,
+    get,
+    kind_in,
+    life,
+    looked,
+    mark_used,
+    mode,
+    one_card,
+    push_back,
+    put,
+    put_on_top,
+    reference,
+    side_in,
+    take_off,
+    take_top,
+    turn_to,
+    with_item,
+    without_item,
+)
 
 
 @jit
 def renew_stack(S, j, T):
     """Makes an empty stack anew: chance picks an aging card first, if there is one; without any card the game is lost."""
     if aging_pile(S, j) != ZERO:
-        put(S, j, at.MODE_AT, at.DEAL_AGING)
-    elif piles.can_draw(S, j, T):
-        S[j, at.STACK] = S[j, at.DISCARD]
-        S[j, at.DISCARD] = ZERO
+        turn_to(S, j, DEAL_AGING)
+    elif can_draw(S, j, T):
+        S[j, STACK] = S[j, DISCARD]
+        S[j, DISCARD] = ZERO
     else:
-        put(S, j, at.TO_AT, ZERO)
-        lose(S, j, at.RUIN)
+        put(S, j, TO_AT, ZERO)
+        lose(S, j, RUIN)
 
 
 @jit(inline=True)
 def ask_for_card(S, j, to, T):
     """Asks chance for a card that goes to the left, the right or the looker's hand; an empty stack is made anew first."""
-    put(S, j, at.TO_AT, to)
-    put(S, j, at.MODE_AT, at.DEAL_CARD)
-    if S[j, at.STACK] == ZERO:
+    put(S, j, TO_AT, to)
+    turn_to(S, j, DEAL_CARD)
+    if S[j, STACK] == ZERO:
         renew_stack(S, j, T)
 
 
@@ -38,85 +95,83 @@ def ask_for_card(S, j, to, T):
 def begin(S, j, kind, T):
     """Begins the ability of a kind of card; the acting card is noted already."""
     ability, amount = fact(kind, ABILITY, T), u64(fact(kind, AMOUNT, T))
-    acting = piles.kind_in(piles.acting_reference(S, j))
-    put(S, j, at.KIND_AT, u64(ability))
+    acting = kind_in(acting_reference(S, j))
+    put(S, j, KIND_AT, u64(ability))
     if ability == LIFE:
-        put(S, j, at.LIFE_AT, min(T.max_life, life(S, j) + amount))
+        put(S, j, LIFE_AT, min(T.max_life, life(S, j) + amount))
         go_on(S, j, T)
     elif ability == PHASE:
-        lowered = get(S, j, at.LOWERED_AT) | u64(fact(acting, LOWERER, T))
-        put(S, j, at.LOWERED_AT, lowered)
+        lowered = get(S, j, LOWERED_AT) | u64(fact(acting, LOWERER, T))
+        put(S, j, LOWERED_AT, lowered)
         go_on(S, j, T)
     elif ability == DRAW:
-        put(S, j, at.STEPS_AT, amount - ONE)
-        ask_for_card(S, j, at.TO_RIGHT, T)
+        put(S, j, STEPS_AT, amount - ONE)
+        ask_for_card(S, j, TO_RIGHT, T)
     elif ability == SORT:
-        ask_for_card(S, j, at.TO_LOOK, T)
+        ask_for_card(S, j, TO_LOOK, T)
     else:
-        put(S, j, at.STEPS_AT, amount)
-        put(S, j, at.MODE_AT, at.TARGET)
+        put(S, j, STEPS_AT, amount)
+        turn_to(S, j, TARGET)
 
 
 @jit(inline=True)
 def use(S, j, slot, T):
     """Uses the ability of the card in a slot."""
-    ref = piles.reference(S, j, slot, T)
-    piles.mark_used(S, j, ref, T)
-    put(S, j, at.USES_AT, get(S, j, at.USES_AT) + ONE)
-    put(S, j, at.ACTING_AT, ((ref >> at.FOUR) << at.THREE) | (ref & at.M3))
-    begin(S, j, piles.kind_in(ref), T)
+    ref = reference(S, j, slot, T)
+    mark_used(S, j, ref, T)
+    put(S, j, USES_AT, get(S, j, USES_AT) + ONE)
+    put(S, j, ACTING_AT, ((ref >> FOUR) << THREE) | (ref & M3))
+    begin(S, j, kind_in(ref), T)
 
 
 @jit
 def aim(S, j, slot, T):
     """Applies the ability under way to the card in a slot."""
-    ref = piles.reference(S, j, slot, T)
-    kind, side = piles.kind_in(ref), piles.side_in(ref)
-    ability = get(S, j, at.KIND_AT)
-    if ability == u64(COPY):
+    ref = reference(S, j, slot, T)
+    kind, side = kind_in(ref), side_in(ref)
+    ability = get(S, j, KIND_AT)
+    if ability == COPY:
         begin(S, j, kind, T)
-    elif ability == u64(DOUBLE):
-        by = u64(fact(piles.kind_in(piles.acting_reference(S, j)), DOUBLER, T)) if T.needs_source else ZERO
-        S[j, at.DOUBLED] = piles.with_item(S[j, at.DOUBLED], at.ENTRY_BITS, ((ref >> at.THREE) << at.TWO) | by)
+    elif ability == DOUBLE:
+        by = u64(fact(kind_in(acting_reference(S, j)), DOUBLER, T)) if T.needs_source else ZERO
+        S[j, DOUBLED] = with_item(S[j, DOUBLED], ENTRY_BITS, ((ref >> THREE) << TWO) | by)
         go_on(S, j, T)
     else:
-        piles.take_off(S, j, ref, T)
-        if ability == u64(DESTROY):
+        take_off(S, j, ref, T)
+        if ability == DESTROY:
             if T.face_down:
-                S[j, at.DOWN] += piles.one_card(kind, T)
+                S[j, DOWN] += one_card(kind, T)
             go_on(S, j, T)
-        elif ability == u64(BELOW):
-            piles.push_back(S, j, kind, T)
+        elif ability == BELOW:
+            push_back(S, j, kind, T)
             if side == ZERO:
-                put(S, j, at.MODE_AT, at.OFFER)
+                turn_to(S, j, OFFER)
             else:
                 go_on(S, j, T)
         else:
-            S[j, at.DISCARD] += piles.one_card(kind, T)
-            put(S, j, at.STEPS_AT, get(S, j, at.STEPS_AT) - ONE)
-            ask_for_card(S, j, at.TO_RIGHT if side else at.TO_LEFT, T)
+            S[j, DISCARD] += one_card(kind, T)
+            put(S, j, STEPS_AT, get(S, j, STEPS_AT) - ONE)
+            ask_for_card(S, j, TO_RIGHT if side else TO_LEFT, T)
 
 
 @jit
 def draw_more(S, j, T):
     """Takes the card that the ability under way offers."""
-    ability = get(S, j, at.KIND_AT)
-    if ability == u64(DRAW):
-        put(S, j, at.STEPS_AT, get(S, j, at.STEPS_AT) - ONE)
-        ask_for_card(S, j, at.TO_RIGHT, T)
-    elif ability == u64(SORT):
-        ask_for_card(S, j, at.TO_LOOK, T)
-    else:
-        ask_for_card(S, j, at.TO_LEFT, T)
+    ability = get(S, j, KIND_AT)
+    to = TO_LOOK if ability == SORT else TO_LEFT
+    if ability == DRAW:
+        put(S, j, STEPS_AT, get(S, j, STEPS_AT) - ONE)
+        to = TO_RIGHT
+    ask_for_card(S, j, to, T)
 
 
 @jit
 def stop(S, j, T):
     """Ends the ability under way where it may stop."""
-    if get(S, j, at.KIND_AT) != u64(SORT):
+    if get(S, j, KIND_AT) != SORT:
         go_on(S, j, T)
-    elif mode(S, j) == at.OFFER:
-        put(S, j, at.MODE_AT, at.ARRANGE)
+    elif mode(S, j) == OFFER:
+        turn_to(S, j, ARRANGE)
     else:
         put_back_rest(S, j, T)
 
@@ -124,53 +179,51 @@ def stop(S, j, T):
 @jit
 def put_back_rest(S, j, T):
     """Puts the cards looked at back on top if their order makes no difference; else the player orders them."""
-    cards_left = piles.looked(S, j)
-    first = cards_left & at.CARD_MASK
-    same = True
+    cards_left = looked(S, j)
     rest = cards_left
+    first = rest & CARD_MASK
     while rest:
-        same = same and rest & at.CARD_MASK == first
-        rest >>= at.CARD_BITS
-    if not same:
-        put(S, j, at.MODE_AT, at.ORDER)
-        return
+        if rest & CARD_MASK != first:
+            turn_to(S, j, ORDER)
+            return
+        rest >>= CARD_BITS
     while cards_left:
-        piles.put_on_top(S, j, first - ONE, T)
-        cards_left >>= at.CARD_BITS
+        put_on_top(S, j, first - ONE, T)
+        cards_left >>= CARD_BITS
     go_on(S, j, T)
 
 
 @jit
 def pick_looked(S, j, place, T):
     """Discards a card that was looked at (ARRANGE), or puts it back on top of the stack (ORDER)."""
-    card = (piles.looked(S, j) >> (at.CARD_BITS * place)) & at.CARD_MASK
+    card = (looked(S, j) >> (CARD_BITS * place)) & CARD_MASK
     kind = card - ONE
-    put(S, j, at.LOOKED_AT, piles.without_item(piles.looked(S, j), at.CARD_BITS, card))
-    if mode(S, j) == at.ARRANGE:
-        S[j, at.DISCARD] += piles.one_card(kind, T)
+    put(S, j, LOOKED_AT, without_item(looked(S, j), CARD_BITS, card))
+    if mode(S, j) == ARRANGE:
+        S[j, DISCARD] += one_card(kind, T)
     else:
-        piles.put_on_top(S, j, kind, T)
+        put_on_top(S, j, kind, T)
     put_back_rest(S, j, T)
 
 
 @jit(inline=True)
 def receive(S, j, kind, T):
     """Takes the card that chance has drawn to where it goes, and goes on with what was under way."""
-    piles.take_top(S, j, kind, T)
-    to = get(S, j, at.TO_AT)
-    put(S, j, at.TO_AT, ZERO)
-    if to == at.TO_LOOK:
-        put(S, j, at.LOOKED_AT, piles.with_item(piles.looked(S, j), at.CARD_BITS, kind + ONE))
-        more = piles.looked(S, j) >> (at.TWO * at.CARD_BITS) == ZERO and piles.can_draw(S, j, T)
-        put(S, j, at.MODE_AT, at.OFFER if more else at.ARRANGE)
+    take_top(S, j, kind, T)
+    to = get(S, j, TO_AT)
+    put(S, j, TO_AT, ZERO)
+    if to == TO_LOOK:
+        put(S, j, LOOKED_AT, with_item(looked(S, j), CARD_BITS, kind + ONE))
+        more = looked(S, j) >> (TWO * CARD_BITS) == ZERO and can_draw(S, j, T)
+        turn_to(S, j, OFFER if more else ARRANGE)
         return
-    S[j, at.RIGHT if to == at.TO_RIGHT else at.LEFT] += piles.one_card(kind, T)
-    ability = get(S, j, at.KIND_AT)
-    steps = get(S, j, at.STEPS_AT)
-    if ability == u64(DRAW) and steps > ZERO and piles.can_draw(S, j, T):
-        put(S, j, at.MODE_AT, at.OFFER)
-    elif ability == u64(EXCHANGE) and steps > ZERO and piles.can_exchange(S, j, T):
-        put(S, j, at.KIND_AT, at.EXCHANGE_AGAIN)
-        put(S, j, at.MODE_AT, at.TARGET)
+    S[j, RIGHT if to == TO_RIGHT else LEFT] += one_card(kind, T)
+    ability = get(S, j, KIND_AT)
+    steps = get(S, j, STEPS_AT)
+    if ability == DRAW and steps > ZERO and can_draw(S, j, T):
+        turn_to(S, j, OFFER)
+    elif ability == EXCHANGE and steps > ZERO and can_draw(S, j, T, ONE):
+        put(S, j, KIND_AT, EXCHANGE_AGAIN)
+        turn_to(S, j, TARGET)
     else:
         go_on(S, j, T)

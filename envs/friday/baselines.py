@@ -23,6 +23,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Ints, Words
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
@@ -33,18 +34,42 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, need_among, need_in
-from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.fight import clear_table, end_turn
-from leafwise.envs.friday.layout import ZERO, get, life, mode, phase
-from leafwise.envs.friday.piles import copies_in, count_of, digest, in_play, one_card
+from leafwise.envs.friday.layout import (
+    ACTIONS,
+    COST,
+    DEAL_AGING,
+    DEAL_CARD,
+    DEAL_HAZARD,
+    DEAL_PIRATE,
+    DISCARD,
+    LEFT,
+    LOST,
+    POINTS_AT,
+    RATING,
+    REMOVE,
+    TARGET,
+    WIDTH,
+    WON,
+    ZERO,
+    copies_in,
+    count_of,
+    digest,
+    fact,
+    get,
+    in_play,
+    life,
+    mode,
+    one_card,
+    phase,
+)
 from leafwise.envs.friday.rules import apply_action, few, open_outcomes, pick, resolve
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
-from leafwise.envs.friday.tables import COST, RATING, fact
 from leafwise.envs.friday.text import table_cards
 
-STACK_KEY, HAZARD_KEY, AGING_KEY = at.WIDTH, at.WIDTH + 1, at.WIDTH + 2
-ROW_WORDS = at.WIDTH + 3
+STACK_KEY, HAZARD_KEY, AGING_KEY = WIDTH, WIDTH + 1, WIDTH + 2
+ROW_WORDS = WIDTH + 3
 GOLDEN = u64(0x9E3779B97F4A7C15)
 S11 = u64(11)
 
@@ -63,23 +88,23 @@ COUNT, POPPED, FULL, QUEUED = 0, 1, 2, 3
 class Tree(NamedTuple):
     """All nodes in the order they were generated, the root first, and the queue."""
 
-    S: NDArray[np.uint64]
+    S: Words
     """[n + LEVELS, ROW_WORDS]: the positions; the last rows are scratch."""
     parent: NDArray[np.int32]
-    score: NDArray[np.int64]
+    score: Ints
     """Static score; after `back_up` the best score below."""
-    path: NDArray[np.int64]
+    path: Ints
     """The actions that lead from the root to its children, the last lowest, 8 bits each, or the set of cards removed."""
-    heap: NDArray[np.int64]
+    heap: Ints
     """The queue, the first the largest: static score << 32 | node."""
-    A: NDArray[np.int64]
+    A: Ints
     """[LEVELS, actions]"""
-    steps: NDArray[np.int64]
+    steps: Ints
     """[3, LEVELS]: of a decision and those inside its step, how many actions there are, how many were tried, and the path there."""
-    kept: NDArray[np.uint64]
+    kept: Words
     """[KEPT]: kinds of the cards that a removal decision looks at, worst first."""
-    counts: NDArray[np.int64]
-    stream: NDArray[np.uint64]
+    counts: Ints
+    stream: Words
     """[2]: from which reshuffles draw their keys."""
 
 
@@ -94,18 +119,18 @@ def deal(S, j, before, R, T):
     """Lets the deal decide every chance stage at row j; `before` is the phase that the keys belong to."""
     if phase(S, j) != before:
         S[j, HAZARD_KEY] = next_u64(R)
-    while mode(S, j) <= at.DEAL_CARD:
+    while mode(S, j) <= DEAL_CARD:
         here = mode(S, j)
         word = open_outcomes(S, j, T)
         key = S[j, STACK_KEY]
-        if here == at.DEAL_HAZARD:
+        if here == DEAL_HAZARD:
             key = S[j, HAZARD_KEY]
-        elif here == at.DEAL_AGING:
+        elif here == DEAL_AGING:
             key = S[j, AGING_KEY]
-        pirates = here == at.DEAL_PIRATE
+        pirates = here == DEAL_PIRATE
         n = np.int64(count_bits(word)) if pirates else count_of(digest(word, T))
         resolve(S, j, pick(word, place(key, n), pirates, T), T)
-        if here == at.DEAL_AGING:
+        if here == DEAL_AGING:
             S[j, STACK_KEY] = next_u64(R)
 
 
@@ -155,55 +180,26 @@ def add_node(tree, node, parent, path, T):
     tree.path[node] = path
     tree.counts[COUNT] = node + 1
     here = mode(S, i)
-    if here == at.WON:
+    if here == WON:
         tree.score[node] = WON_SCORE
         return
     mean = mean_of_child(tree, node, parent, T)
     tree.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
-    if here != at.LOST:
+    if here != LOST:
         push(tree, node, tree.score[node])
-
-
-@jit
-def expand(tree, node, T):
-    """Generates the children of a decision; an ability and its targets are one step."""
-    S = tree.S
-    scratch = u64(S.shape[0] - LEVELS)
-    number, tried, paths = tree.steps
-    number[0], tried[0], paths[0] = few(S, u64(node), tree.A[0], T), 0, 0
-    before = phase(S, u64(node))
-    level = 0
-    while level >= 0:
-        if tried[level] == number[level]:
-            level -= 1
-            continue
-        row, a = scratch + u64(level - 1) if level else u64(node), tree.A[level, tried[level]]
-        tried[level] += 1
-        child = tree.counts[COUNT]
-        j = u64(child)
-        apply_action(S, row, a, j, T)
-        path = (paths[level] << 8) | a
-        if mode(S, j) == at.TARGET:  # which card is a part of the same step
-            row = scratch + u64(level)
-            copy_row(S, j, row)
-            level += 1
-            number[level], tried[level], paths[level] = few(S, row, tree.A[level], T), 0, path
-        else:
-            deal(S, j, before, tree.stream, T)
-            add_node(tree, child, node, path, T)
 
 
 @jit
 def keep_worst(tree, node, T):
     """Lists the table's cards that fit into the removal points, walking up from the worst; returns how many."""
     S, i = tree.S, u64(node)
-    points = np.int64(get(S, i, at.POINTS_AT))
+    points = np.int64(get(S, i, POINTS_AT))
     n = 0
     for rating in range(-8, 9):
         for k in range(KINDS):
             kind = u64(k)
             if fact(kind, RATING, T) == rating:
-                for _ in range(np.int64(copies_in(S[i, at.LEFT], kind, T))):
+                for _ in range(np.int64(copies_in(S[i, LEFT], kind, T))):
                     if fact(kind, COST, T) <= points and n < KEPT:
                         points -= fact(kind, COST, T)
                         tree.kept[n] = kind
@@ -220,8 +216,8 @@ def remove_set(tree, node, chosen, n, T):
     copy_row(S, u64(node), j)
     for k in range(n):
         if (chosen >> k) & 1:
-            S[j, at.LEFT] -= one_card(tree.kept[k], T)
-    clear_table(S, j)
+            S[j, LEFT] -= one_card(tree.kept[k], T)
+    S[j, DISCARD] += clear_table(S, j)
     end_turn(S, j)
     deal(S, j, phase(S, u64(node)), tree.stream, T)
     add_node(tree, child, node, chosen, T)
@@ -252,14 +248,43 @@ def expand_removal(tree, node, T):
 
 
 @jit
+def expand(tree, node, T):
+    """Generates the children of a decision; an ability and its targets are one step, and so are removals."""
+    S = tree.S
+    if mode(S, u64(node)) == REMOVE:
+        expand_removal(tree, node, T)
+        return
+    scratch = u64(S.shape[0] - LEVELS)
+    number, tried, paths = tree.steps
+    number[0], tried[0], paths[0] = few(S, u64(node), tree.A[0], T), 0, 0
+    before = phase(S, u64(node))
+    level = 0
+    while level >= 0:
+        if tried[level] == number[level]:
+            level -= 1
+            continue
+        row, a = scratch + u64(level - 1) if level else u64(node), tree.A[level, tried[level]]
+        tried[level] += 1
+        child = tree.counts[COUNT]
+        j = u64(child)
+        apply_action(S, row, a, j, T)
+        path = (paths[level] << 8) | a
+        if mode(S, j) == TARGET:  # which card is a part of the same step
+            row = scratch + u64(level)
+            copy_row(S, j, row)
+            level += 1
+            number[level], tried[level], paths[level] = few(S, row, tree.A[level], T), 0, path
+        else:
+            deal(S, j, before, tree.stream, T)
+            add_node(tree, child, node, path, T)
+
+
+@jit
 def grow(tree, budget, T):
     """Takes positions from the queue and expands them until the budget is spent, or nothing is left, or rows run out."""
     if tree.counts[COUNT] == 1:
         tree.score[0] = LIFE_WEIGHT * np.int64(life(tree.S, ZERO)) + mean_rating(tree.S, ZERO, T)
-        if mode(tree.S, ZERO) == at.REMOVE:
-            expand_removal(tree, 0, T)
-        else:
-            expand(tree, 0, T)
+        expand(tree, 0, T)
     tree.counts[FULL] = 0
     while tree.counts[POPPED] <= budget and tree.counts[QUEUED] > 0:
         if tree.counts[COUNT] + RESERVE + LEVELS > tree.S.shape[0]:
@@ -270,10 +295,7 @@ def grow(tree, budget, T):
         node = pop(tree)
         tree.counts[POPPED] += 1
         first = tree.counts[COUNT]
-        if mode(tree.S, u64(node)) == at.REMOVE:
-            expand_removal(tree, node, T)
-        else:
-            expand(tree, node, T)
+        expand(tree, node, T)
         if tree.counts[COUNT] > first:
             tree.score[node] = NO_SCORE
 
@@ -295,7 +317,7 @@ def make_tree(rows: int) -> Tree:
         score=np.empty(rows, dtype=np.int64),
         path=np.empty(rows, dtype=np.int64),
         heap=np.empty(rows, dtype=np.int64),
-        A=np.zeros((LEVELS, len(at.ACTIONS)), dtype=np.int64),
+        A=np.zeros((LEVELS, len(ACTIONS)), dtype=np.int64),
         steps=np.zeros((3, LEVELS), dtype=np.int64),
         kept=np.zeros(KEPT, dtype=np.uint64),
         counts=np.zeros(4, dtype=np.int64),
@@ -347,11 +369,11 @@ class Cards:
         """Returns the next decision (or end) after `state`, dealt; `before` is the decision that led there."""
         T, row = state.game.thread_tables, self.row(state)
         with np.errstate(over="ignore"):
-            deal(row, np.uint64(0), at.phase(self.row(before), np.uint64(0)), self.stream, T)
-        self.keys = row[0, at.WIDTH :].copy()
-        return State.unchecked(state.game, row[0, : at.WIDTH])
+            deal(row, np.uint64(0), phase(self.row(before), np.uint64(0)), self.stream, T)
+        self.keys = row[0, WIDTH:].copy()
+        return State.unchecked(state.game, row[0, :WIDTH])
 
-    def row(self, state: State) -> NDArray[np.uint64]:
+    def row(self, state: State) -> Words:
         """Returns a position with the keys of its piles, shape [1, ROW_WORDS]."""
         return np.concatenate([state.row, self.keys])[None]
 
@@ -359,7 +381,7 @@ class Cards:
 class BestFirst:
     """The search: `states` positions are taken from the queue, one after another. One instance serves one thread."""
 
-    def __init__(self, game: Game, states: int = STATES) -> None:
+    def __init__(self, game: Game, states: int) -> None:
         self.game, self.states = game, need_in(states, Range(1, MOST_STATES), "states", kind=int)
         self._T = game.tables()
         self._tree = make_tree(2**18 + 8 * states)
@@ -395,7 +417,7 @@ class BestFirst:
 
 def is_removal(state: State) -> bool:
     """Whether cards may be removed after a lost fight."""
-    return bool(at.mode(state.rows(), np.uint64(0)) == at.REMOVE)
+    return bool(mode(state.rows(), np.uint64(0)) == REMOVE)
 
 
 def step(state: State, path: int, kept: list[int] | None) -> tuple[str, ...]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from multiprocessing import get_context
 from time import perf_counter, process_time
-from typing import NamedTuple
 
-from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.players import play_out
@@ -26,38 +23,26 @@ FRIDAI_POSITIONS = {
 """An early decision, a fight with abilities on the table, and the last fights."""
 
 
-class Rates(NamedTuple):
-    """Positions per second of repeated searches."""
-
-    expanded: float
-    """Taken from the queue, per second of processor time, the best of all searches."""
-    generated: float
-    """Generated and scored, likewise."""
-    together: float
-    """Taken from the queue by all searches, per second of the clock."""
-
-
-def measure(text: str, states: int, seconds: float, variant: Game | None = None) -> Rates:
-    """Returns the rates of searches of one position, repeated for `seconds`."""
-    game = variant or find_game("friday")
-    search, state = BestFirst(game, states), game.parse(text)
+def measure(text: str, seconds: float) -> tuple[float, float]:
+    """Returns positions taken from the queue, and scored, per second of processor time: the best of searches for `seconds`."""
+    game = find_game("friday")
+    search, state = BestFirst(game, 20_000), game.parse(text)
     search(state, Cards(0))  # loads the machine code and touches the memory
     expanded = generated = 0.0
-    start, seed, done = perf_counter(), 0, 0
+    start, seed = perf_counter(), 0
     while seed == 0 or perf_counter() < start + seconds:
         seed += 1
         before = process_time()
         found = search(state, Cards(seed))
         spent = process_time() - before
-        done += found.expanded
         expanded, generated = max(expanded, found.expanded / spent), max(generated, found.generated / spent)
-    return Rates(expanded, generated, done / (perf_counter() - start))
+    return expanded, generated
 
 
-def whole_games(games: int, states: int = STATES) -> float:
+def whole_games(games: int) -> float:
     """Returns positions taken from the queue per second of processor time, over whole games of `fridai` from their starts."""
     game = find_game("friday")
-    own = BestFirst(game, states)
+    own = BestFirst(game, STATES)
     expanded = 0
 
     def search(state: State, cards: Cards) -> Found:
@@ -76,24 +61,14 @@ def whole_games(games: int, states: int = STATES) -> float:
     return expanded / (process_time() - before)
 
 
-def bench_baselines(seconds: float, states: int = 20_000) -> dict[str, float]:
-    """Returns rates by position, and how much faster two processes are than one (2: perfectly).
+def bench_baselines(seconds: float) -> dict[str, float]:
+    """Returns rates by position, per second of processor time.
 
-    Keys are `fridai/POSITION expanded/s` and `generated/s`, per second of processor time; `fridai/games expanded/s`, of whole games
-    with all that is around their searches, each of 2,000 positions; and of two processes that run at once
-    `fridai/two processes`, by the clock, which needs two idle cores, and `fridai/two processes, processor time`, which shows
-    what they cost each other.
+    Keys are `fridai/POSITION expanded/s` and `generated/s`, and `fridai/games expanded/s`, of whole games with all that is around
+    their searches, each of 2,000 positions.
     """
     rates = {}
     for name, text in FRIDAI_POSITIONS.items():
-        found = measure(text, states, seconds)
-        rates[f"fridai/{name} expanded/s"] = found.expanded
-        rates[f"fridai/{name} generated/s"] = found.generated
+        rates[f"fridai/{name} expanded/s"], rates[f"fridai/{name} generated/s"] = measure(text, seconds)
     rates["fridai/games expanded/s"] = whole_games(max(1, round(10 * seconds)))
-    text = FRIDAI_POSITIONS["yellow"]
-    with get_context("spawn").Pool(2) as pool:
-        alone = pool.apply(measure, (text, states, seconds))
-        pair = pool.starmap(measure, [(text, states, seconds)] * 2, chunksize=1)
-    rates["fridai/two processes"] = sum(r.together for r in pair) / alone.together
-    rates["fridai/two processes, processor time"] = sum(r.expanded for r in pair) / alone.expanded
     return rates

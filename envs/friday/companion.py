@@ -10,8 +10,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import Choice, chosen
 from leafwise.envs.core.play.companion import Companion, Question, Values
-from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.draw import chances, odds_line
+from leafwise.envs.friday.layout import CARD, END, FREE
 from leafwise.envs.friday.tables import HARDNESS, aging_cards
 from leafwise.envs.friday.text import (
     TITLES,
@@ -88,17 +88,17 @@ def option(state: State, action: int, values: Values) -> str:
     words = state.action_words(action)
     if value(state.row, "turn") != "fight":
         return words
-    if action == at.FREE:
+    if action == FREE:
         return words.replace("draw a free card", "draw on") if number(state.row, "free") else words
-    if action != at.END:
+    if action != END:
         return words
     kinds, after = [], state.play(action)
     while not after.is_chance and value(after.row, "turn") == "remove":
         found = values(after)
         best = max(found, key=lambda a: (found[a], -a))
-        if best == at.END:
+        if best == END:
             break
-        kinds.append(table_cards(after.row)[best - at.CARD][0])
+        kinds.append(table_cards(after.row)[best - CARD][0])
         after = after.play(best)
     words = ending_in_words(state.row, state.game.tables())
     return f"{words} and remove {listed(kinds)}" if kinds else words

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.pictures import Canvas
-from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
-from leafwise.envs.friday.piles import next_cards
+from leafwise.envs.friday.layout import DOWN, STACK, next_cards
 from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.tables import Tables
 from leafwise.envs.friday.text import ROW, TITLES, cards_in, in_words, number, pile_text, table_cards, value
@@ -37,20 +34,20 @@ SHOWN = 20
 """Table cards drawn on each side; more are counted."""
 
 
-def is_fight(row: NDArray[Any]) -> bool:
+def is_fight(row: Array) -> bool:
     """Whether a hazard or a pirate is being fought."""
     fought = number(row, "fought")
     return bool(fought) or (len(value(row, "active")) == 1 and value(row, "turn") not in ("choose", "hazard"))
 
 
-def hazard_line(kind: int, row: NDArray[Any]) -> str:
+def hazard_line(kind: int, row: Array) -> str:
     """Returns a hazard in words: both halves of its card."""
     hazard = HAZARDS[NAMES[kind][0]]
     asked = hazard.values[min(number(row, "phase"), 2)]
     return f"{NAMES[kind]} {hazard.title}: value {asked}, {hazard.free} free; wins {in_words(kind)}"
 
 
-def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
+def pirate_line(place: int, row: Array, T: Tables) -> str:
     """Returns a pirate in words, with what it asks for now."""
     pirate_number = value(row, "pirates")[place]
     state = "".join(f" [{name}]" for name in ("beaten", "fought") if place in value(row, name))
@@ -60,7 +57,7 @@ def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
     return f"P{pirate_number}: value {asked}, {pirate.free or 'all'} free{words}{state}"
 
 
-def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
+def sides(row: Array, T: Tables) -> tuple[list[str], list[str]]:
     """Returns the pirates and the hazards revealed in words, with the actions that choose between them."""
     pirates = [f"pirate {pirate_line(place, row, T)}" for place in range(len(value(row, "pirates")))]
     hazards = [f"hazard {hazard_line(kind, row)}" for kind in value(row, "active")]
@@ -70,37 +67,44 @@ def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
     return pirates, hazards
 
 
-def chances(row: NDArray[Any], T: Tables) -> list[tuple[int, float]]:
+def chances(row: Array, T: Tables) -> list[tuple[int, float]]:
     """Returns what the next card of the stack may be: (kind, probability), the likeliest first; [] if it is empty."""
-    cards = cards_in(next_cards(row[None], ROW, T)) if row[at.STACK] else {}
+    cards = cards_in(next_cards(row[None], ROW, T)) if row[STACK] else {}
     n = sum(cards.values())
     return sorted(((kind, count / n) for kind, count in cards.items()), key=lambda pair: -pair[1])
 
 
-def odds_line(found: list[tuple[int, float]], most: int = 10) -> str:
+def odds_line(found: list[tuple[int, float]]) -> str:
     """Returns the likeliest next cards by name, with their probabilities."""
-    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in found[:most])
-    return shown + (", ..." if len(found) > most else "")
+    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in found[:10])
+    return shown + ", ..." * (len(found) > 10)
 
 
-def slot_lines(row: NDArray[Any]) -> list[str]:
+def fight_words(row: Array, T: Tables, of: str) -> str:
+    """Returns the total and the value asked for, and how many free cards were drawn `of` how many."""
+    rows = row[None]
+    score, asked, free = (int(f(rows, ROW, T)) for f in (total, hazard_value, free_cards))
+    return f"total {score} against {asked}, free cards {number(row, 'free')}{of}{free}"
+
+
+def slot_lines(row: Array) -> list[str]:
     """Returns a line for each card on the table."""
     lines = []
     for slot, (kind, side, used, by) in enumerate(table_cards(row)):
         marks = ["used"] * used + [f"doubled by {by[1:]}"] * bool(by)
         note = f"  [{', '.join(marks)}]" if marks else ""
         lines.append(f"  {slot:>2}  {('left', 'right')[side]:<5}  {NAMES[kind]:<4} {in_words(kind)}{note}")
-    if row[at.DOWN]:
+    if row[DOWN]:
         lines.append(f"      face down: {pile_text(value(row, 'down'))}")
     return lines
 
 
-def points(row: NDArray[Any], T: Tables) -> float:
+def points(row: Array, T: Tables) -> float:
     """Returns the booklet's score, if the game ended here."""
     return float(final_score(row[None], ROW, T))
 
 
-def to_board(row: NDArray[Any], T: Tables) -> str:
+def to_board(row: Array, T: Tables) -> str:
     """Returns the table in lines: piles, hazards or pirates, the fight, and the chances of the next card."""
     turn, top, bottom = value(row, "turn"), value(row, "top"), value(row, "bottom")
     lines = [f"life {number(row, 'life')}/{int(T.max_life)}   phase {value(row, 'phase')}"]
@@ -116,11 +120,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
         )
     lines += hazards_here
     if is_fight(row):
-        rows = row[None]
-        made, free = number(row, "free"), int(free_cards(rows, ROW, T))
-        lines.append(
-            f"fight: total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made}/{free}"
-        )
+        lines.append(f"fight: {fight_words(row, T, '/')}")
     lines += slot_lines(row)
     acting = value(row, "acting")
     if acting is not None:
@@ -159,10 +159,10 @@ def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, in
         card_box(canvas, 16 + place[0] * (CARD_WIDTH + 7), y + 12 + place[1] * (CARD_HEIGHT + 6), slot, kind, used, by)
 
 
-def draw(row: NDArray[Any], T: Tables) -> Canvas:
+def draw(row: Array, T: Tables) -> Canvas:
     """Returns a drawing of a row."""
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
-    rows, phase = row[None], number(row, "phase")
+    phase = number(row, "phase")
     canvas.box(0, 0, WIDTH, 40, fill=PHASE_COLOURS[phase])
     life = number(row, "life")
     canvas.text(16, 20, f"Friday, {PHASES[phase]}", size=18, colour="#ffffff", anchor="start")
@@ -186,11 +186,8 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         canvas.text(16, top, words, size=13, colour=colour, anchor="start")
         top += 20
     if is_fight(row):
-        made, free = number(row, "free"), int(free_cards(rows, ROW, T))
-        words = (
-            f"total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made} of {free}"
-        )
-        if row[at.DOWN]:
+        words = fight_words(row, T, " of ")
+        if row[DOWN]:
             words += f", face down: {pile_text(value(row, 'down'))}"
         canvas.text(16, 214, words, size=16, anchor="start")
     for side, name in enumerate(("left", "right")):

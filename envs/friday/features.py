@@ -18,8 +18,6 @@ How often abilities were used (`uses`), the order of the cards known at the bott
 
 from __future__ import annotations
 
-import math
-
 import gymnasium as gym
 import numpy as np
 
@@ -28,14 +26,68 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS, PIRATES
 from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, lowerings, pirate_value, rest, total
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, on_table, phase
-from leafwise.envs.friday.piles import copies_in, count_entries, count_of, digest, in_play, looked, rating_of, value_of
+from leafwise.envs.friday.layout import (
+    ACTING_AT,
+    ACTIVE_AT,
+    AGING_GROUPS,
+    AWAY_AT,
+    BEATEN_AT,
+    CARD_BITS,
+    CARD_MASK,
+    CHOOSE,
+    COPIES,
+    COPIES_AT,
+    DEAL_HAZARD,
+    DISCARD,
+    DOUBLED,
+    ENTRIES,
+    ENTRY_BITS,
+    ENTRY_MASK,
+    FOUGHT_AT,
+    FOUR,
+    FREE_AT,
+    FROM_AT,
+    GROUPS,
+    HAZARD_AT,
+    HAZARD_GROUPS,
+    HAZARD_SHIFT,
+    HAZARDS_AT,
+    KIND_AT,
+    KNOWN,
+    LEFT,
+    ONE,
+    PIRATE_AT,
+    POINTS_AT,
+    RED,
+    SECOND_PIRATE_AT,
+    SHIFTS,
+    STACK,
+    STEPS_AT,
+    THERE,
+    TOP_AT,
+    USES_AT,
+    ZERO,
+    aging_pile,
+    copies_in,
+    count_entries,
+    count_of,
+    digest,
+    get,
+    in_play,
+    life,
+    looked,
+    mode,
+    on_table,
+    phase,
+    rating_of,
+    value_of,
+)
 from leafwise.envs.friday.scores import shortfall
-from leafwise.envs.friday.tables import COPIES, COPIES_AT, RED, THERE, Options
+from leafwise.envs.friday.tables import Options
 
+f32 = np.float32
 HAZARD_KINDS = FIRST_AGING - FIRST_KNOWLEDGE
 COUNTED = 6 * KINDS
 """Counts of stack, discard, and the table in four words, by kind."""
@@ -46,15 +98,29 @@ SEQUENCES_END = PILES_END + SEQUENCES
 DOUBLES_END = SEQUENCES_END + 6
 PIRATES_END = DOUBLES_END + 20
 MODES_END = PIRATES_END + 13
-OBSERVED_NUMBERS = 17
 MOST_RED = 198
 """Red values of all hazards: what the tenth pirate may ask for; no deck scores as much."""
-BOUNDS = (
-    (0, 31), (0, 3), (0, MOST_RED), (-50, MOST_RED), (0, 70), (0, 127), (0, 64), (0, 3), (0, 10), (0, 3), (0, KINDS), (0, 6),
-    (0, 31), (0, KINDS), (0, MOST_RED), (0, MOST_RED), (0, 1),
-)  # fmt: skip
-"""Least and most of each of the numbers."""
-OBSERVED = MODES_END + OBSERVED_NUMBERS
+NUMBERS_SEEN = (
+    ("life", 0, 31, "life left"),
+    ("phase", 0, 3, "0 green, 1 yellow, 2 red, 3 pirates"),
+    ("hazard value", 0, MOST_RED, "what the hazard or pirate fought asks for"),
+    ("total", -50, MOST_RED, "fighting points on the table"),
+    ("free cards", 0, 70, "cards that may be drawn for nothing in this fight"),
+    ("free draws made", 0, 127, "cards drawn for nothing in this fight"),
+    ("abilities used", 0, 64, "abilities used in this fight"),
+    ("phases lowered", 0, 3, "by how many phases the hazard is lowered"),
+    ("ability under way", 0, 10, "its number in `cards.ABILITIES`, 10 for an exchange that may stop, 0 none"),
+    ("ability's steps", 0, 3, "steps that the ability under way has left"),
+    ("acting card", 0, KINDS, "kind + 1 of the card whose ability is under way, 0 none"),
+    ("cards doubled", 0, 6, "how many cards are doubled"),
+    ("removal points", 0, 31, "points left to remove cards with after a lost fight"),
+    ("removable from", 0, KINDS, "the lowest kind that may still be removed"),
+    ("first pirate's value", 0, MOST_RED, "what the first pirate asks for"),
+    ("second pirate's value", 0, MOST_RED, "what the second pirate asks for"),
+    ("acting side", 0, 1, "side of the acting card: 0 left, 1 right"),
+)
+"""What `observe` writes last: name, least, most, and what it is."""
+OBSERVED = MODES_END + len(NUMBERS_SEEN)
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
@@ -70,42 +136,15 @@ def observation_space(options: Options) -> gym.spaces.Box:
     high[:COUNTED] = np.tile([card.copies for card in CARDS], 6)
     high[COUNTED:PILES_END] = 2
     high[PILES_END:DOUBLES_END] = KINDS
-    low[MODES_END:], high[MODES_END:] = np.array(BOUNDS).T
+    low[MODES_END:], high[MODES_END:] = np.array([bounds for _, *bounds, _ in NUMBERS_SEEN]).T
     return gym.spaces.Box(low, high, dtype=np.float32)
 
 
 PILE_NAMES = ("stack", "discard", "left", "left used", "right", "right used")
-NAMED_NUMBERS = (
-    ("life", "life left"),
-    ("phase", "0 green, 1 yellow, 2 red, 3 pirates"),
-    ("hazard value", "what the hazard or pirate fought asks for"),
-    ("total", "fighting points on the table"),
-    ("free cards", "cards that may be drawn for nothing in this fight"),
-    ("free draws made", "cards drawn for nothing in this fight"),
-    ("abilities used", "abilities used in this fight"),
-    ("phases lowered", "by how many phases the hazard is lowered"),
-    ("ability under way", "its number in `cards.ABILITIES`, 10 for an exchange that may stop, 0 none"),
-    ("ability's steps", "steps that the ability under way has left"),
-    ("acting card", "kind + 1 of the card whose ability is under way, 0 none"),
-    ("cards doubled", "how many cards are doubled"),
-    ("removal points", "points left to remove cards with after a lost fight"),
-    ("removable from", "the lowest kind that may still be removed"),
-    ("first pirate's value", "what the first pirate asks for"),
-    ("second pirate's value", "what the second pirate asks for"),
-    ("acting side", "side of the acting card: 0 left, 1 right"),
-)
 MODES = (
-    *(
-        "deal a pirate",
-        "deal an aging card",
-        "deal a hazard",
-        "deal a card",
-        "choose a hazard",
-        "fight",
-        "choose a target",
-    ),
-    *("offer", "arrange", "order", "remove", "won", "lost"),
-)
+    "deal a pirate", "deal an aging card", "deal a hazard", "deal a card", "choose a hazard", "fight", "choose a target",
+    "offer", "arrange", "order", "remove", "won", "lost",
+)  # fmt: skip
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
@@ -134,7 +173,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             ),
             Labels(tuple(f"pirate {k + 1} fought" for k in range(10)), "1 for the pirate that is fought"),
             Labels(MODES, "1 for what is to be done now"),
-            *(Labels((name,), meaning) for name, meaning in NAMED_NUMBERS),
+            *(Labels((name,), meaning) for name, _, _, meaning in NUMBERS_SEEN),
         )
     }
 
@@ -156,19 +195,19 @@ def see_items(O, e, column, n, items, bits, low):
 @jit
 def observe(S, i, O, e, T):
     for k in range(6):
-        word = S[i, at.STACK if k == 0 else at.DISCARD if k == 1 else at.LEFT + k - 2]
+        word = S[i, STACK if k == 0 else DISCARD if k == 1 else LEFT + k - 2]
         see_kinds(O, e, k * KINDS, word, 0, KINDS, T)
-    stack, away = get(S, i, at.HAZARDS_AT), get(S, i, at.AWAY_AT)
-    see_kinds(O, e, COUNTED, stack << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
-    see_kinds(O, e, COUNTED + HAZARD_KINDS, away << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
+    stack, away = get(S, i, HAZARDS_AT), get(S, i, AWAY_AT)
+    see_kinds(O, e, COUNTED, stack << HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
+    see_kinds(O, e, COUNTED + HAZARD_KINDS, away << HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
     see_kinds(O, e, COUNTED + 2 * HAZARD_KINDS, aging_pile(S, i), FIRST_AGING, KINDS, T)
-    see_items(O, e, PILES_END, 10, S[i, at.KNOWN], at.CARD_BITS, ZERO)
-    see_items(O, e, PILES_END + 10, 3, looked(S, i), at.CARD_BITS, ZERO)
-    see_items(O, e, PILES_END + 13, 2, get(S, i, at.ACTIVE_AT), at.CARD_BITS, ZERO)
-    see_items(O, e, SEQUENCES_END, at.ENTRIES, S[i, at.DOUBLED], at.ENTRY_BITS, at.FOUR)
+    see_items(O, e, PILES_END, 10, S[i, KNOWN], CARD_BITS, ZERO)
+    see_items(O, e, PILES_END + 10, 3, looked(S, i), CARD_BITS, ZERO)
+    see_items(O, e, PILES_END + 13, 2, get(S, i, ACTIVE_AT), CARD_BITS, ZERO)
+    see_items(O, e, SEQUENCES_END, ENTRIES, S[i, DOUBLED], ENTRY_BITS, FOUR)
     O[e, DOUBLES_END:MODES_END] = 0.0
-    pirates = get(S, i, at.PIRATE_AT), get(S, i, at.SECOND_PIRATE_AT)
-    beaten, fought = get(S, i, at.BEATEN_AT), get(S, i, at.FOUGHT_AT)
+    pirates = get(S, i, PIRATE_AT), get(S, i, SECOND_PIRATE_AT)
+    beaten, fought = get(S, i, BEATEN_AT), get(S, i, FOUGHT_AT)
     values = (0, 0)
     if pirates[1] != ZERO:
         values = (pirate_value(S, i, pirates[0], T), pirate_value(S, i, pirates[1], T))
@@ -178,30 +217,29 @@ def observe(S, i, O, e, T):
             O[e, DOUBLES_END + 9 + number] = (fought >> u64(k)) & ONE
     here = mode(S, i)
     O[e, PIRATES_END + np.int64(here)] = 1.0
-    fighting = fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE)
-    acting = get(S, i, at.ACTING_AT)
-    column = MODES_END
+    fighting = fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and here != CHOOSE)
+    acting = get(S, i, ACTING_AT)
     numbers = (
-        np.float32(life(S, i)),
-        np.float32(phase(S, i)),
-        np.float32(hazard_value(S, i, T) if fighting else 0),
-        np.float32(total(S, i, T)),
-        np.float32(free_cards(S, i, T) if fighting else 0),
-        np.float32(get(S, i, at.FREE_AT)),
-        np.float32(get(S, i, at.USES_AT)),
-        np.float32(lowerings(S, i)),
-        np.float32(get(S, i, at.KIND_AT)),
-        np.float32(get(S, i, at.STEPS_AT)),
-        np.float32(acting >> u64(4)),
-        np.float32(count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK)),
-        np.float32(get(S, i, at.POINTS_AT)),
-        np.float32(get(S, i, at.FROM_AT)),
-        np.float32(values[0]),
-        np.float32(values[1]),
-        np.float32((acting >> u64(3)) & ONE),
+        f32(life(S, i)),
+        f32(phase(S, i)),
+        f32(hazard_value(S, i, T) if fighting else 0),
+        f32(total(S, i, T)),
+        f32(free_cards(S, i, T) if fighting else 0),
+        f32(get(S, i, FREE_AT)),
+        f32(get(S, i, USES_AT)),
+        f32(lowerings(S, i)),
+        f32(get(S, i, KIND_AT)),
+        f32(get(S, i, STEPS_AT)),
+        f32(acting >> u64(4)),
+        f32(count_entries(S[i, DOUBLED], ZERO, ENTRY_MASK)),
+        f32(get(S, i, POINTS_AT)),
+        f32(get(S, i, FROM_AT)),
+        f32(values[0]),
+        f32(values[1]),
+        f32((acting >> u64(3)) & ONE),
     )
-    for k in range(OBSERVED_NUMBERS):
-        O[e, column + k] = numbers[k]
+    for k in range(len(numbers)):
+        O[e, MODES_END + k] = numbers[k]
 
 
 PILE = KINDS * COPIES
@@ -242,12 +280,12 @@ SIZE = MOST_LIFE + 32
 MOST = 216
 """At most 59 cards in play count twice, once by kind; 30 hazards, 11 aging cards, 19 known, doubled or looked at, 28 others."""
 
-RUN_SHIFTS = np.array([shift for shift, _ in at.GROUPS], dtype=np.uint64)
-RUN_MASKS = np.array([(1 << bits) - 1 for _, bits in at.GROUPS], dtype=np.uint64)
-RUN_KINDS = np.array([at.SHIFTS.index(shift) for shift, _ in at.GROUPS], dtype=np.int64)
+RUN_SHIFTS = np.array([shift for shift, _ in GROUPS], dtype=np.uint64)
+RUN_MASKS = np.array([(1 << bits) - 1 for _, bits in GROUPS], dtype=np.uint64)
+RUN_KINDS = np.array([SHIFTS.index(shift) for shift, _ in GROUPS], dtype=np.int64)
 """Where each run of fields lies in a word, and its first kind."""
-ALL_RUNS = (0, len(at.GROUPS))
-HAZARD_RUNS, AGING_RUNS = (at.HAZARD_GROUPS, at.AGING_GROUPS), (at.AGING_GROUPS, len(at.GROUPS))
+ALL_RUNS = (0, len(GROUPS))
+HAZARD_RUNS, AGING_RUNS = (HAZARD_GROUPS, AGING_GROUPS), (AGING_GROUPS, len(GROUPS))
 """The first run and the end of those of all cards, of knowledge cards (hazards), of aging cards."""
 
 
@@ -295,15 +333,15 @@ def step(first, number, most):
 @jit(inline=True)
 def mean_tenths(points, count):
     """Returns a mean in tenths, counted from -2."""
-    return np.int64(math.floor(np.float64(10 * points) / np.float64(max(count, 1)))) + 20
+    return 10 * points // max(count, 1) + 20
 
 
 @jit(inline=True)
 def see_sums(S, i, F, n, T):
     """Writes what sums over cards say of the game to come; returns how many features there are then."""
     # Means and sizes of piles, the hazards not beaten, and the most life
-    now, alive = int(phase(S, i)), np.int64(life(S, i))
-    cards, stack = digest(in_play(S, i), T), digest(S[i, at.STACK], T)
+    now = int(phase(S, i))
+    cards, stack = digest(in_play(S, i), T), digest(S[i, STACK], T)
     F[n] = step(VALUES + STRENGTH * now, mean_tenths(value_of(cards), count_of(cards)), STRENGTH)
     F[n + 1] = step(RATINGS + STRENGTH * now, mean_tenths(rating_of(cards), count_of(cards)), STRENGTH)
     F[n + 2] = step(OWNED, count_of(cards), 64)
@@ -314,14 +352,14 @@ def see_sums(S, i, F, n, T):
     F[n + 7] = step(MOST_LIFE, T.max_life, 32)
     n += 8
     # Once the pirates are dealt: what all cards in play lack against those not beaten
-    if get(S, i, at.SECOND_PIRATE_AT) == ZERO:
+    if get(S, i, SECOND_PIRATE_AT) == ZERO:
         return n
-    strength = np.float64(rating_of(cards)) / np.float64(max(count_of(cards), 1))
+    strength = rating_of(cards) / max(count_of(cards), 1)
     first, second = shortfall(S, i, 0, strength, T), shortfall(S, i, 1, strength, T)
     both = first + second
     F[n] = step(HARDER, max(first, second), 64)
     F[n + 1] = step(NEED, both, 64)
-    F[n + 2] = step(SPARE, np.float64(alive) - both + 32.0, 64)
+    F[n + 2] = step(SPARE, life(S, i) - both + 32.0, 64)
     return n + 3
 
 
@@ -329,33 +367,33 @@ def see_sums(S, i, F, n, T):
 def active(S, i, F, T):
     # Cards by their kinds: in play, the stack, the discard pile, what lies on the table, hazards left and away, aging cards
     n = see_pile(F, 0, 0, in_play(S, i), ALL_RUNS, T)
-    n = see_pile(F, n, PILE, S[i, at.STACK], ALL_RUNS, T)
-    n = see_pile(F, n, 2 * PILE, S[i, at.DISCARD], ALL_RUNS, T)
+    n = see_pile(F, n, PILE, S[i, STACK], ALL_RUNS, T)
+    n = see_pile(F, n, 2 * PILE, S[i, DISCARD], ALL_RUNS, T)
     if on_table(S, i):
         for side in range(4):
-            n = see_pile(F, n, (3 + side) * PILE, S[i, u64(at.LEFT + side)], ALL_RUNS, T)
-    left, away = get(S, i, at.HAZARDS_AT) << at.HAZARD_SHIFT, get(S, i, at.AWAY_AT) << at.HAZARD_SHIFT
+            n = see_pile(F, n, (3 + side) * PILE, S[i, u64(LEFT + side)], ALL_RUNS, T)
+    left, away = get(S, i, HAZARDS_AT) << HAZARD_SHIFT, get(S, i, AWAY_AT) << HAZARD_SHIFT
     n = see_pile(F, n, 7 * PILE, left, HAZARD_RUNS, T)
     n = see_pile(F, n, 8 * PILE, away, HAZARD_RUNS, T)
     n = see_pile(F, n, 9 * PILE, aging_pile(S, i), AGING_RUNS, T)
     # Cards that are known on top and at the bottom of the stack, the next one apart
-    top = get(S, i, at.TOP_AT) & at.CARD_MASK
-    n = see_list(F, n, NEXT, top, at.CARD_BITS, ZERO)
-    n = see_list(F, n, LATER, S[i, at.KNOWN] & ~(at.CARD_MASK << at.TOP_AT.shift), at.CARD_BITS, ZERO)
+    top = get(S, i, TOP_AT) & CARD_MASK
+    n = see_list(F, n, NEXT, top, CARD_BITS, ZERO)
+    n = see_list(F, n, LATER, S[i, KNOWN] & ~(CARD_MASK << TOP_AT.shift), CARD_BITS, ZERO)
     # Cards that were doubled in this fight, and cards that are looked at
-    n = see_list(F, n, TWICE, S[i, at.DOUBLED], at.ENTRY_BITS, at.FOUR)
-    n = see_list(F, n, SEEN, looked(S, i), at.CARD_BITS, ZERO)
+    n = see_list(F, n, TWICE, S[i, DOUBLED], ENTRY_BITS, FOUR)
+    n = see_list(F, n, SEEN, looked(S, i), CARD_BITS, ZERO)
     # Life, the step under way, hazards left, the ability under way, and removal points
     here, now = mode(S, i), int(phase(S, i))
     F[n] = LIFE + 32 * now + int(life(S, i))
     F[n + 1] = MODE + int(here)
     F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left, T))
-    F[n + 3] = ABILITY + int(get(S, i, at.KIND_AT))
-    F[n + 4] = POINTS + int(get(S, i, at.POINTS_AT))
+    F[n + 3] = ABILITY + int(get(S, i, KIND_AT))
+    F[n + 4] = POINTS + int(get(S, i, POINTS_AT))
     n += 5
     # The pirates: both together while none is beaten, and each of those not beaten and fought
-    beaten, fought = get(S, i, at.BEATEN_AT), get(S, i, at.FOUGHT_AT)
-    first, second = get(S, i, at.PIRATE_AT), get(S, i, at.SECOND_PIRATE_AT)
+    beaten, fought = get(S, i, BEATEN_AT), get(S, i, FOUGHT_AT)
+    first, second = get(S, i, PIRATE_AT), get(S, i, SECOND_PIRATE_AT)
     if beaten == ZERO:
         F[n] = PAIR + NUMBERS * int(first) + int(second)
         n += 1
@@ -368,13 +406,13 @@ def active(S, i, F, T):
             F[n] = FOUGHT + number
             n += 1
     # The hazards revealed or fought
-    n = see_list(F, n, ACTIVE + KINDS * now, get(S, i, at.ACTIVE_AT), at.CARD_BITS, ZERO)
+    n = see_list(F, n, ACTIVE + KINDS * now, get(S, i, ACTIVE_AT), CARD_BITS, ZERO)
     # The fight: what the total lacks, as it is and with what the free cards left may bring
-    if fought != ZERO or (get(S, i, at.HAZARD_AT) != ZERO and here != at.CHOOSE and here != at.DEAL_HAZARD):
+    if fought != ZERO or (get(S, i, HAZARD_AT) != ZERO and here != CHOOSE and here != DEAL_HAZARD):
         lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))
         free = max(0, min(FREE - 1, free_cards(S, i, T) - free_made(S, i)))
         F[n] = LACK + FREE * (lack + MARGIN) + free
-        stack = digest(S[i, at.STACK], T)
+        stack = digest(S[i, STACK], T)
         brought = (value_of(stack) * max(0, free_cards(S, i, T) - free_made(S, i))) // max(count_of(stack), 1)
         short = hazard_value(S, i, T) - total(S, i, T) - brought
         F[n + 1] = step(EXPECTED, short + MARGIN, 2 * MARGIN + 1)

@@ -7,47 +7,113 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.friday import cards, piles, tables
-from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, on_table, phase, put
-from leafwise.envs.friday.piles import (
-    BYTE,
+from leafwise.envs.friday import cards
+from leafwise.envs.friday.layout import (
+    ABILITY,
+    AGED_AT,
+    AGING_SHIFT,
+    AWAY_AT,
+    BEATEN_AT,
+    CARD,
+    CHOOSE,
+    COLUMN_BITS,
+    COST,
+    DEAL_HAZARD,
+    DEBT_AT,
+    DISCARD,
+    DOUBLED,
+    DOWN,
+    ENTRIES,
+    ENTRY_BITS,
+    ENTRY_MASK,
+    FIGHT,
+    FOUGHT_AT,
+    FREE_AT,
+    FREE_CARDS,
+    FROM_AT,
+    GREEN,
+    HALVES_AT,
+    HAZARD_AT,
+    HAZARD_SHIFT,
+    HAZARDS,
+    HAZARDS_AT,
+    IN_FIGHT,
+    IS_AGING,
+    KIND_AT,
+    LEFT,
+    LIFE_AT,
+    LOST,
+    LOWERED_AT,
+    M3,
+    MAX_USES,
+    ONE,
+    PHASE_AT,
+    PIRATE_AT,
+    POINTS_AT,
+    RED,
+    REMOVE,
+    RIGHT,
+    RUIN,
+    SCARED_AT,
+    SECOND_PIRATE_AT,
+    TARGET,
+    THREE,
+    TWO,
+    USE,
+    USES_AT,
+    VALUE,
+    WON,
+    ZERO,
+    acting_reference,
+    aging_pile,
+    at_start,
+    can_draw,
+    code_of,
+    copies_in,
+    count_entries,
+    count_of,
     digest,
+    entries_of,
+    fact,
+    first_kind,
+    get,
+    group,
     hunger_of,
+    kind_in,
+    life,
+    mask_of,
+    on_table,
     one_card,
+    phase,
+    printed,
+    put,
+    sum_of_bytes,
+    table_word,
+    turn_to,
+    value_of,
 )
-from leafwise.envs.friday.tables import fact, first_kind, mask_of
-
-HALVES = u64(tables.HALVES_AT)
 
 
 @jit(inline=True)
 def pirate(S, i):
     """Returns the number of the pirate who is fought, 0 for none."""
-    fought = get(S, i, at.FOUGHT_AT)
+    fought = get(S, i, FOUGHT_AT)
     if fought == ZERO:
         return ZERO
-    return get(S, i, at.PIRATE_AT if fought == ONE else at.SECOND_PIRATE_AT)
+    return get(S, i, PIRATE_AT if fought == ONE else SECOND_PIRATE_AT)
 
 
 @jit(inline=True)
 def rest(S, i, column, T):
     """Adds up a column over all hazards that are not beaten, those in the stack and in the discard."""
-    word = get(S, i, at.HAZARDS_AT) + get(S, i, at.AWAY_AT)
-    D = T.numbers
-    sums = (
-        D[HALVES + (word & BYTE)]
-        + D[HALVES + u64(256) + ((word >> u64(8)) & BYTE)]
-        + D[HALVES + u64(512) + ((word >> u64(16)) & BYTE)]
-        + D[HALVES + u64(768) + (word >> u64(24))]
-    )
-    return (sums >> (tables.COLUMN_BITS * (column - tables.FREE_CARDS))) & 0xFFFF
+    word = get(S, i, HAZARDS_AT) + get(S, i, AWAY_AT)
+    return (sum_of_bytes(word, HALVES_AT, 4, T) >> (COLUMN_BITS * (column - FREE_CARDS))) & 0xFFFF
 
 
 @jit(inline=True)
 def lowerings(S, i):
     """Counts the cards that lower the phase."""
-    return count_bits(get(S, i, at.LOWERED_AT))
+    return count_bits(get(S, i, LOWERED_AT))
 
 
 @jit(inline=True)
@@ -55,23 +121,21 @@ def free_cards(S, i, T):
     """Returns the number of free cards of the hazard or pirate that is fought."""
     number = pirate(S, i)
     if number == ZERO:
-        return fact(get(S, i, at.HAZARD_AT) - ONE, tables.FREE_CARDS, T)
-    if number == u64(cards.REST):
-        return max(rest(S, i, tables.FREE_CARDS, T), 1)
-    return tables.printed(number, 0, T)
+        return fact(get(S, i, HAZARD_AT) - ONE, FREE_CARDS, T)
+    if number == cards.REST:
+        return max(rest(S, i, FREE_CARDS, T), 1)
+    return printed(number, 0, T)
 
 
 @jit(inline=True)
 def pirate_value(S, i, number, T):
     """Returns what a pirate asks for now."""
-    if number == u64(cards.REST):
-        return rest(S, i, tables.RED, T)
-    if number == u64(cards.AGED):
-        gone = piles.count_of(piles.digest(tables.at_start(2, T), T)) - piles.count_of(
-            piles.digest(aging_pile(S, i), T)
-        )
+    if number == cards.REST:
+        return rest(S, i, RED, T)
+    if number == cards.AGED:
+        gone = count_of(digest(at_start(2, T), T)) - count_of(digest(aging_pile(S, i), T))
         return 2 * gone
-    return tables.printed(number, 1, T)
+    return printed(number, 1, T)
 
 
 @jit(inline=True)
@@ -81,27 +145,27 @@ def hazard_value(S, i, T):
     if number != ZERO:
         return pirate_value(S, i, number, T)
     column = np.int64(phase(S, i)) - np.int64(lowerings(S, i))
-    return fact(get(S, i, at.HAZARD_AT) - ONE, tables.GREEN + (column if column > 0 else 0), T)
+    return fact(get(S, i, HAZARD_AT) - ONE, GREEN + (column if column > 0 else 0), T)
 
 
 @jit
 def best(S, i, most, aging, floor, T):
     """Adds up the highest effective values of plain (0) or aging (1) cards, at most so many, each at least `floor`."""
-    table, doubled = on_table(S, i), S[i, at.DOUBLED]
+    table, doubled = on_table(S, i), S[i, DOUBLED]
     total = 0
     left = most
     for k in range(19):
         value = 8 - k
         n = np.int64(0)
         if value >= -5 and value < 5:
-            n = piles.count_of(piles.digest(table & tables.group(aging, value + 5, T), T))
+            n = count_of(digest(table & group(aging, value + 5, T), T))
         entries = doubled
         while entries:
-            kind = ((entries & at.ENTRY_MASK) >> u64(4)) - ONE
-            if fact(kind, tables.IS_AGING, T) == aging:
-                own = fact(kind, tables.VALUE, T)
+            kind = ((entries & ENTRY_MASK) >> u64(4)) - ONE
+            if fact(kind, IS_AGING, T) == aging:
+                own = fact(kind, VALUE, T)
                 n += np.int64(2 * own == value) - np.int64(own == value)
-            entries >>= at.ENTRY_BITS
+            entries >>= ENTRY_BITS
         taken = min(n, left)
         left -= taken
         total += taken * max(value, floor)
@@ -111,53 +175,53 @@ def best(S, i, most, aging, floor, T):
 @jit
 def total(S, i, T):
     """Returns what the face-up cards on the table score in this fight."""
-    sums = piles.digest(on_table(S, i), T)
+    sums = digest(on_table(S, i), T)
     number = pirate(S, i)
-    scared = piles.scared_of(sums)
+    scared = (sums >> SCARED_AT) & 3
     if T.scared_once and scared > 1:
         scared = np.int64(1)
-    if number == u64(cards.HALF):
-        places = (piles.count_of(sums) + 1) >> 1
-        aged = piles.aged_of(sums)
+    if number == cards.HALF:
+        places = (count_of(sums) + 1) >> 1
+        aged = (sums >> AGED_AT) & 31
         if aged >= places:
             return best(S, i, places, 1, -10, T)
         plain = places - aged
         return best(S, i, aged, 1, -10, T) + best(S, i, plain, 0, -10, T) - best(S, i, min(scared, plain), 0, 0, T)
-    points = piles.value_of(sums)
-    doubled = S[i, at.DOUBLED]
+    points = value_of(sums)
+    doubled = S[i, DOUBLED]
     while doubled:
-        points += fact(((doubled & at.ENTRY_MASK) >> u64(4)) - ONE, tables.VALUE, T)
-        doubled >>= at.ENTRY_BITS
+        points += fact(((doubled & ENTRY_MASK) >> u64(4)) - ONE, VALUE, T)
+        doubled >>= ENTRY_BITS
     if scared:
         points -= best(S, i, scared, 0, 0, T)
-    if number == u64(cards.CROWD):
-        points += piles.count_of(sums)
+    if number == cards.CROWD:
+        points += count_of(sums)
     return points
 
 
 @jit(inline=True)
 def free_made(S, i):
-    return np.int64(get(S, i, at.FREE_AT))
+    return np.int64(get(S, i, FREE_AT))
 
 
 @jit(inline=True)
 def free_left(S, i, T):
     """Whether a free card may be drawn; the first must be, even if that loses the game."""
     made = free_made(S, i)
-    stopped = S[i, at.LEFT] & mask_of(cards.STOP, T)
-    return made == 0 or (made < free_cards(S, i, T) and stopped == ZERO and piles.can_draw(S, i, T))
+    stopped = S[i, LEFT] & mask_of(cards.STOP, T)
+    return made == 0 or (made < free_cards(S, i, T) and stopped == ZERO and can_draw(S, i, T))
 
 
 @jit(inline=True)
 def price(S, i):
     """Returns what a paid card costs."""
-    return at.TWO if pirate(S, i) == u64(cards.COSTLY) else ONE
+    return TWO if pirate(S, i) == cards.COSTLY else ONE
 
 
 @jit(inline=True)
 def can_pay(S, i, T):
     """Whether a card may be paid for, no free one being available."""
-    return life(S, i) >= price(S, i) and piles.can_draw(S, i, T)
+    return life(S, i) >= price(S, i) and can_draw(S, i, T)
 
 
 @jit(inline=True)
@@ -167,25 +231,25 @@ def can_end(S, i, T):
         return False
     if pirate(S, i) == ZERO:
         return True
-    hunger = piles.hunger_of(piles.digest(on_table(S, i), T))
-    return total(S, i, T) >= hazard_value(S, i, T) and np.int64(life(S, i)) >= hunger
+    hunger = hunger_of(digest(on_table(S, i), T))
+    return total(S, i, T) >= hazard_value(S, i, T) and life(S, i) >= hunger
 
 
 @jit
 def usable_itself(S, i, ability, doubled, T):
     """Whether an ability other than copy, of a card that is doubled (1) or not (0), can be used with the table as it is."""
     if ability in (cards.DRAW, cards.SORT):
-        return piles.can_draw(S, i, T)
+        return can_draw(S, i, T)
     if ability == cards.PHASE:
-        return phase(S, i) < at.THREE and lowerings(S, i) < phase(S, i)
+        return phase(S, i) < THREE and lowerings(S, i) < phase(S, i)
     if ability == cards.LIFE:
         return True
-    others = piles.count_of(piles.digest(on_table(S, i), T)) - 1
+    others = count_of(digest(on_table(S, i), T)) - 1
     if ability == cards.EXCHANGE:
-        return others > 0 and piles.can_exchange(S, i, T)
+        return others > 0 and can_draw(S, i, T, ONE)
     if ability == cards.DOUBLE:
-        entries = np.int64(piles.count_entries(S[i, at.DOUBLED], ZERO, at.ENTRY_MASK))
-        return entries < at.ENTRIES and others - entries + doubled > 0
+        entries = np.int64(count_entries(S[i, DOUBLED], ZERO, ENTRY_MASK))
+        return entries < ENTRIES and others - entries + doubled > 0
     return others > 0
 
 
@@ -196,7 +260,7 @@ def usable(S, i, ability, doubled, T):
         return usable_itself(S, i, ability, doubled, T)
     table = on_table(S, i)
     for other in range(cards.LIFE, cards.SORT + 1):
-        if other != cards.COPY and table & tables.group(2, other, T) and usable_itself(S, i, other, doubled, T):
+        if other != cards.COPY and table & group(2, other, T) and usable_itself(S, i, other, doubled, T):
             return True
     return False
 
@@ -204,14 +268,14 @@ def usable(S, i, ability, doubled, T):
 @jit(inline=True)
 def may_be_target(S, i, ref, n, ability, T):
     """Whether one of n cards of a reference may be the target of the ability under way."""
-    acting = piles.acting_reference(S, i)
+    acting = acting_reference(S, i)
     if ref == acting and n == ONE:
         return False
-    if ability == u64(cards.COPY):
-        copied = fact(piles.kind_in(ref), tables.ABILITY, T)
-        doubled = 1 if acting & at.M3 else 0
+    if ability == cards.COPY:
+        copied = fact(kind_in(ref), ABILITY, T)
+        doubled = 1 if acting & M3 else 0
         return copied > 0 and copied != cards.COPY and usable_itself(S, i, copied, doubled, T)
-    return ability != u64(cards.DOUBLE) or ref & at.M3 == ZERO
+    return ability != cards.DOUBLE or ref & M3 == ZERO
 
 
 @jit
@@ -220,52 +284,46 @@ def offer_cards(S, i, here, A, n, T):
 
     Returns how many actions there are then; without an array of actions no more than one is counted.
     """
-    slot, able = ZERO, ((ONE << at.AGING_SHIFT) - ONE) & ~tables.group(2, cards.NONE, T)
-    ability, lowest = get(S, i, at.KIND_AT), get(S, i, at.FROM_AT)
-    points = np.int64(get(S, i, at.POINTS_AT))
-    if here == at.IN_FIGHT and (S[i, at.LEFT] | S[i, at.RIGHT]) & able == ZERO:
+    slot, able = ZERO, ((ONE << AGING_SHIFT) - ONE) & ~group(2, cards.NONE, T)
+    ability, lowest = get(S, i, KIND_AT), get(S, i, FROM_AT)
+    points = np.int64(get(S, i, POINTS_AT))
+    if here == IN_FIGHT and (S[i, LEFT] | S[i, RIGHT]) & able == ZERO:
         return n
-    doubled = S[i, at.DOUBLED]
+    doubled = S[i, DOUBLED]
     for s in range(2):
         side = u64(s)
-        kinds = S[i, at.table_word(side, ZERO)] | S[i, at.table_word(side, ONE)]
+        kinds = S[i, table_word(side, ZERO)] | S[i, table_word(side, ONE)]
         while kinds:
             kind = first_kind(kinds, T)
             kinds &= ~mask_of(kind, T)
             for u in range(2):
                 used = u64(u)
-                of_kind = piles.copies_in(S[i, at.table_word(side, used)], kind, T)
+                of_kind = copies_in(S[i, table_word(side, used)], kind, T)
                 if of_kind == ZERO:
                     continue
-                code = piles.code_of(kind, side, used)
-                entries = piles.entries_of(doubled, code)
+                code = code_of(kind, side, used)
+                entries = entries_of(doubled, code)
                 for d in range(5 if entries else 1):
                     alike = of_kind - entries if d == 0 else ZERO
                     if d > 0:
-                        entry = (code << at.TWO) | u64(d - 1)
-                        alike = piles.count_entries(doubled, entry, entry)
+                        entry = (code << TWO) | u64(d - 1)
+                        alike = count_entries(doubled, entry, entry)
                     if alike == ZERO:
                         continue
-                    if here == at.IN_FIGHT:
-                        own = fact(kind, tables.ABILITY, T)
+                    if here == IN_FIGHT:
+                        own = fact(kind, ABILITY, T)
                         legal = u == 0 and own > 0 and usable(S, i, own, min(d, 1), T)
-                    elif here == at.TARGET:
-                        legal = may_be_target(S, i, (code << at.THREE) | u64(d), alike, ability, T)
+                    elif here == TARGET:
+                        legal = may_be_target(S, i, (code << THREE) | u64(d), alike, ability, T)
                     else:
-                        legal = kind >= lowest and fact(kind, tables.COST, T) <= points
+                        legal = kind >= lowest and fact(kind, COST, T) <= points
                     if legal:
                         if A is None:
                             return n + 1
-                        A[n] = np.int64(slot) + (at.USE if here == at.IN_FIGHT else at.CARD)
+                        A[n] = np.int64(slot) + (USE if here == IN_FIGHT else CARD)
                         n += 1
                     slot += alike
     return n
-
-
-@jit
-def any_usable(S, i, T):
-    """Whether any card on the table can be used."""
-    return get(S, i, at.USES_AT) < at.MAX_USES and offer_cards(S, i, at.IN_FIGHT, None, 0, T) > 0
 
 
 BASICS = u64(2**17 - 1)
@@ -275,8 +333,8 @@ BASICS = u64(2**17 - 1)
 @jit(inline=True)
 def lose(S, j, debt):
     """Ends the game; `debt` is the life that could not be paid, 0 if no action was left."""
-    put(S, j, at.DEBT_AT, debt)
-    put(S, j, at.MODE_AT, at.LOST)
+    put(S, j, DEBT_AT, debt)
+    turn_to(S, j, LOST)
 
 
 @jit(inline=True)
@@ -284,61 +342,63 @@ def pay(S, j, n):
     """Pays life, a uint64; returns whether there was enough, else the game is lost."""
     here = life(S, j)
     if here < n:
-        put(S, j, at.LIFE_AT, ZERO)
-        lose(S, j, min(n - here, at.RUIN - ONE))
+        put(S, j, LIFE_AT, ZERO)
+        lose(S, j, min(n - here, RUIN - ONE))
         return False
-    put(S, j, at.LIFE_AT, here - n)
+    put(S, j, LIFE_AT, here - n)
     return True
 
 
 @jit
 def lose_if_stuck(S, j, T):
     """Ends the game if a fight against a pirate leaves a player without an action."""
-    if not (free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T) or any_usable(S, j, T)):
+    if free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T):
+        return
+    if get(S, j, USES_AT) >= MAX_USES or offer_cards(S, j, IN_FIGHT, None, 0, T) == 0:
         lose(S, j, ZERO)
 
 
 @jit(inline=True)
 def go_on(S, j, T):
     """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
-    S[j, at.FIGHT] &= BASICS
-    put(S, j, at.MODE_AT, at.IN_FIGHT)
+    S[j, FIGHT] &= BASICS
+    turn_to(S, j, IN_FIGHT)
     if pirate(S, j) != ZERO:
         lose_if_stuck(S, j, T)
 
 
 @jit(inline=True)
 def clear_table(S, j):
-    """Puts the table onto the discard and forgets the fight."""
-    S[j, at.DISCARD] += on_table(S, j)
-    for w in range(at.LEFT, at.DOWN + 1):
+    """Forgets the fight; returns the cards that lay on the table."""
+    table = on_table(S, j)
+    for w in range(LEFT, DOWN + 1):
         S[j, w] = ZERO
-    S[j, at.DOUBLED] = ZERO
-    S[j, at.FIGHT] = ZERO
+    S[j, DOUBLED] = S[j, FIGHT] = ZERO
+    return table
 
 
 @jit(inline=True)
 def end_turn(S, j):
     """Goes on to the next hazard, phase or the pirates."""
-    put(S, j, at.HAZARD_AT, ZERO)
+    put(S, j, HAZARD_AT, ZERO)
     here = phase(S, j)
-    mode = at.DEAL_HAZARD
-    if get(S, j, at.HAZARDS_AT) == ZERO:
+    mode = DEAL_HAZARD
+    if get(S, j, HAZARDS_AT) == ZERO:
         here += ONE
-        if S[j, at.HAZARDS] == ZERO:
-            here = at.THREE
-        if here < at.THREE:
-            S[j, at.HAZARDS] >>= at.AWAY_AT.shift
+        if S[j, HAZARDS] == ZERO:
+            here = THREE
+        if here < THREE:
+            S[j, HAZARDS] >>= AWAY_AT.shift
         else:
-            mode = at.CHOOSE
-    put(S, j, at.PHASE_AT, here)
-    put(S, j, at.MODE_AT, mode)
+            mode = CHOOSE
+    put(S, j, PHASE_AT, here)
+    turn_to(S, j, mode)
 
 
 @jit(inline=True)
 def discard_hazard(S, j, kind, T):
     """Puts a hazard onto the hazard discard."""
-    S[j, at.HAZARDS] += (one_card(kind, T) >> at.HAZARD_SHIFT) << at.AWAY_AT.shift
+    S[j, HAZARDS] += (one_card(kind, T) >> HAZARD_SHIFT) << AWAY_AT.shift
 
 
 @jit(inline=True)
@@ -347,33 +407,27 @@ def end_hazard(S, j, T):
     if not pay(S, j, u64(hunger_of(digest(on_table(S, j), T)))):
         return
     missing = hazard_value(S, j, T) - total(S, j, T)
-    kind = get(S, j, at.HAZARD_AT) - ONE
+    kind = get(S, j, HAZARD_AT) - ONE
     if missing <= 0:
-        S[j, at.DISCARD] += one_card(kind, T)
-        clear_table(S, j)
+        S[j, DISCARD] += clear_table(S, j) + one_card(kind, T)
         end_turn(S, j)
     elif pay(S, j, u64(missing)):
         discard_hazard(S, j, kind, T)
-        table = on_table(S, j)
-        put(S, j, at.HAZARD_AT, ZERO)
-        for w in range(at.LEFT, at.DOWN + 1):
-            S[j, w] = ZERO
-        S[j, at.LEFT] = table
-        S[j, at.DOUBLED] = ZERO
-        S[j, at.FIGHT] = ZERO
-        put(S, j, at.POINTS_AT, u64(missing))
-        put(S, j, at.MODE_AT, at.REMOVE)
+        put(S, j, HAZARD_AT, ZERO)
+        S[j, LEFT] = clear_table(S, j)
+        put(S, j, POINTS_AT, u64(missing))
+        turn_to(S, j, REMOVE)
 
 
 @jit
 def end_pirate(S, j, T):
     """Settles the fight against a pirate, which is won."""
     pay(S, j, u64(hunger_of(digest(on_table(S, j), T))))
-    clear_table(S, j)
-    beaten = get(S, j, at.BEATEN_AT) | get(S, j, at.FOUGHT_AT)
-    put(S, j, at.BEATEN_AT, beaten)
-    put(S, j, at.FOUGHT_AT, at.THREE & ~beaten)
-    if beaten == at.THREE:
-        put(S, j, at.MODE_AT, at.WON)
+    S[j, DISCARD] += clear_table(S, j)
+    beaten = get(S, j, BEATEN_AT) | get(S, j, FOUGHT_AT)
+    put(S, j, BEATEN_AT, beaten)
+    put(S, j, FOUGHT_AT, THREE & ~beaten)
+    if beaten == THREE:
+        turn_to(S, j, WON)
     else:
         go_on(S, j, T)

@@ -1,4 +1,4 @@
-"""How a position lies in the words of a row.
+"""How a position lies in the words of a row, what the rules look up, and the cards in its piles.
 
 Six words hold counts of cards by kind, in fields of the same layout: kinds in the order of `cards.CARDS`, each as wide as its
 copies need, 52 bits in all. The hazards are the fields of the knowledge cards alone. Everything else is fields of the last
@@ -7,6 +7,8 @@ four words.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_DIFFICULT, FIRST_KNOWLEDGE
+from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_DIFFICULT, FIRST_KNOWLEDGE, PIRATES
 
 STACK, DISCARD, HAZARDS, LEFT, LEFT_USED, RIGHT, RIGHT_USED, DOWN, KNOWN, DOUBLED, STATUS, FIGHT = range(12)
 """Words of a row. STACK counts the known cards too; HAZARDS holds the hazard stack and from bit 30 the hazard discard; the table
@@ -51,50 +53,36 @@ def field(word: int, shift: int, bits: int) -> Field:
     return Field(u64(word), u64(shift), u64(2**bits - 1))
 
 
-HAZARDS_AT, AWAY_AT = field(HAZARDS, 0, 30), field(HAZARDS, 30, 30)
+def fields(word: int, *bits: int) -> Iterator[Field]:
+    """Yields fields of so many bits, one behind the other, from the lowest bit of a word on."""
+    return (field(word, shift, n) for shift, n in zip(accumulate((0, *bits)), bits, strict=False))
+
+
+HAZARDS_AT, AWAY_AT = fields(HAZARDS, 30, 30)
 """The hazard stack and the hazard discard."""
-QUEUE_AT, TOP_AT = field(KNOWN, 0, 6 * QUEUE_CARDS), field(KNOWN, 6 * QUEUE_CARDS, 18)
+QUEUE_AT, TOP_AT = fields(KNOWN, 6 * QUEUE_CARDS, 18)
 """The kinds (+ 1) of cards known at the bottom of the stack, the next to come lowest, and of those on top."""
 
-LIFE_AT, DEBT_AT = field(STATUS, 0, 5), field(STATUS, 5, 6)
-"""Life, and the life that could not be paid."""
-PHASE_AT, MODE_AT = field(STATUS, 11, 2), field(STATUS, 13, 4)
-PIRATES_AT, PIRATE_AT, SECOND_PIRATE_AT = field(STATUS, 17, 8), field(STATUS, 17, 4), field(STATUS, 21, 4)
-"""The pirates' numbers, together and each."""
-FOUGHT_AT, BEATEN_AT = field(STATUS, 25, 2), field(STATUS, 27, 2)
-"""Which of the pirates is fought (0: none), and those beaten, one bit each."""
-ACTIVE_AT, HAZARD_AT, SECOND_HAZARD_AT = field(STATUS, 29, 12), field(STATUS, 29, 6), field(STATUS, 35, 6)
-"""Kinds (+ 1) of the hazards revealed or fought, together and each."""
-AGING_AT, TO_AT = field(STATUS, 41, 11), field(STATUS, 52, 2)
-"""Counts of the aging pile; where a drawn card goes."""
+(
+    LIFE_AT, DEBT_AT, PHASE_AT, MODE_AT, PIRATE_AT, SECOND_PIRATE_AT, FOUGHT_AT, BEATEN_AT, HAZARD_AT, SECOND_HAZARD_AT, AGING_AT,
+    TO_AT,
+) = fields(STATUS, 5, 6, 2, 4, 4, 4, 2, 2, 6, 6, 11, 2)  # fmt: skip
+"""Life, the life that could not be paid, phase, mode; the pirates' numbers, which of them is fought (0: none), and those beaten,
+one bit each; kinds (+ 1) of the hazards revealed or fought; counts of the aging pile; where a drawn card goes."""
+PIRATES_AT, ACTIVE_AT = field(STATUS, 17, 8), field(STATUS, 29, 12)
+"""The pirates together, and the hazards."""
 
-FREE_AT, USES_AT, LOWERED_AT = field(FIGHT, 0, 7), field(FIGHT, 7, 7), field(FIGHT, 14, 3)
-"""Free draws made; abilities used; which cards lower the phase."""
-KIND_AT, STEPS_AT, ACTING_AT, ACTING_BY_AT = (
-    field(FIGHT, 17, 4),
-    field(FIGHT, 21, 2),
-    field(FIGHT, 23, 10),
-    field(FIGHT, 23, 3),
+FREE_AT, USES_AT, LOWERED_AT, KIND_AT, STEPS_AT, ACTING_AT, LOOKED_AT, POINTS_AT, FROM_AT = fields(
+    FIGHT, 7, 7, 3, 4, 2, 10, 18, 5, 6
 )
-"""The ability under way, its steps left, its card (kind + 1, side, how it is doubled), and of that how it is doubled alone."""
-LOOKED_AT, POINTS_AT, FROM_AT = field(FIGHT, 33, 18), field(FIGHT, 51, 5), field(FIGHT, 56, 6)
-"""Cards looked at, ascending; removal points; the lowest kind that may still be removed."""
+"""Free draws made; abilities used; which cards lower the phase; the ability under way, its steps left, its card (kind + 1, side,
+how it is doubled); cards looked at, ascending; removal points; the lowest kind that may still be removed."""
+ACTING_BY_AT = field(FIGHT, 23, 3)
+"""Of the acting card how it is doubled alone."""
 
 (
-    DEAL_PIRATE,
-    DEAL_AGING,
-    DEAL_HAZARD,
-    DEAL_CARD,
-    CHOOSE,
-    IN_FIGHT,
-    TARGET,
-    OFFER,
-    ARRANGE,
-    ORDER,
-    REMOVE,
-    WON,
-    LOST,
-) = (u64(k) for k in range(13))
+    DEAL_PIRATE, DEAL_AGING, DEAL_HAZARD, DEAL_CARD, CHOOSE, IN_FIGHT, TARGET, OFFER, ARRANGE, ORDER, REMOVE, WON, LOST,
+) = (u64(k) for k in range(13))  # fmt: skip
 """Modes: four kinds of chance, seven of decisions, two ends."""
 
 TO_LEFT, TO_RIGHT, TO_LOOK, TO_SETUP = ZERO, ONE, TWO, THREE
@@ -124,6 +112,12 @@ def get(S, i, field):
 def put(S, j, field, value):
     """Writes a field."""
     S[j, field.word] = (S[j, field.word] & ~(field.mask << field.shift)) | (value << field.shift)
+
+
+@jit(inline=True)
+def turn_to(S, j, mode):
+    """Goes on to a mode."""
+    put(S, j, MODE_AT, mode)
 
 
 @jit(inline=True)
@@ -163,3 +157,347 @@ def life(S, i):
 def aging_pile(S, i):
     """Returns the counts of the aging pile, in the layout of the other counts."""
     return get(S, i, AGING_AT) << AGING_SHIFT
+
+
+# What the rules look up, in `tables.Tables`.
+
+VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
+"""Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
+
+BIAS = 8
+"""Added to each card's value and rating in digests, which makes them positive."""
+COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36, 41
+"""Where the sums lie in a digest."""
+
+
+COLUMN_BITS = 16
+"""Sums of the hazard halves' four columns lie beside one another, so wide each."""
+
+CARDS_AT = 7 * 256
+PRINTED_AT = CARDS_AT + 12 * len(CARDS)
+HALVES_AT = PRINTED_AT + 2 * (len(PIRATES) + 1)
+"""Where `Tables.numbers` holds, behind digests [7, 256], facts about cards [kinds, 12] and pirates [11, 2], and sums over hazards
+by the bytes of their counts [4, 256]."""
+SHIFTS_AT, MASKS_AT, KINDS_AT, GROUPS_AT, START_AT, COPIES_AT = 0, 64, 128, 192, 240, 243
+"""Where `Tables.bits` holds shift and mask of each kind's field [64 each], the kind that a bit belongs to [64], the fields of plain
+and of aging cards by value + 5 and of cards by ability [3, 16], the counts of stack, hazards and aging pile at the start, and what
+each run of fields counts, as `copies_table` says [runs, 256]."""
+COPIES = 8
+"""Most cards of a kind."""
+THERE = np.uint64(0x8080808080808080)
+"""The highest bit of each byte of `copies_table`."""
+
+
+@jit(inline=True)
+def fact(kind, column, T):
+    """Returns a fact about a kind of card."""
+    return T.numbers[CARDS_AT + 12 * np.int64(kind) + column]
+
+
+@jit(inline=True)
+def printed(pirate, column, T):
+    """Returns a pirate's free cards (0) or value (1) as printed."""
+    return T.numbers[PRINTED_AT + 2 * np.int64(pirate) + column]
+
+
+@jit(inline=True)
+def shift_of(kind, T):
+    """Returns where the field of a kind lies in a counts word."""
+    return T.bits[kind]
+
+
+@jit(inline=True)
+def mask_of(kind, T):
+    """Returns the field of a kind in a counts word."""
+    return T.bits[np.int64(kind) + MASKS_AT]
+
+
+@jit(inline=True)
+def first_kind(word, T):
+    """Returns the first kind that a word counts."""
+    return T.bits[np.int64(lowest_bit(word)) + KINDS_AT]
+
+
+@jit(inline=True)
+def group(number, place, T):
+    """Returns the fields of a group of cards: plain (0) or aging (1) by value + 5, or (2) by ability."""
+    return T.bits[GROUPS_AT + 16 * number + place]
+
+
+@jit(inline=True)
+def at_start(pile, T):
+    """Returns the counts of a pile at the start: Robinson stack, hazards, aging pile."""
+    return T.bits[START_AT + pile]
+
+
+# Cards in piles: sums over them, the known part of the stack, and cards that come to the table and leave it.
+
+BYTE = u64(255)
+
+
+@jit(inline=True)
+def sum_of_bytes(word, first, n, T):
+    """Adds up what tables [n, 256] from a place in `Tables.numbers` on say of the n lowest bytes of a word."""
+    total = 0
+    for k in range(n):
+        total += T.numbers[u64(first + 256 * k) + ((word >> u64(8 * k)) & BYTE)]
+    return total
+
+
+@jit(inline=True)
+def digest(word, T):
+    """Adds up count, value, rating, life loss, aging and scared cards of all cards counted in a word."""
+    return sum_of_bytes(word, 0, 7, T)
+
+
+@jit(inline=True)
+def count_of(d):
+    return d & 255
+
+
+@jit(inline=True)
+def value_of(d):
+    return ((d >> VALUE_AT) & 4095) - BIAS * (d & 255)
+
+
+@jit(inline=True)
+def rating_of(d):
+    return ((d >> RATING_AT) & 4095) - BIAS * (d & 255)
+
+
+@jit(inline=True)
+def hunger_of(d):
+    return (d >> HUNGER_AT) & 15
+
+
+@jit(inline=True)
+def one_card(kind, T):
+    """Returns the counts word of one card."""
+    return ONE << shift_of(kind, T)
+
+
+@jit(inline=True)
+def copies_in(word, kind, T):
+    """Returns how many cards of a kind a word counts."""
+    return (word & mask_of(kind, T)) >> shift_of(kind, T)
+
+
+@jit
+def unknown(S, i, T):
+    """Returns the counts of the stack without the cards whose place is known."""
+    word, known = S[i, STACK], S[i, KNOWN]
+    while known:
+        card = known & CARD_MASK
+        if card:
+            word -= one_card(card - ONE, T)
+        known >>= CARD_BITS
+    return word
+
+
+@jit(inline=True)
+def push_back(S, j, kind, T):
+    """Puts a card below the stack, under those known at the bottom."""
+    shift = ZERO
+    while get(S, j, QUEUE_AT) >> shift:
+        shift += CARD_BITS
+    S[j, KNOWN] |= (kind + ONE) << shift
+    S[j, STACK] += one_card(kind, T)
+
+
+@jit
+def put_on_top(S, j, kind, T):
+    """Puts a card that was looked at on top of the stack; with all else known, the bottom is the top."""
+    where = TOP_AT if unknown(S, j, T) else QUEUE_AT
+    put(S, j, where, (get(S, j, where) << CARD_BITS) | (kind + ONE))
+    S[j, STACK] += one_card(kind, T)
+
+
+@jit(inline=True)
+def next_cards(S, i, T):
+    """Returns the counts of the kinds that may be drawn next: the card known, or all whose order is not."""
+    known, top = S[i, KNOWN], get(S, i, TOP_AT)
+    if not known:
+        return S[i, STACK]
+    word = ZERO if top else unknown(S, i, T)
+    return word if word else one_card(((top if top else known) & CARD_MASK) - ONE, T)
+
+
+@jit(inline=True)
+def take_top(S, j, kind, T):
+    """Takes the card that is drawn off the stack."""
+    top = get(S, j, TOP_AT)
+    if top:
+        put(S, j, TOP_AT, top >> CARD_BITS)
+    elif S[j, KNOWN] and not unknown(S, j, T):
+        S[j, KNOWN] >>= CARD_BITS
+    S[j, STACK] -= one_card(kind, T)
+
+
+@jit(inline=True)
+def can_draw(S, i, T, discarded=ZERO):
+    """Whether a card can be drawn, after a reshuffle if need be, once so many more cards lie on the discard."""
+    shuffled = T.reshuffle_only != 0 and S[i, DISCARD] + discarded != ZERO
+    return S[i, STACK] != ZERO or aging_pile(S, i) != ZERO or shuffled
+
+
+# A card on the table is named by its reference: kind + 1 (6 bits), side, used, and how it is doubled (3 bits: 0 not, else the
+# number of the card that doubles it + 1). The first 8 bits are its code, which an entry of DOUBLED begins with.
+
+
+@jit(inline=True)
+def kind_in(ref):
+    return (ref >> u64(5)) - ONE
+
+
+@jit(inline=True)
+def side_in(ref):
+    return (ref >> FOUR) & ONE
+
+
+@jit(inline=True)
+def code_of(kind, side, used):
+    return ((kind + ONE) << TWO) | (side << ONE) | used
+
+
+@jit(inline=True)
+def count_entries(doubled, first, last):
+    """Counts the doubled cards whose entries are in first..last."""
+    n = ZERO
+    while doubled:
+        n += u64(first <= doubled & ENTRY_MASK <= last)
+        doubled >>= ENTRY_BITS
+    return n
+
+
+@jit(inline=True)
+def entries_of(doubled, code):
+    """Counts the doubled cards of a code."""
+    return count_entries(doubled, code << TWO, (code << TWO) | THREE)
+
+
+@jit
+def with_item(items, bits, item):
+    """Adds an item to fields of so many bits, in ascending order."""
+    mask, shift = (ONE << bits) - ONE, ZERO
+    while (items >> shift) & mask != ZERO and (items >> shift) & mask < item:
+        shift += bits
+    low = items & ((ONE << shift) - ONE)
+    return low | (item << shift) | ((items >> shift) << (shift + bits))
+
+
+@jit
+def without_item(items, bits, item):
+    """Takes one item away, which must be there."""
+    mask, shift = (ONE << bits) - ONE, ZERO
+    while (items >> shift) & mask != item:
+        shift += bits
+    low = items & ((ONE << shift) - ONE)
+    return low | ((items >> (shift + bits)) << shift)
+
+
+@jit(inline=True)
+def entry_of(ref):
+    """Returns the entry of DOUBLED that belongs to a doubled card."""
+    return ((ref >> THREE) << TWO) | ((ref & M3) - ONE)
+
+
+@jit
+def mark_used(S, j, ref, T):
+    """Turns a card on the table into a used one."""
+    kind, side = kind_in(ref), side_in(ref)
+    S[j, table_word(side, ZERO)] -= one_card(kind, T)
+    S[j, table_word(side, ONE)] += one_card(kind, T)
+    if ref & M3:
+        entry = entry_of(ref)
+        S[j, DOUBLED] = with_item(without_item(S[j, DOUBLED], ENTRY_BITS, entry), ENTRY_BITS, entry | FOUR)
+
+
+@jit
+def take_off(S, j, ref, T):
+    """Takes a card off the table, and with it what depends on it."""
+    kind = kind_in(ref)
+    S[j, table_word(side_in(ref), (ref >> THREE) & ONE)] -= one_card(kind, T)
+    if ref & M3:
+        S[j, DOUBLED] = without_item(S[j, DOUBLED], ENTRY_BITS, entry_of(ref))
+    by = fact(kind, DOUBLER, T)
+    if by >= 0 and T.needs_source and S[j, DOUBLED]:
+        kept = ZERO
+        rest = S[j, DOUBLED]
+        shift = ZERO
+        while rest:
+            if np.int64(rest & THREE) != by:
+                kept |= (rest & ENTRY_MASK) << shift
+                shift += ENTRY_BITS
+            rest >>= ENTRY_BITS
+        S[j, DOUBLED] = kept
+        if np.int64(get(S, j, ACTING_BY_AT)) == by + 1:  # it doubled the very card that acts
+            put(S, j, ACTING_BY_AT, ZERO)
+    if fact(kind, LOWERER, T):
+        lowered = get(S, j, LOWERED_AT)
+        put(S, j, LOWERED_AT, lowered & ~u64(fact(kind, LOWERER, T)))
+
+
+@jit(inline=True)
+def doubled_reference(doubled, code, before):
+    """Returns the reference of the doubled card of a code with `before` others of it in front; there must be one."""
+    while True:
+        entry = doubled & ENTRY_MASK
+        if entry >> TWO == code:
+            if before == ZERO:
+                return (code << THREE) | ((entry & THREE) + ONE)
+            before -= ONE
+        doubled >>= ENTRY_BITS
+
+
+@jit
+def reference(S, i, slot, T):
+    """Returns the reference of the card in a slot: left before right, by kind, not used before used, not doubled first."""
+    seen = ZERO
+    for s in range(2):
+        side = u64(s)
+        kinds = S[i, table_word(side, ZERO)] | S[i, table_word(side, ONE)]
+        while kinds:
+            kind = first_kind(kinds, T)
+            kinds &= ~mask_of(kind, T)
+            for u in range(2):
+                used = u64(u)
+                n = copies_in(S[i, table_word(side, used)], kind, T)
+                if slot < seen + n:
+                    code = code_of(kind, side, used)
+                    doubled = S[i, DOUBLED]
+                    plain = n - entries_of(doubled, code)
+                    if slot < seen + plain:
+                        return code << THREE
+                    return doubled_reference(doubled, code, slot - seen - plain)
+                seen += n
+    return ZERO
+
+
+@jit(inline=True)
+def acting_reference(S, i):
+    """Returns the reference of the card whose ability is under way; it is used."""
+    acting = get(S, i, ACTING_AT)
+    return ((acting >> THREE) << FOUR) | u64(8) | (acting & M3)
+
+
+@jit(inline=True)
+def looked(S, i):
+    """Returns the cards looked at: kinds + 1, ascending from the lowest field."""
+    return get(S, i, LOOKED_AT)
+
+
+@jit(inline=True)
+def in_play(S, i):
+    """Returns the counts of stack, discard and face-up table."""
+    return S[i, STACK] + S[i, DISCARD] + on_table(S, i)
+
+
+@jit
+def possessed(S, i, T):
+    """Returns the counts of Robinson's cards: those in play and those looked at."""
+    word = in_play(S, i)
+    cards = looked(S, i)
+    while cards:
+        word += one_card((cards & CARD_MASK) - ONE, T)
+        cards >>= CARD_BITS
+    return word

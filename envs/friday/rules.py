@@ -20,8 +20,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.core.contract.stream import below, u64
-from leafwise.envs.friday import fight, piles
-from leafwise.envs.friday import layout as at
+from leafwise.envs.friday import fight
 from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, receive, stop, use
 from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, SORT
 from leafwise.envs.friday.fight import (
@@ -35,55 +34,137 @@ from leafwise.envs.friday.fight import (
     pay,
     pirate,
 )
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, on_table, phase, put
-from leafwise.envs.friday.piles import copies_in, count_of, digest, kind_in, next_cards, one_card, reference
-from leafwise.envs.friday.tables import ABILITY, AMOUNT, COST, RATING, VALUE, at_start, fact, first_kind, mask_of
+from leafwise.envs.friday.layout import (
+    ABILITY,
+    AGING_AT,
+    AGING_SHIFT,
+    AMOUNT,
+    ARRANGE,
+    CARD,
+    CARD_BITS,
+    CARD_MASK,
+    CHOOSE,
+    COST,
+    DEAL_AGING,
+    DEAL_CARD,
+    DEAL_HAZARD,
+    DEAL_PIRATE,
+    DIFFICULT_SHIFT,
+    DISCARD,
+    DRAW_MORE,
+    END,
+    EXCHANGE_AGAIN,
+    FIRST,
+    FOUGHT_AT,
+    FREE,
+    FREE_AT,
+    FROM_AT,
+    HAZARD_AT,
+    HAZARD_SHIFT,
+    HAZARDS,
+    HAZARDS_AT,
+    IN_FIGHT,
+    KIND_AT,
+    LEFT,
+    LIFE_AT,
+    MAX_USES,
+    MODE_AT,
+    OFFER,
+    ONE,
+    ORDER,
+    PAY,
+    PIRATE_AT,
+    POINTS_AT,
+    RATING,
+    REJECT,
+    REMOVE,
+    SECOND,
+    SECOND_HAZARD_AT,
+    SECOND_PIRATE_AT,
+    STACK,
+    STATUS,
+    TARGET,
+    THREE,
+    TO_AT,
+    TO_LEFT,
+    TO_RIGHT,
+    TO_SETUP,
+    TWO,
+    USE,
+    USES_AT,
+    VALUE,
+    WIDTH,
+    WON,
+    ZERO,
+    aging_pile,
+    at_start,
+    copies_in,
+    count_of,
+    digest,
+    fact,
+    first_kind,
+    get,
+    hunger_of,
+    kind_in,
+    life,
+    looked,
+    lowest_bit,
+    mask_of,
+    mode,
+    next_cards,
+    on_table,
+    one_card,
+    phase,
+    put,
+    reference,
+    turn_to,
+)
 
 STAGES = ("decision", "pirate", "aging", "hazard", "card")
 
 
 @jit
 def initial_state(S, i, T):
-    for w in range(at.WIDTH):
+    for w in range(WIDTH):
         S[i, w] = ZERO
-    S[i, at.STACK] = at_start(0, T)
-    S[i, at.HAZARDS] = at_start(1, T) >> at.HAZARD_SHIFT
-    put(S, i, at.LIFE_AT, T.start_life)
-    put(S, i, at.AGING_AT, at_start(2, T) >> at.AGING_SHIFT)
-    put(S, i, at.MODE_AT, at.DEAL_PIRATE)
+    S[i, STACK] = at_start(0, T)
+    S[i, HAZARDS] = at_start(1, T) >> HAZARD_SHIFT
+    put(S, i, LIFE_AT, T.start_life)
+    put(S, i, AGING_AT, at_start(2, T) >> AGING_SHIFT)
+    put(S, i, MODE_AT, DEAL_PIRATE)
 
 
 @jit(inline=True)
 def stage(S, i, T):
     here = mode(S, i)
-    return np.int64(here) + 1 if here <= at.DEAL_CARD else 0
+    return np.int64(here) + 1 if here <= DEAL_CARD else 0
 
 
 @jit(inline=True)
 def current_player(S, i, T):
     here = mode(S, i)
-    if here <= at.DEAL_CARD:
+    if here <= DEAL_CARD:
         return CHANCE
-    return TERMINAL if here >= at.WON else 0
+    return TERMINAL if here >= WON else 0
 
 
 @jit(inline=True)
 def returns(S, i, T):
-    return 1.0 if mode(S, i) == at.WON else 0.0
+    return 1.0 if mode(S, i) == WON else 0.0
 
 
 @jit(inline=True)
 def offer_looked(S, i, A, n):
     """Adds the places of cards looked at; of cards alike only the first."""
-    cards = piles.looked(S, i)
+    cards = looked(S, i)
     before = ZERO
     place = 0
     while cards:
-        if cards & at.CARD_MASK != before:
-            A[n] = at.CARD + place
+        if cards & CARD_MASK != before:
+            A[n] = CARD + place
             n += 1
-        before = cards & at.CARD_MASK
-        cards >>= at.CARD_BITS
+        before = cards & CARD_MASK
+        cards >>= CARD_BITS
         place += 1
     return n
 
@@ -92,37 +173,37 @@ def offer_looked(S, i, A, n):
 def legal_actions(S, i, A, T):
     here = mode(S, i)
     n = 0
-    if here == at.IN_FIGHT:
+    if here == IN_FIGHT:
         if fight.free_left(S, i, T):
-            A[n] = at.FREE
+            A[n] = FREE
             n += 1
         elif fight.can_pay(S, i, T):
-            A[n] = at.PAY
+            A[n] = PAY
             n += 1
         if fight.can_end(S, i, T):
-            A[n] = at.END
+            A[n] = END
             n += 1
-        if get(S, i, at.USES_AT) < at.MAX_USES:
+        if get(S, i, USES_AT) < MAX_USES:
             n = fight.offer_cards(S, i, here, A, n, T)
         return n
-    if here == at.CHOOSE:
-        first, second = get(S, i, at.HAZARD_AT), get(S, i, at.SECOND_HAZARD_AT)
-        A[0] = at.FIRST
-        if phase(S, i) == at.THREE or (second != ZERO and second != first):
-            A[1] = at.SECOND
+    if here == CHOOSE:
+        first, second = get(S, i, HAZARD_AT), get(S, i, SECOND_HAZARD_AT)
+        A[0] = FIRST
+        if phase(S, i) == THREE or (second != ZERO and second != first):
+            A[1] = SECOND
         elif second == ZERO:
-            A[1] = at.REJECT
+            A[1] = REJECT
         else:
             return 1
         return 2
-    ability = get(S, i, at.KIND_AT)
-    if here != at.ORDER and (here != at.TARGET or ability == at.EXCHANGE_AGAIN):
-        A[n] = at.END
+    ability = get(S, i, KIND_AT)
+    if here != ORDER and (here != TARGET or ability == EXCHANGE_AGAIN):
+        A[n] = END
         n += 1
-    if here == at.OFFER:
-        A[n] = at.DRAW_MORE
+    if here == OFFER:
+        A[n] = DRAW_MORE
         return n + 1
-    if here in (at.ARRANGE, at.ORDER):
+    if here in (ARRANGE, ORDER):
         return offer_looked(S, i, A, n)
     return fight.offer_cards(S, i, here, A, n, T)
 
@@ -130,30 +211,30 @@ def legal_actions(S, i, A, T):
 @jit(inline=True)
 def choose(S, j, a, T):
     """Chooses a hazard or a pirate."""
-    if phase(S, j) == at.THREE:
-        put(S, j, at.FOUGHT_AT, ONE if a == at.FIRST else at.TWO)
+    if phase(S, j) == THREE:
+        put(S, j, FOUGHT_AT, ONE if a == FIRST else TWO)
         go_on(S, j, T)
         return
-    first, second = get(S, j, at.HAZARD_AT), get(S, j, at.SECOND_HAZARD_AT)
-    put(S, j, at.SECOND_HAZARD_AT, ZERO)
-    if a == at.REJECT:
+    first, second = get(S, j, HAZARD_AT), get(S, j, SECOND_HAZARD_AT)
+    put(S, j, SECOND_HAZARD_AT, ZERO)
+    if a == REJECT:
         discard_hazard(S, j, first - ONE, T)
         end_turn(S, j)
         return
-    other = first if a == at.SECOND else second
-    put(S, j, at.HAZARD_AT, second if a == at.SECOND else first)
+    other = first if a == SECOND else second
+    put(S, j, HAZARD_AT, second if a == SECOND else first)
     if other != ZERO:
         discard_hazard(S, j, other - ONE, T)
-    put(S, j, at.MODE_AT, at.IN_FIGHT)
+    turn_to(S, j, IN_FIGHT)
 
 
 @jit(inline=True)
 def remove(S, j, slot, T):
     """Removes a card from the game after a lost fight."""
-    kind = piles.kind_in(piles.reference(S, j, slot, T))
-    S[j, at.LEFT] -= piles.one_card(kind, T)
-    put(S, j, at.FROM_AT, kind)
-    put(S, j, at.POINTS_AT, get(S, j, at.POINTS_AT) - u64(fact(kind, COST, T)))
+    kind = kind_in(reference(S, j, slot, T))
+    S[j, LEFT] -= one_card(kind, T)
+    put(S, j, FROM_AT, kind)
+    put(S, j, POINTS_AT, get(S, j, POINTS_AT) - u64(fact(kind, COST, T)))
 
 
 @jit
@@ -161,62 +242,61 @@ def apply_action(S, i, a, j, T):
     if i != j:
         copy_row(S, i, j)
     here = mode(S, j)
-    if a == at.FREE:
-        put(S, j, at.FREE_AT, get(S, j, at.FREE_AT) + ONE)
-        ask_for_card(S, j, at.TO_LEFT, T)
-    elif a == at.PAY:
+    if a == FREE:
+        put(S, j, FREE_AT, get(S, j, FREE_AT) + ONE)
+        ask_for_card(S, j, TO_LEFT, T)
+    elif a == PAY:
         pay(S, j, fight.price(S, j))
-        ask_for_card(S, j, at.TO_RIGHT, T)
-    elif a == at.DRAW_MORE:
+        ask_for_card(S, j, TO_RIGHT, T)
+    elif a == DRAW_MORE:
         draw_more(S, j, T)
-    elif a == at.END:
-        if here == at.REMOVE:
-            clear_table(S, j)
+    elif a == END:
+        if here == REMOVE:
+            S[j, DISCARD] += clear_table(S, j)
             end_turn(S, j)
-        elif here != at.IN_FIGHT:
+        elif here != IN_FIGHT:
             stop(S, j, T)
         elif fight.pirate(S, j) != ZERO:
             end_pirate(S, j, T)
         else:
             end_hazard(S, j, T)
-    elif a < at.USE:
+    elif a < USE:
         choose(S, j, a, T)
-    elif a < at.CARD:
-        use(S, j, u64(a - at.USE), T)
-    elif here == at.TARGET:
-        aim(S, j, u64(a - at.CARD), T)
-    elif here == at.REMOVE:
-        remove(S, j, u64(a - at.CARD), T)
+    elif a < CARD:
+        use(S, j, u64(a - USE), T)
+    elif here == TARGET:
+        aim(S, j, u64(a - CARD), T)
+    elif here == REMOVE:
+        remove(S, j, u64(a - CARD), T)
     else:
-        pick_looked(S, j, u64(a - at.CARD), T)
+        pick_looked(S, j, u64(a - CARD), T)
 
 
 @jit
 def action_cost(S, i, a, T):
     """Counts 1 for an action that reveals a card: after it chance acts."""
     here = mode(S, i)
-    if a in (at.FREE, at.PAY, at.DRAW_MORE):
+    if a in (FREE, PAY, DRAW_MORE):
         return 1
-    if a == at.END:
-        if here == at.REMOVE:
+    if a == END:
+        if here == REMOVE:
             return 1
-        if here != at.IN_FIGHT or fight.pirate(S, i) != ZERO:
+        if here != IN_FIGHT or fight.pirate(S, i) != ZERO:
             return 0
         won = fight.total(S, i, T) >= fight.hazard_value(S, i, T)
-        return 1 if won and np.int64(life(S, i)) >= piles.hunger_of(piles.digest(on_table(S, i), T)) else 0
-    if a < at.USE:
-        return 1 if a == at.REJECT else 0
-    if here in (at.IN_FIGHT, at.TARGET):
-        slot = u64(a - at.USE if a < at.CARD else a - at.CARD)
-        ability = get(S, i, at.KIND_AT)
-        if here == at.TARGET and ability != u64(COPY):
-            return 1 if ability == u64(EXCHANGE) or ability == at.EXCHANGE_AGAIN else 0
-        ability = u64(fact(piles.kind_in(piles.reference(S, i, slot, T)), ABILITY, T))
-        return 1 if ability == u64(DRAW) or ability == u64(SORT) else 0
+        return 1 if won and life(S, i) >= hunger_of(digest(on_table(S, i), T)) else 0
+    if a < USE:
+        return 1 if a == REJECT else 0
+    if here in (IN_FIGHT, TARGET):
+        slot = u64(a - USE if a < CARD else a - CARD)
+        ability = get(S, i, KIND_AT)
+        if here == TARGET and ability != COPY:
+            return 1 if ability in (u64(EXCHANGE), EXCHANGE_AGAIN) else 0
+        return 1 if fact(kind_in(reference(S, i, slot, T)), ABILITY, T) in (DRAW, SORT) else 0
     return 0
 
 
-DIFFICULT = ~((ONE << at.DIFFICULT_SHIFT) - ONE)
+DIFFICULT = ~((ONE << DIFFICULT_SHIFT) - ONE)
 ALL_PIRATES = u64(2046)
 """One bit for each of the pirates 1 to 10."""
 
@@ -225,12 +305,12 @@ ALL_PIRATES = u64(2046)
 def open_outcomes(S, j, T):
     """Returns what chance picks from: counts of cards, or one bit for each pirate."""
     here = mode(S, j)
-    if here == at.DEAL_CARD:
+    if here == DEAL_CARD:
         return next_cards(S, j, T)
-    if here == at.DEAL_HAZARD:
-        return get(S, j, at.HAZARDS_AT) << at.HAZARD_SHIFT
-    if here == at.DEAL_PIRATE:
-        return ALL_PIRATES & ~(ONE << get(S, j, at.PIRATE_AT))
+    if here == DEAL_HAZARD:
+        return get(S, j, HAZARDS_AT) << HAZARD_SHIFT
+    if here == DEAL_PIRATE:
+        return ALL_PIRATES & ~(ONE << get(S, j, PIRATE_AT))
     pile = aging_pile(S, j)
     normal = pile & ~DIFFICULT
     return normal if normal else pile
@@ -249,45 +329,50 @@ def add_to_pair(S, j, first, second, item):
 def resolve(S, j, kind, T):
     """Lets chance pick a kind of card, or the pirate of that number."""
     here = mode(S, j)
-    if here == at.DEAL_CARD:
+    if here == DEAL_CARD:
         receive(S, j, kind, T)
-    elif here == at.DEAL_HAZARD:
-        S[j, at.HAZARDS] -= one_card(kind, T) >> at.HAZARD_SHIFT
-        if add_to_pair(S, j, at.HAZARD_AT, at.SECOND_HAZARD_AT, kind + ONE) or get(S, j, at.HAZARDS_AT) == ZERO:
-            put(S, j, at.MODE_AT, at.CHOOSE)
-    elif here == at.DEAL_AGING:
-        S[j, at.STATUS] -= (one_card(kind, T) >> at.AGING_SHIFT) << at.AGING_AT.shift
-        S[j, at.STACK] += S[j, at.DISCARD] + one_card(kind, T)
-        S[j, at.DISCARD] = ZERO
-        if get(S, j, at.TO_AT) == at.TO_SETUP:
-            put(S, j, at.TO_AT, ZERO)
-            put(S, j, at.MODE_AT, at.DEAL_HAZARD)
+    elif here == DEAL_HAZARD:
+        S[j, HAZARDS] -= one_card(kind, T) >> HAZARD_SHIFT
+        if add_to_pair(S, j, HAZARD_AT, SECOND_HAZARD_AT, kind + ONE) or get(S, j, HAZARDS_AT) == ZERO:
+            turn_to(S, j, CHOOSE)
+    elif here == DEAL_AGING:
+        S[j, STATUS] -= (one_card(kind, T) >> AGING_SHIFT) << AGING_AT.shift
+        S[j, STACK] += S[j, DISCARD] + one_card(kind, T)
+        S[j, DISCARD] = ZERO
+        if get(S, j, TO_AT) == TO_SETUP:
+            put(S, j, TO_AT, ZERO)
+            turn_to(S, j, DEAL_HAZARD)
         else:
-            put(S, j, at.MODE_AT, at.DEAL_CARD)
-    elif add_to_pair(S, j, at.PIRATE_AT, at.SECOND_PIRATE_AT, kind):
+            turn_to(S, j, DEAL_CARD)
+    elif add_to_pair(S, j, PIRATE_AT, SECOND_PIRATE_AT, kind):
         if T.first_aging:
-            put(S, j, at.TO_AT, at.TO_SETUP)
-            put(S, j, at.MODE_AT, at.DEAL_AGING)
+            put(S, j, TO_AT, TO_SETUP)
+            turn_to(S, j, DEAL_AGING)
         else:
-            put(S, j, at.MODE_AT, at.DEAL_HAZARD)
+            turn_to(S, j, DEAL_HAZARD)
+
+
+@jit(inline=True)
+def first_of(word, pirates, T):
+    """Returns the first kind that a word counts (or the first pirate's number), how many there are, and the word without them."""
+    if pirates:
+        return lowest_bit(word), ONE, word & (word - ONE)
+    kind = first_kind(word, T)
+    return kind, copies_in(word, kind, T), word & ~mask_of(kind, T)
 
 
 @jit
 def chance_outcomes(S, j, P, o, T):
-    word = open_outcomes(S, j, T)
-    pirates = mode(S, j) == at.DEAL_PIRATE
+    rest, pirates = open_outcomes(S, j, T), mode(S, j) == DEAL_PIRATE
     left, weight = ZERO, 0.0
-    rest = word
     while rest:
-        kind = at.lowest_bit(rest) if pirates else first_kind(rest, T)
-        copies = ONE if pirates else copies_in(rest, kind, T)
-        rest &= ~(ONE << kind if pirates else mask_of(kind, T))
+        kind, copies, rest = first_of(rest, pirates, T)
         copy_row(S, j, o + left)
         resolve(S, o + left, kind, T)
-        P[o + left] = np.float64(copies)
-        weight += np.float64(copies)
+        P[o + left] = copies
+        weight += copies
         left += ONE
-    for k in range(np.int64(left)):
+    for k in range(left):
         P[o + u64(k)] /= weight
     return np.int64(left)
 
@@ -296,18 +381,16 @@ def chance_outcomes(S, j, P, o, T):
 def pick(word, place, pirates, T):
     """Returns the kind of card number `place` among those counted in a word (or the pirate's number)."""
     while True:
-        kind = at.lowest_bit(word) if pirates else first_kind(word, T)
-        copies = ONE if pirates else copies_in(word, kind, T)
+        kind, copies, word = first_of(word, pirates, T)
         if place < copies:
             return kind
         place -= copies
-        word &= ~(ONE << kind if pirates else mask_of(kind, T))
 
 
 @jit
 def sample_outcome(S, j, R, T):
     word = open_outcomes(S, j, T)
-    pirates = mode(S, j) == at.DEAL_PIRATE
+    pirates = mode(S, j) == DEAL_PIRATE
     n = count_bits(word) if pirates else u64(count_of(digest(word, T)))
     resolve(S, j, pick(word, below(R, n), pirates, T), T)
 
@@ -321,8 +404,8 @@ def distinct(S, i, A, n, T):
     kept = 0
     seen = ZERO
     for k in range(n):
-        if A[k] >= at.USE:
-            kind = kind_in(reference(S, i, u64(A[k] - at.USE), T))
+        if A[k] >= USE:
+            kind = kind_in(reference(S, i, u64(A[k] - USE), T))
             ability, amount = fact(kind, ABILITY, T), fact(kind, AMOUNT, T)
             bit = ONE << u64(4 * ability + amount)
             if seen & bit:
@@ -338,7 +421,7 @@ def best_to_double(S, i, A, n, T):
     """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
     best, choice = 0, np.int64(-1)
     for k in range(n):
-        value = fact(kind_in(reference(S, i, u64(A[k] - at.CARD), T)), VALUE, T)
+        value = fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), VALUE, T)
         if value > best:
             best, choice = value, A[k]
     A[0] = choice
@@ -350,7 +433,7 @@ def removable(S, i, A, n, T):
     """Keeps the end and the cards rated 0 or less; returns how many are left."""
     kept = 0
     for k in range(n):
-        if A[k] == at.END or fact(kind_in(reference(S, i, u64(A[k] - at.CARD), T)), RATING, T) <= 0:
+        if A[k] == END or fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), RATING, T) <= 0:
             A[kept] = A[k]
             kept += 1
     return kept
@@ -364,15 +447,15 @@ def few(S, i, A, T):
     doubled, which may leave nothing; cards rated 0 or less are removed.
     """
     here = mode(S, i)
-    if here == at.IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
-        A[0] = at.END
+    if here == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
+        A[0] = END
         return 1
     n = legal_actions(S, i, A, T)
-    if here == at.IN_FIGHT:
+    if here == IN_FIGHT:
         return distinct(S, i, A, n, T)
-    if here == at.REMOVE:
+    if here == REMOVE:
         return removable(S, i, A, n, T)
-    if here == at.TARGET and get(S, i, at.KIND_AT) == u64(DOUBLE):
+    if here == TARGET and get(S, i, KIND_AT) == DOUBLE:
         return best_to_double(S, i, A, n, T)
     return n
 

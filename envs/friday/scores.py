@@ -19,9 +19,41 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import COSTLY, CROWD, HALF, REST
 from leafwise.envs.friday.fight import hazard_value, pirate_value, rest, total
-from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, phase
-from leafwise.envs.friday.piles import count_of, digest, in_play, possessed, rating_of
-from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE, fact, first_kind, mask_of, printed, shift_of
+from leafwise.envs.friday.layout import (
+    AWAY_AT,
+    BEATEN_AT,
+    DEBT_AT,
+    FOUGHT_AT,
+    FREE_CARDS,
+    HAZARD_AT,
+    HAZARD_SHIFT,
+    HAZARDS_AT,
+    IS_AGING,
+    LOST,
+    ONE,
+    PIRATE_AT,
+    RED,
+    RUIN,
+    SECOND_HAZARD_AT,
+    SECOND_PIRATE_AT,
+    THREE,
+    VALUE,
+    ZERO,
+    count_of,
+    digest,
+    fact,
+    first_kind,
+    get,
+    in_play,
+    life,
+    mask_of,
+    mode,
+    phase,
+    possessed,
+    printed,
+    rating_of,
+    shift_of,
+)
 
 LIFE_WEIGHT = 10_000_000
 WIN = 2.0**31 - 1
@@ -31,10 +63,10 @@ WIN = 2.0**31 - 1
 @jit(inline=True)
 def life_left(S, i):
     """Returns the life; in a lost game below 0: what could not be paid, and 999 where no card could be drawn."""
-    if mode(S, i) != at.LOST:
+    if mode(S, i) != LOST:
         return np.int64(life(S, i))
-    debt = get(S, i, at.DEBT_AT)
-    if debt == at.RUIN:
+    debt = get(S, i, DEBT_AT)
+    if debt == RUIN:
         return np.int64(-999)
     return -np.int64(debt) if debt else np.int64(-1)
 
@@ -54,7 +86,7 @@ def mean_rating(S, i, T):
 def beaten_value(S, i, T):
     """Returns the red values of all hazards that have been beaten."""
     open_value = rest(S, i, RED, T)
-    for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
+    for where in (HAZARD_AT, SECOND_HAZARD_AT):
         hazard = get(S, i, where)
         if hazard != ZERO:
             open_value += fact(hazard - ONE, RED, T)
@@ -64,22 +96,22 @@ def beaten_value(S, i, T):
 @jit(inline=True)
 def shortfall(S, i, place, strength, T):
     """Returns what a deck of this strength a card lacks against a pirate, on average, in life; 0 if it is beaten."""
-    if get(S, i, at.BEATEN_AT) & (ONE << u64(place)):
+    if get(S, i, BEATEN_AT) & (ONE << u64(place)):
         return 0.0
-    number = get(S, i, at.SECOND_PIRATE_AT if place else at.PIRATE_AT)
+    number = get(S, i, SECOND_PIRATE_AT if place else PIRATE_AT)
     free = printed(number, 0, T)
-    if number == u64(REST):
+    if number == REST:
         free = max(rest(S, i, FREE_CARDS, T), 1)
     a_card = strength
-    if number == u64(CROWD):
+    if number == CROWD:
         a_card += 1.0
-    if number == u64(HALF):
+    if number == HALF:
         a_card = 0.5 * a_card + 0.5  # the better half counts
-    missing = np.float64(pirate_value(S, i, number, T)) - a_card * np.float64(free)
+    missing = pirate_value(S, i, number, T) - a_card * free
     if missing <= 0.0:
         return 0.0
     cards = missing / max(a_card, 0.5)
-    return 2.0 * cards if number == u64(COSTLY) else cards
+    return 2.0 * cards if number == COSTLY else cards
 
 
 @jit
@@ -92,12 +124,12 @@ def final_score(S, i, T):
         n = np.int64((cards & mask_of(kind, T)) >> shift_of(kind, T))
         points += n * (-5 if fact(kind, IS_AGING, T) else fact(kind, VALUE, T))
         cards &= ~mask_of(kind, T)
-    points += 15 * np.int64(count_bits(get(S, i, at.BEATEN_AT)))
+    points += 15 * np.int64(count_bits(get(S, i, BEATEN_AT)))
     if mode(S, i) == at.WON:
         points += 5 * np.int64(life(S, i))
-    hazards = get(S, i, at.HAZARDS_AT) + get(S, i, at.AWAY_AT)
-    left = count_of(digest(hazards << at.HAZARD_SHIFT, T))
-    for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
+    hazards = get(S, i, HAZARDS_AT) + get(S, i, AWAY_AT)
+    left = count_of(digest(hazards << HAZARD_SHIFT, T))
+    for where in (HAZARD_AT, SECOND_HAZARD_AT):
         left += np.int64(get(S, i, where) != ZERO)
     return np.float64(points - 3 * left)
 
@@ -111,23 +143,21 @@ def score_reward(S, i, j, k, T):
 @jit
 def progress(S, i, T):
     """Returns what `shaped_reward` gives for what has been reached, without the win."""
-    pirates = np.int64(count_bits(get(S, i, at.BEATEN_AT)))
-    alive = np.float64(life(S, i)) / np.float64(T.max_life)
-    return np.float64(beaten_value(S, i, T)) / 198.0 + 0.5 * pirates + 0.2 * alive
+    pirates = count_bits(get(S, i, BEATEN_AT))
+    return beaten_value(S, i, T) / 198.0 + 0.5 * pirates + 0.2 * (life(S, i) / T.max_life)
 
 
 @jit
 def how_far(S, i, T):
     """Returns how far a lost game got: a half for the hazards revealed, by phase, a quarter for a pirate, of the last by points."""
-    now = np.float64(phase(S, i))
-    if now < 3.0:
-        left = count_of(digest(get(S, i, at.HAZARDS_AT) << at.HAZARD_SHIFT, T))
-        return (now + 1.0 - np.float64(left) / 30.0) / 6.0
-    points = 0.5 + 0.25 * np.float64(count_bits(get(S, i, at.BEATEN_AT)))
-    if get(S, i, at.FOUGHT_AT) == ZERO:
+    now = phase(S, i)
+    if now < THREE:
+        left = count_of(digest(get(S, i, HAZARDS_AT) << HAZARD_SHIFT, T))
+        return (now + 1.0 - left / 30.0) / 6.0
+    points = 0.5 + 0.25 * count_bits(get(S, i, BEATEN_AT))
+    if get(S, i, FOUGHT_AT) == ZERO:
         return points
-    asked = np.float64(max(hazard_value(S, i, T), 1))
-    return points + 0.25 * min(1.0, max(0.0, np.float64(total(S, i, T)) / asked))
+    return points + 0.25 * min(1.0, max(0.0, total(S, i, T) / max(hazard_value(S, i, T), 1)))
 
 
 @jit
@@ -153,7 +183,7 @@ def value(S, i, T):
     which, here = T.leaf.which, mode(S, i)
     if here == at.WON:
         return WON[which]
-    if here == at.LOST and which not in (0, 2):
+    if here == LOST and which not in (0, 2):
         return -WON[which]
     if which == 0:
         return np.float64(life_left(S, i))
@@ -163,9 +193,9 @@ def value(S, i, T):
         return np.float64(LIFE_WEIGHT * life_left(S, i) + mean_rating(S, i, T))
     if which == 3:
         spent = np.int64(T.max_life) - np.int64(life(S, i))
-        return np.float64(beaten_value(S, i, T)) / np.float64(1 + spent)
+        return beaten_value(S, i, T) / (1 + spent)
     sums = digest(in_play(S, i), T)
-    strength = np.float64(rating_of(sums)) / np.float64(max(count_of(sums), 1))
+    strength = rating_of(sums) / max(count_of(sums), 1)
     return np.float64(life(S, i)) - shortfall(S, i, 0, strength, T) - shortfall(S, i, 1, strength, T)
 
 

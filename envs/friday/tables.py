@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.arrays import Bytes, Ints, Words
 from leafwise.envs.core.fields import RULE_ONLY
 from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 from leafwise.envs.friday.cards import (
@@ -26,7 +25,26 @@ from leafwise.envs.friday.cards import (
     VERY_STUPID,
     rating,
 )
-from leafwise.envs.friday.layout import GROUPS, HAZARD_SHIFT, SHIFTS, WIDTHS, lowest_bit
+from leafwise.envs.friday.layout import (
+    AGED_AT,
+    BIAS,
+    COLUMN_BITS,
+    COPIES,
+    COUNT_AT,
+    GROUPS,
+    GROUPS_AT,
+    HAZARD_SHIFT,
+    HUNGER_AT,
+    KINDS_AT,
+    MASKS_AT,
+    RATING_AT,
+    SCARED_AT,
+    SHIFTS,
+    SHIFTS_AT,
+    START_AT,
+    VALUE_AT,
+    WIDTHS,
+)
 
 HARDNESS = (1, 2, 3, 4)
 MOST_LIFE = 31
@@ -59,37 +77,11 @@ class Options:
         return max(20 if self.level == 4 else 22, self.start_life)
 
 
-VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
-"""Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
-
-BIAS = 8
-"""Added to each card's value and rating in digests, which makes them positive."""
-COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36, 41
-"""Where the sums lie in a digest."""
-
-
-COLUMN_BITS = 16
-"""Sums of the hazard halves' four columns lie beside one another, so wide each."""
-
-DIGESTS_AT, CARDS_AT, PIRATES_AT = 0, 7 * 256, 7 * 256 + 12 * len(CARDS)
-HALVES_AT = PIRATES_AT + 2 * (len(PIRATES) + 1)
-"""Where `Tables.numbers` holds digests [7, 256], facts about cards [kinds, 12] and pirates [11, 2], and sums over hazards by the
-bytes of their counts [4, 256]."""
-SHIFTS_AT, MASKS_AT, KINDS_AT, GROUPS_AT, START_AT, COPIES_AT = 0, 64, 128, 192, 240, 243
-"""Where `Tables.bits` holds shift and mask of each kind's field [64 each], the kind that a bit belongs to [64], the fields of plain
-and of aging cards by value + 5 and of cards by ability [3, 16], the counts of stack, hazards and aging pile at the start, and what
-each run of fields counts, as `copies_table` says [runs, 256]."""
-COPIES = 8
-"""Most cards of a kind."""
-THERE = np.uint64(0x8080808080808080)
-"""The highest bit of each byte of `copies_table`."""
-
-
 class Tables(NamedTuple):
     """Facts about cards, and run-time options; few arrays, because each costs time in every call."""
 
-    numbers: NDArray[np.int64]
-    bits: NDArray[np.uint64]
+    numbers: Ints
+    bits: Words
     start_life: np.uint64
     max_life: np.uint64
     first_aging: np.uint64
@@ -100,53 +92,11 @@ class Tables(NamedTuple):
     needs_source: np.int64
     candidates: int
     """Which actions a search considers, an index into `rules.CANDIDATES`."""
-    stop: NDArray[np.uint8]
+    stop: Bytes
     leaf: Any
 
 
-@jit(inline=True)
-def fact(kind, column, T):
-    """Returns a fact about a kind of card."""
-    return T.numbers[CARDS_AT + 12 * np.int64(kind) + column]
-
-
-@jit(inline=True)
-def printed(pirate, column, T):
-    """Returns a pirate's free cards (0) or value (1) as printed."""
-    return T.numbers[PIRATES_AT + 2 * np.int64(pirate) + column]
-
-
-@jit(inline=True)
-def shift_of(kind, T):
-    """Returns where the field of a kind lies in a counts word."""
-    return T.bits[kind]
-
-
-@jit(inline=True)
-def mask_of(kind, T):
-    """Returns the field of a kind in a counts word."""
-    return T.bits[np.int64(kind) + MASKS_AT]
-
-
-@jit(inline=True)
-def first_kind(word, T):
-    """Returns the first kind that a word counts."""
-    return T.bits[np.int64(lowest_bit(word)) + KINDS_AT]
-
-
-@jit(inline=True)
-def group(number, place, T):
-    """Returns the fields of a group of cards: plain (0) or aging (1) by value + 5, or (2) by ability."""
-    return T.bits[GROUPS_AT + 16 * number + place]
-
-
-@jit(inline=True)
-def at_start(pile, T):
-    """Returns the counts of a pile at the start: Robinson stack, hazards, aging pile."""
-    return T.bits[START_AT + pile]
-
-
-def by_bytes(sums: Mapping[int, int], first: int, n: int) -> NDArray[np.int64]:
+def by_bytes(sums: Mapping[int, int], first: int, n: int) -> Ints:
     """Returns what the n bytes of a word from bit `first` on add up to, [n, 256]: so much for each copy of a kind."""
     per_bit = np.zeros(8 * n, dtype=np.int64)
     for kind, one in sums.items():
@@ -156,25 +106,7 @@ def by_bytes(sums: Mapping[int, int], first: int, n: int) -> NDArray[np.int64]:
     return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(n)])
 
 
-def digest_table() -> NDArray[np.int64]:
-    """Returns the sums that `digest` adds up, [7, 256]."""
-    sums = {}
-    for kind, card in enumerate(CARDS):
-        sums[kind] = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
-        sums[kind] |= card.hunger << HUNGER_AT | (kind >= FIRST_AGING) << AGED_AT | card.scared << SCARED_AT
-    return by_bytes(sums, 0, 7)
-
-
-def halves_table() -> NDArray[np.int64]:
-    """Returns the sums over hazards, all four columns, of what a byte counts, [4, 256]."""
-    columns = card_table()[:, FREE_CARDS:].tolist()
-    hazards = range(FIRST_KNOWLEDGE, FIRST_AGING)
-    return by_bytes(
-        {k: sum(n << COLUMN_BITS * c for c, n in enumerate(columns[k])) for k in hazards}, int(HAZARD_SHIFT), 4
-    )
-
-
-def copies_table() -> NDArray[np.uint64]:
+def copies_table() -> Words:
     """Returns what each run of fields counts, [runs, 256]: from the lowest byte on one byte for each kind that is there.
 
     It says 128 + 8 (kind - first kind of the run) + copies - 1; the bytes that remain are 0.
@@ -187,19 +119,6 @@ def copies_table() -> NDArray[np.uint64]:
             there = [128 + COPIES * k + (n - 1) % COPIES for k, n in enumerate(counted) if n]
             row[word] = sum(byte << 8 * place for place, byte in enumerate(there))
     return table
-
-
-def card_table() -> NDArray[np.int64]:
-    """Returns the facts about each kind, [kinds, columns]."""
-    rows = []
-    for kind, card in enumerate(CARDS):
-        aging = kind >= FIRST_AGING
-        doubler = DOUBLERS.index(card.name) if card.name in DOUBLERS else -1
-        lowerer = 1 << LOWERERS.index(card.name) if card.name in LOWERERS else 0
-        hazard = HAZARDS[card.name[0]] if FIRST_KNOWLEDGE <= kind < FIRST_AGING else None
-        sides = (hazard.free, *hazard.values) if hazard else (0, 0, 0, 0)
-        rows.append((card.value, card.ability, card.amount, 1 + aging, rating(card), aging, doubler, lowerer, *sides))
-    return np.array(rows, dtype=np.int64)
 
 
 def counts(cards: Mapping[int, int]) -> int:
@@ -217,22 +136,38 @@ def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant (about 50 kB)."""
     bits = np.zeros(START_AT + 3, dtype=np.uint64)
     groups = bits[GROUPS_AT:START_AT].reshape(3, 16)
+    facts, sums, halves = [], {}, {}
     for kind, card in enumerate(CARDS):
+        # Where the kind lies, and its groups
+        aging = kind >= FIRST_AGING
         mask = np.uint64(((1 << WIDTHS[kind]) - 1) << SHIFTS[kind])
         bits[SHIFTS_AT + kind], bits[MASKS_AT + kind] = SHIFTS[kind], mask
         bits[KINDS_AT + SHIFTS[kind] : KINDS_AT + SHIFTS[kind] + WIDTHS[kind]] = kind
-        groups[int(kind >= FIRST_AGING), card.value + 5] |= mask
-        if kind < FIRST_AGING:
+        groups[int(aging), card.value + 5] |= mask
+        if not aging:
             groups[2, card.ability] |= mask
+        # Facts about it; of hazards the four columns lie beside one another too
+        doubler = DOUBLERS.index(card.name) if card.name in DOUBLERS else -1
+        lowerer = 1 << LOWERERS.index(card.name) if card.name in LOWERERS else 0
+        sides = (0, 0, 0, 0)
+        if FIRST_KNOWLEDGE <= kind < FIRST_AGING:
+            hazard = HAZARDS[card.name[0]]
+            sides = (hazard.free, *hazard.values)
+            halves[kind] = sum(n << COLUMN_BITS * c for c, n in enumerate(sides))
+        facts.append((card.value, card.ability, card.amount, 1 + aging, rating(card), aging, doubler, lowerer, *sides))
+        # What `digest` adds up
+        sums[kind] = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
+        sums[kind] |= card.hunger << HUNGER_AT | aging << AGED_AT | card.scared << SCARED_AT
+    pirates = [(0, 0), *((p.free, p.value) for p in PIRATES)]
+    numbers = by_bytes(sums, 0, 7), np.array(facts), np.array(pirates), by_bytes(halves, int(HAZARD_SHIFT), 4)
     level = options.level
     bits[START_AT:] = [
         counts({KIND[card.name]: card.copies for card in STARTING}),
         counts({KIND[card.name]: card.copies for card in KNOWLEDGE}),
         counts(aging_cards(level)),
     ]
-    pirates = np.array([(0, 0), *((p.free, p.value) for p in PIRATES)], dtype=np.int64)
     return Tables(
-        numbers=np.concatenate([digest_table().ravel(), card_table().ravel(), pirates.ravel(), halves_table().ravel()]),
+        numbers=np.concatenate([part.ravel() for part in numbers]),
         bits=np.concatenate([bits, copies_table().ravel()]),
         start_life=np.uint64(options.start_life or options.most_life - 2),
         max_life=np.uint64(options.most_life),

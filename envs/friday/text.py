@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.contract.texts import need, words_by_name, written
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.friday import layout as at
@@ -49,9 +49,9 @@ from leafwise.envs.friday.cards import (
     Card,
 )
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
-from leafwise.envs.friday.layout import Field, field
+from leafwise.envs.friday.layout import COST, Field, at_start, fact, field
 from leafwise.envs.friday.rules import legal_actions, open_outcomes
-from leafwise.envs.friday.tables import COST, Tables, at_start, counts, fact
+from leafwise.envs.friday.tables import Tables, counts
 
 ROW = np.uint64(0)
 TURNS = (
@@ -108,11 +108,6 @@ def fields_in(bits: int, width: int) -> list[int]:
     """Returns the numbers in fields of so many bits, the lowest first, without zeros."""
     found = [bits >> shift & (1 << width) - 1 for shift in range(0, 64, width)]
     return [n for n in found if n]
-
-
-def bits_in(bits: int) -> list[int]:
-    """Returns the numbers of the bits that are set."""
-    return [k for k in range(bits.bit_length()) if bits >> k & 1]
 
 
 def cards_in(word: Any) -> Counter[int]:
@@ -194,8 +189,14 @@ class Pile(Word):
         return counts(said) >> self.lowest
 
 
+@dataclass(frozen=True)
 class Cards(Word):
-    """Kinds of at most `most` cards in order."""
+    """Kinds of at most `most` cards in order, in fields of so many bits each, or a bit for each of `items`."""
+
+    width: int = 6
+    items: tuple[int, ...] = ()
+    first: int = 0
+    """What a field of 1 says; 0 says nothing."""
 
     def read(self, name: str, typed: str) -> list[int]:
         parts = parts_of(typed)
@@ -210,34 +211,18 @@ class Cards(Word):
         return names_text(said)
 
     def unpack(self, bits: int) -> list[int]:
-        return [card - 1 for card in fields_in(bits, 6)]
+        if self.items:
+            return [item for k, item in enumerate(self.items) if bits >> k & 1]
+        return [n - 1 + self.first for n in fields_in(bits, self.width)]
 
     def pack(self, said: list[int]) -> int:
-        return sum((kind + 1) << 6 * k for k, kind in enumerate(said))
-
-
-class Lowered(Cards):
-    """Cards that lower the phase, a bit each."""
-
-    def unpack(self, bits: int) -> list[int]:
-        return [KIND[LOWERERS[k]] for k in bits_in(bits)]
-
-    def pack(self, said: list[int]) -> int:
-        return sum(1 << LOWERERS.index(NAMES[kind]) for kind in set(said))
-
-
-class Lowest(Cards):
-    """A kind, if it is not the first."""
-
-    def unpack(self, bits: int) -> list[int]:
-        return [bits] if bits else []
-
-    def pack(self, said: list[int]) -> int:
-        return sum(said)
+        if self.items:
+            return sum(1 << self.items.index(item) for item in {*said})
+        return sum((item + 1 - self.first) << self.width * k for k, item in enumerate(said))
 
 
 class Pirates(Cards):
-    """Numbers of pirates."""
+    """Numbers of pirates; in the row those fought and beaten are places among the game's pirates."""
 
     def read_one(self, name: str, part: str) -> int:
         need(re.fullmatch(r"P([1-9]|10)", part, re.ASCII), f"{name} among P1 to P10", part)
@@ -245,22 +230,6 @@ class Pirates(Cards):
 
     def write(self, said: list[int]) -> str:
         return ",".join(f"P{number}" for number in said)
-
-    def unpack(self, bits: int) -> list[int]:
-        return fields_in(bits, 4)
-
-    def pack(self, said: list[int]) -> int:
-        return sum(number << 4 * k for k, number in enumerate(said))
-
-
-class Places(Pirates):
-    """In the row: places among the game's pirates, a bit each."""
-
-    def unpack(self, bits: int) -> list[int]:
-        return bits_in(bits)
-
-    def pack(self, said: list[int]) -> int:
-        return sum(1 << place for place in said)
 
 
 class Side(Word):
@@ -313,9 +282,9 @@ WORDS: dict[str, Word] = {
     "phase": Choice(at.PHASE_AT, choices=PHASES),
     "life": Word(at.LIFE_AT, 31),
     "debt": Word(at.DEBT_AT, 63),
-    "pirates": Pirates(at.PIRATES_AT, 2),
-    "fought": Places(at.FOUGHT_AT, 1),
-    "beaten": Places(at.BEATEN_AT, 2),
+    "pirates": Pirates(at.PIRATES_AT, 2, width=4, first=1),
+    "fought": Pirates(at.FOUGHT_AT, 1, items=(0, 1)),
+    "beaten": Pirates(at.BEATEN_AT, 2, items=(0, 1)),
     "top": Cards(at.TOP_AT, 3),
     "stack": Pile(field(at.STACK, 0, 64)),
     "bottom": Cards(at.QUEUE_AT, at.QUEUE_CARDS),
@@ -329,33 +298,30 @@ WORDS: dict[str, Word] = {
     "down": Pile(field(at.DOWN, 0, 64)),
     "free": Word(at.FREE_AT, 99),
     "uses": Word(at.USES_AT, int(at.MAX_USES)),
-    "lowered": Lowered(at.LOWERED_AT, 3),
+    "lowered": Cards(at.LOWERED_AT, 3, items=tuple(KIND[name] for name in LOWERERS)),
     "ability": Choice(at.KIND_AT, choices=("", *ABILITIES[1:], "exchange-again")),
     "steps": Word(at.STEPS_AT, 2),
     "acting": Acting(at.ACTING_AT),
     "look": Cards(at.LOOKED_AT, 3),
     "points": Word(at.POINTS_AT, 31),
-    "from": Lowest(at.FROM_AT, 1),
+    "from": Cards(at.FROM_AT, 1, first=1),
     "to": Choice(at.TO_AT, choices=PLACES),
 }
 """The words in the order in which they are written."""
-ORDER = (Choice, Word, Pile, Cards, Lowered, Lowest, Pirates, Places, Side, Acting)
-KNOWN = sorted(WORDS, key=lambda name: ORDER.index(type(WORDS[name])))
-"""The words in the order in which a refusal lists them."""
 
 
-def number(row: NDArray[Any], name: str) -> int:
+def number(row: Array, name: str) -> int:
     """Returns a word's field of a row."""
     word, shift, mask = map(int, WORDS[name].field)
     return int(row[word]) >> shift & mask
 
 
-def value(row: NDArray[Any], name: str) -> Any:
+def value(row: Array, name: str) -> Any:
     """Returns what a word says of a row; of the stack, with the cards whose place is known."""
     return WORDS[name].unpack(number(row, name))
 
 
-def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
+def table_cards(row: Array) -> list[tuple[int, int, int, str]]:
     """Returns the face-up cards on the table in the order of their slots: (kind, side, used, how doubled).
 
     The last is "" for a card that is not doubled, else "^" and the name of the card that doubles it.
@@ -371,7 +337,7 @@ def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
     return cards
 
 
-def said_of(row: NDArray[Any], T: Tables) -> Said:
+def said_of(row: Array, T: Tables) -> Said:
     """Returns what the words say of a row."""
     said = {name: value(row, name) for name in WORDS}
     shown = None if T.needs_source else 1  # letters of how a card is doubled
@@ -387,7 +353,7 @@ def said_of(row: NDArray[Any], T: Tables) -> Said:
     return said
 
 
-def row_of(said: Said) -> NDArray[np.uint64]:
+def row_of(said: Said) -> Words:
     """Returns the row of which the words say this, the inverse of `said_of`."""
     places = {name: [said["pirates"].index(p) for p in said[name]] for name in ("fought", "beaten")}
     said = said | places | {"stack": said["stack"] + Counter(said["top"] + said["bottom"])}
@@ -435,7 +401,7 @@ def missing_from(home: str, said: Said, T: Tables) -> Counter[int]:
     return start - Counter({kind: n for kind, n in all_cards(said).items() if kind in HOMES[home]})
 
 
-def to_text(row: NDArray[Any], T: Tables) -> str:
+def to_text(row: Array, T: Tables) -> str:
     """Returns the position as one line that `parse_row` reads back."""
     said = said_of(row, T)
     words: Said = {name: word.write(said[name]) for name, word in WORDS.items()} | {"life": str(said["life"])}
@@ -445,19 +411,14 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
 # Positions that were typed.
 
 
-def typed_words(line: str) -> tuple[dict[str, str], Said]:
-    """Returns a position's words as they are typed, and what they say; raises ValueError for one that is none."""
-    typed = words_by_name(line.split(), KNOWN)
+def parse_row(line: str, T: Tables) -> Words:
+    """Returns the row that a line of text describes; raises ValueError in the game's words."""
+    typed = words_by_name(line.split(), WORDS)
     for name, text in typed.items():
         need(text, f"a value after {name}=")
     for name in ("turn", "phase"):
         need(name in typed, f"a {name} among {', '.join(WORDS[name].choices)}")
-    return typed, {name: WORDS[name].read(name, typed.get(name, "")) for name in KNOWN}
-
-
-def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
-    """Returns the row that a line of text describes; raises ValueError in the game's words."""
-    typed, said = typed_words(line)
+    said = {name: word.read(name, typed.get(name, "")) for name, word in WORDS.items()}
     complete(said, typed, T)
     need(said["life"] <= int(T.max_life), f"life of 0 to {int(T.max_life)}", said["life"])
     check_piles(said, T)
@@ -556,7 +517,7 @@ def check_fight(said: Said, T: Tables) -> None:
     need(ability == "sort" or not said["look"], "cards looked at with ability=sort only", ability or "none")
 
 
-def check_turn(row: NDArray[np.uint64], said: Said, typed: dict[str, str], T: Tables) -> None:
+def check_turn(row: Words, said: Said, typed: dict[str, str], T: Tables) -> None:
     """Checks that the words fit the turn, and that somebody can act."""
     turn, phase, beaten, to = said["turn"], said["phase"], said["beaten"], said["to"]
     active, fought, pirates = len(said["active"]), len(said["fought"]), phase == "pirates"
@@ -595,7 +556,7 @@ def check_turn(row: NDArray[np.uint64], said: Said, typed: dict[str, str], T: Ta
         need(legal_actions(row[None], ROW, room, T), "a position with a legal action", turn)
 
 
-def check_ability(row: NDArray[np.uint64], said: Said, T: Tables) -> None:
+def check_ability(row: Words, said: Said, T: Tables) -> None:
     """Checks the ability under way against the turn."""
     turn, ability, steps, acting, to = (said[name] for name in ("turn", "ability", "steps", "acting", "to"))
     looked = len(said["look"])
@@ -632,7 +593,7 @@ def action(typed: str) -> str:
     return typed.replace(" ", "").lower()
 
 
-def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+def outcome_name(before: Array, after: Array, T: Tables) -> str:
     """Returns the pirate or the card that chance has picked."""
     turn = value(before, "turn")
     if turn == "pirate":
@@ -691,7 +652,7 @@ def hazard_in_words(kind: int, phase: int) -> str:
     return f"{hazard.title.lower()} (value {hazard.values[min(phase, 2)]}, {hazard.free} free) for {in_words(kind)}"
 
 
-def pirate_in_words(row: NDArray[Any], pirate: int, T: Tables) -> str:
+def pirate_in_words(row: Array, pirate: int, T: Tables) -> str:
     """Returns a pirate with what it asks for now."""
     card = PIRATES[pirate - 1]
     value = int(pirate_value(row[None], ROW, np.uint64(pirate), T))
@@ -699,23 +660,23 @@ def pirate_in_words(row: NDArray[Any], pirate: int, T: Tables) -> str:
     return f"pirate {pirate} (value {value}, {free}" + (f", {card.words})" if card.words else ")")
 
 
-def missing(row: NDArray[Any], T: Tables) -> int:
+def missing(row: Array, T: Tables) -> int:
     """Returns how many points the table is short of what is fought; 0 if it is enough."""
     rows = row[None]
     return max(0, int(hazard_value(rows, ROW, T)) - int(total(rows, ROW, T)))
 
 
-def hunger(row: NDArray[Any]) -> int:
+def hunger(row: Array) -> int:
     """Returns the life that cards on the table take at the end of the fight."""
     return sum(CARDS[kind].hunger for kind, *_ in table_cards(row))
 
 
-def fought_pirate(row: NDArray[Any]) -> int:
+def fought_pirate(row: Array) -> int:
     """Returns the number of the pirate who is fought, 0 for none."""
     return sum(value(row, "pirates")[place] for place in value(row, "fought"))
 
 
-def ending_in_words(row: NDArray[Any], T: Tables) -> str:
+def ending_in_words(row: Array, T: Tables) -> str:
     """Returns what ending the fight now means: "win weapon 2", "lose 2 life", "lose the game"."""
     short, hungry, life = missing(row, T), hunger(row), number(row, "life")
     if short + hungry > life:
@@ -727,7 +688,7 @@ def ending_in_words(row: NDArray[Any], T: Tables) -> str:
     return f"beat pirate {pirate}{paid}" if pirate else f"win {in_words(value(row, 'active')[0])}{paid}"
 
 
-def action_words(row: NDArray[Any], action: int, T: Tables) -> str:
+def action_words(row: Array, action: int, T: Tables) -> str:
     """Returns what a legal action is in a position."""
     turn = value(row, "turn")
     ability = value(row, "ability")
@@ -751,7 +712,7 @@ def action_words(row: NDArray[Any], action: int, T: Tables) -> str:
     return NO_OFFER[ability] if turn == "offer" else NO_MORE[turn]
 
 
-def card_action(row: NDArray[Any], action: int, turn: str, ability: str, T: Tables) -> str:
+def card_action(row: Array, action: int, turn: str, ability: str, T: Tables) -> str:
     """Returns what is done with a card on the table, or one that was looked at."""
     if action < at.CARD:
         return f"use {in_words(table_cards(row)[action - at.USE][0])}"
@@ -767,7 +728,7 @@ def card_action(row: NDArray[Any], action: int, turn: str, ability: str, T: Tabl
     return ON_CARD[ability].format(in_words(kind)) + where
 
 
-def outcome_words(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+def outcome_words(before: Array, after: Array, T: Tables) -> str:
     """Returns the pirate or the card that chance has picked."""
     turn, name = value(before, "turn"), outcome_name(before, after, T)
     if turn == "pirate":
@@ -776,7 +737,7 @@ def outcome_words(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
     return hazard_in_words(kind, number(before, "phase")) if turn == "hazard" else in_words(kind)
 
 
-def legend(row: NDArray[Any], T: Tables) -> str:
+def legend(row: Array, T: Tables) -> str:
     """Returns what the codes of all cards in a position stand for, in lines."""
     entries = "; ".join(f"{NAMES[kind]} {in_words(kind)}" for kind in sorted(all_cards(said_of(row, T))))
     return textwrap.fill(entries, LEGEND_WIDTH, break_long_words=False)

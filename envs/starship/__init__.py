@@ -76,7 +76,7 @@ GAME = Game(
         board=text.to_board,
         about=options.ABOUT,
     ),
-    draw=draw.ShipPicture,
+    draw=draw.picture,
     search=SearchDefaults(depth=1, best="build"),
     options=options.Options(),
     scores=scores.SCORES,

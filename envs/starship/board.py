@@ -4,8 +4,6 @@ A plane is one uint64 for each row of the grid. `EAST` and `SOUTH` say between w
 one breadth-first step over the whole board is a handful of shifts a row.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -39,6 +37,13 @@ def bit(x):
 def span(x, w):
     """Returns the word with the `w` bits from `x` on set; w < 64."""
     return ((ONE << u64(w)) - ONE) << u64(x)
+
+
+@jit
+def copy_words(source, target):
+    """Writes the words of one array, a row or a plane, to another of the same length."""
+    for k in range(target.shape[0]):
+        target[k] = source[k]
 
 
 @jit(inline=True)
@@ -127,13 +132,27 @@ def hull_extent(T, box):
 
 
 @jit
+def hull_area(T):
+    """Returns the number of hull cells."""
+    area = 0
+    for row in range(1, T.grid + 1):
+        area += popcount(T.planes[at.HULL, row])
+    return area
+
+
+@jit
 def open_hull(S, i, T):
-    """Turns every cell of the plane HULL into corridor in row `i`, all else into SPACE, and builds the planes."""
+    """Turns every cell of the plane HULL into corridor in row `i`, all else into SPACE, and builds the planes.
+
+    A ship without a hull is not valid.
+    """
     for y in range(T.grid):
         for x in range(T.grid):
             inside = (T.planes[at.HULL, y + 1] >> u64(x)) & ONE
             S[i, at.HEADER + y * T.grid + x] = CORRIDOR if inside != ZERO else SPACE
     load_planes(S, i, T)
+    if hull_area(T) == 0:
+        S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[at.STAGE_SHAPE])
 
 
 @jit
@@ -169,25 +188,15 @@ def put_door(S, i, T, x, y, d):
 
 
 @jit
-def first_door(T, part, r, x, y):
-    """Returns the first door slot whose outside cell is corridor, or -1."""
-    for k in range(T.slots.shape[2]):
-        d = T.slots[part, r, k, 2]
-        if d < 0:
-            break
-        ox = x + T.slots[part, r, k, 0] + step_x(d)
-        oy = y + T.slots[part, r, k, 1] + step_y(d)
-        if ox >= 0 and (T.planes[at.FLOOR, oy + 1] >> u64(ox)) & ONE != ZERO:
-            return k
-    return -1
-
-
-@jit
 def put_part(S, i, T, part, r, x, y):
     """Places a part whose placement is legal: its cells, its walls, its initial door, its entry in the list."""
     number = parts_placed(S, i)
     w, h = T.size[part, r, 0], T.size[part, r, 1]
-    slot = first_door(T, part, r, x, y)
+    for slot in range(T.slots.shape[2]):  # the room's own door is at the first slot that leads to corridor
+        dx, dy, d = T.slots[part, r, slot, 0], T.slots[part, r, slot, 1], T.slots[part, r, slot, 2]
+        ox, oy = x + dx + step_x(d), y + dy + step_y(d)
+        if ox >= 0 and T.planes[at.FLOOR, oy + 1] & bit(ox) != ZERO:
+            break
     for yy in range(y, y + h):
         for xx in range(x, x + w):
             S[i, at.HEADER + yy * T.grid + xx] = ROOM + number
@@ -196,7 +205,7 @@ def put_part(S, i, T, part, r, x, y):
         T.planes[at.EAST, yy + 1] |= span(x, w - 1)
         if yy + 1 < y + h:
             T.planes[at.SOUTH, yy + 1] |= span(x, w)
-    put_door(S, i, T, x + T.slots[part, r, slot, 0], y + T.slots[part, r, slot, 1], T.slots[part, r, slot, 2])
+    put_door(S, i, T, x + dx, y + dy, d)
     first = part_word(T, number)
     S[i, first] = part | (r << 4) | (slot << 8)
     S[i, first + 1] = x | (y << 8)
@@ -263,16 +272,6 @@ def start_walk(planes, grid, x, y, top, bottom):
 
 
 @jit(inline=True)
-def open_all_round(planes, x, y, w, h):
-    """Returns whether the block and the ring of cells round it are all corridor: half-way round is w + h + 2 steps."""
-    ring = span(x - 1, w + 2)
-    missing = ZERO
-    for row in range(y, y + h + 2):
-        missing |= ring & ~planes[at.FLOOR, row]
-    return missing == ZERO
-
-
-@jit(inline=True)
 def first_neighbour(planes, x, y, w, h):
     """Returns the first open neighbour of a block, by cell in raster order, then N, E, S, W; (-1, -1) if there is none."""
     for yy in range(y, y + h):
@@ -296,8 +295,12 @@ def contiguous(planes, grid, x, y, w, h, limit):
     All open neighbours of the block must lie within `limit + w + h - 2` steps of the first of them without entering the
     block. A single open neighbour needs no way round, unless it is a room: then the block holds the room's only door.
     """
-    if limit >= 4 and x > 0 and open_all_round(planes, x, y, w, h):
-        return True
+    if limit >= 4 and x > 0:  # corridor all round: half-way round is w + h + 2 steps
+        ring, missing = span(x - 1, w + 2), ZERO
+        for row in range(y, y + h + 2):
+            missing |= ring & ~planes[at.FLOOR, row]
+        if missing == ZERO:
+            return True
     return has_way_round(planes, grid, x, y, w, h, limit)
 
 

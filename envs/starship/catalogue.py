@@ -107,13 +107,13 @@ def door_slots(part: int, r: int) -> list[tuple[int, int, int]]:
 _MOST_SLOTS = max(len(_sides(part)) for part in PARTS)
 
 # The same facts as arrays, for compiled code; every index starts with the part.
-SIZE = np.array([[size(p, r) for r in range(4)] for p in range(len(PARTS))], dtype=np.int64)
+SIZE = np.array([[size(p, r) for r in range(4)] for p in range(len(PARTS))], np.int64)
 """Width and height of the footprint; shape [part, rotation, 2]."""
 SLOTS = np.array(
     [[(door_slots(p, r) + [(0, 0, -1)] * _MOST_SLOTS)[:_MOST_SLOTS] for r in range(4)] for p in range(len(PARTS))],
     dtype=np.int64,
 )
 """Door slots (dx, dy, direction) in order, direction -1 past the last; shape [part, rotation, slot, 3]."""
-FACTS = np.array([part[4:] for part in PARTS], dtype=np.int64)
+FACTS = np.array([part[4:] for part in PARTS], np.int64)
 """Numbers of each part by the column names below; shape [part, 9]."""
 ROTATIONS, MASS, PRICE, POINTS, CLEAR, THRUST, FIREPOWER, OPERATORS, SEATS = range(9)

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
+from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.starship.catalogue import ARMOUR_MASS, CORRIDOR_MASS, DX, DY, PARTS, UNLIMITED
 from leafwise.envs.starship.ship import PlacedPart, Ship, ship_at
-from leafwise.envs.starship.tables import REASON_NAMES, GameTables
+from leafwise.envs.starship.tables import REASON_NAMES, GameTables, Rows
 
 
 class Rectangle(NamedTuple):
@@ -62,25 +62,6 @@ class Polygon(NamedTuple):
         return f'<polygon points="{points}" fill="{self.fill}"/>'
 
 
-class Line(NamedTuple):
-    """A straight line."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    colour: str
-    width: float
-
-    def paint(self, pen: ImageDraw.ImageDraw, factor: float) -> None:
-        ends = (self.x0 * factor, self.y0 * factor, self.x1 * factor, self.y1 * factor)
-        pen.line(ends, fill=self.colour, width=max(1, round(self.width * factor)))
-
-    def svg(self) -> str:
-        ends = f'x1="{self.x0:.2f}" y1="{self.y0:.2f}" x2="{self.x1:.2f}" y2="{self.y1:.2f}"'
-        return f'<line {ends} stroke="{self.colour}" stroke-width="{self.width:g}"/>'
-
-
 class Text(NamedTuple):
     """A line of text, its left top corner at (x, y), `size` pixels high."""
 
@@ -99,7 +80,7 @@ class Text(NamedTuple):
         return f'<text x="{self.x:g}" y="{self.y + 0.85 * self.size:g}" {style}>{html.escape(self.text)}</text>'
 
 
-Shape = Rectangle | Polygon | Line | Text
+Shape = Rectangle | Polygon | Text
 
 
 class Scene(NamedTuple):
@@ -113,7 +94,20 @@ class Scene(NamedTuple):
         """Returns the picture as SVG text, so many times as large."""
         size = f'width="{self.width * scale:g}" height="{self.height * scale:g}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {self.width} {self.height}">'
-        return "\n".join([head, *(shape.svg() for shape in self.shapes), "</svg>"]) + "\n"
+        return "\n".join([head, *(shape.svg() for shape in self.shapes), "</svg>"])
+
+    def image(self, scale: float = 1.0) -> Image.Image:
+        """Returns the picture as an RGB image; `scale` 1 means 12 pixels a cell."""
+        width, height = max(1, round(self.width * scale)), max(1, round(self.height * scale))
+        canvas = Image.new("RGB", (width * SMOOTH, height * SMOOTH), SPACE_COLOUR)
+        pen = ImageDraw.Draw(canvas, "RGBA")
+        for shape in self.shapes:
+            shape.paint(pen, scale * SMOOTH)
+        return canvas.resize((width, height), Image.Resampling.BOX)
+
+    def rgb(self) -> Bytes:
+        """Returns the picture as uint8 [height, width, 3]."""
+        return np.array(self.image(), np.uint8)
 
 
 @functools.cache
@@ -124,13 +118,15 @@ def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 CELL = 12
 """Pixels a cell."""
+SMOOTH = 2
+"""Pictures are drawn this many times as large and scaled down."""
 
 SPACE_COLOUR = "#0d1321"
 STAR_COLOUR = "#1b2438"
 PANEL_COLOUR = "#151d30"
 INK, FAINT_INK, ALARM = "#e8ecf4", "#93a0b8", "#ff8f80"
 CORRIDOR_COLOUR, ARMOUR_COLOUR = "#d9d4c5", "#5c6880"
-OUTLINE, DOOR_COLOUR, ARROW = "#10151f", "#ffffff", "#10151f"
+OUTLINE, DOOR_COLOUR = "#10151f", "#ffffff"
 EXHAUST, BARREL = "#ffd9a0", "#b9c4d8"
 LANE_FIRE, LANE_EXHAUST = "#8fb8ff", "#ffa25e"
 STYLES = {
@@ -164,6 +160,16 @@ class Box(NamedTuple):
     top: int
     right: int
     bottom: int
+
+    @property
+    def width(self) -> int:
+        """In pixels."""
+        return (self.right - self.left) * CELL
+
+    @property
+    def height(self) -> int:
+        """In pixels."""
+        return (self.bottom - self.top) * CELL
 
 
 def hull_box(ship: Ship, margin: int = 2) -> Box:
@@ -208,7 +214,7 @@ def ship_shapes(
         if PARTS[part.number].directional:
             reach = 0.32 if min(part.size) == 1 else 0.5
             head = ((-0.18, 0.0), (-0.18 - reach, reach * 0.8), (-0.18 - reach, -reach * 0.8))
-            shapes.append(polygon(part, head, ARROW))
+            shapes.append(polygon(part, head, OUTLINE))
     for door in ship.doors:
         left, top = door.x * CELL + ox, door.y * CELL + oy
         place = (left + CELL - 2, top + 2, 4, CELL - 4) if door.side == "E" else (left + 2, top + CELL - 2, CELL - 4, 4)
@@ -217,8 +223,8 @@ def ship_shapes(
         across, down = centre_of_mass(ship)
         cx, cy = across * CELL + ox, down * CELL + oy
         for colour, width in ((OUTLINE, 4), ("#ffffff", 2)):
-            shapes.append(Line(cx - 7, cy, cx + 7, cy, colour, width))
-            shapes.append(Line(cx, cy - 7, cx, cy + 7, colour, width))
+            shapes.append(Rectangle(cx - 7, cy - width / 2, 14, width, colour))
+            shapes.append(Rectangle(cx - width / 2, cy - 7, width, 14, colour))
     return shapes
 
 
@@ -229,12 +235,9 @@ def scene(ship: Ship, *, lanes: bool = False, whole: bool = False) -> Scene:
     """
     box = Box(0, 0, ship.grid, ship.grid) if whole else hull_box(ship)
     legend = list(_legend(ship))
-    width, height = (box.right - box.left) * CELL, (box.bottom - box.top) * CELL
-    legend_height = 18 * (len(legend) + 1)
-    total = max(height, legend_height)
-    drop = (total - height) // 2
+    width, total = box.width, max(box.height, 18 * (len(legend) + 1))
     shapes: list[Shape] = [Rectangle(0, 0, width + 190, total + 48, SPACE_COLOUR)]
-    shapes += ship_shapes(ship, box, lanes=lanes, y=drop)
+    shapes += ship_shapes(ship, box, lanes=lanes, y=(total - box.height) // 2)
     shapes.append(Rectangle(width, 0, 190, total, PANEL_COLOUR))
     for k, (colour, name, count) in enumerate(legend):
         y = 12 + 18 * k
@@ -256,19 +259,19 @@ def sheet(
     """
     columns, size = min(columns, len(ships)), math.ceil(LETTER / scale)
     widest = max(font(size).getlength(part) for caption in captions for text, _ in caption for part in parts_of(text))
-    wide = math.ceil(max(max((box.right - box.left) * CELL for box in boxes) + 36, widest + 2 * size))
+    wide = math.ceil(max(max(box.width for box in boxes) + 36, widest + 2 * size))
     told = [
         [(line, ink) for text, ink in caption for line in wrapped(text, wide - 2 * size, size)] for caption in captions
     ]
     leading = math.ceil(1.35 * size)
     panel = leading * max(map(len, told)) + size // 2
-    tall = max((box.bottom - box.top) * CELL for box in boxes) + 30 + panel
+    tall = max(box.height for box in boxes) + 30 + panel
     rows = -(-len(ships) // columns)
     shapes: list[Shape] = [Rectangle(0, 0, wide * columns, tall * rows, SPACE_COLOUR)]
     for k, (ship, box, lines) in enumerate(zip(ships, boxes, told, strict=True)):
         x, y = k % columns * wide, k // columns * tall
-        dx = x + (wide - (box.right - box.left) * CELL) / 2
-        dy = y + (tall - 6 - panel - (box.bottom - box.top) * CELL) / 2
+        dx = x + (wide - box.width) / 2
+        dy = y + (tall - 6 - panel - box.height) / 2
         shapes += ship_shapes(ship, box, centre=False, x=dx, y=dy)
         shapes.append(Rectangle(x + 4, y + tall - panel - 4, wide - 8, panel, PANEL_COLOUR))
         for n, (line, ink) in enumerate(lines):
@@ -278,9 +281,7 @@ def sheet(
 
 def parts_of(text: str) -> list[str]:
     """Returns what of a caption stays on one line: what three blanks part, and each of several reasons."""
-    return [
-        part for piece in text.split(GAP) for part in (re.split("(?<=,) ", piece) if piece.count(",") > 1 else [piece])
-    ]
+    return re.split(f"{GAP}|(?<=,) ", text)
 
 
 def wrapped(text: str, width: float, size: int) -> list[str]:
@@ -298,7 +299,7 @@ def wrapped(text: str, width: float, size: int) -> list[str]:
 def footer(ship: Ship, *, seed: bool = True) -> list[tuple[str, str]]:
     """Returns the two lines below a ship, with their colours."""
     s = ship.stats
-    name = ship.parameters.preset + (f", seed {ship.seed}" if seed else "")
+    name = ship.parameters.preset + (f" seed {ship.seed}" if seed else "")
     first = GAP.join([f"quality {s['quality']:.3f}", name, f"price {s['price']:,}"])
     second = GAP.join(f"{word.replace('_', ' ')} {s[word]}" for word in ("thrust_score", "firepower", "seats"))
     if ship.reasons:
@@ -353,34 +354,14 @@ def _lane(part: PlacedPart, box: Box) -> Iterator[tuple[tuple[int, int, int, int
         yield (left, top, right - left, bottom - top), (colour, None, 0.18)
 
 
-SMOOTH = 2
-"""Pictures are drawn this many times as large and scaled down."""
-
-
-def image(picture: Scene, scale: float = 1.0) -> Image.Image:
-    """Returns a scene as an RGB image; `scale` 1 means 12 pixels a cell."""
-    factor = scale * SMOOTH
-    width, height = max(1, round(picture.width * scale)), max(1, round(picture.height * scale))
-    canvas = Image.new("RGB", (width * SMOOTH, height * SMOOTH), SPACE_COLOUR)
-    pen = ImageDraw.Draw(canvas, "RGBA")
-    for shape in picture.shapes:
-        shape.paint(pen, factor)
-    return canvas.resize((width, height), Image.Resampling.BOX)
-
-
-def svg(ship: Ship, *, lanes: bool = False, whole: bool = False, scale: float = 1.0) -> str:
-    """Returns the picture of a ship with its legend as SVG text; `whole` shows the whole grid; `scale` as in `image`."""
-    return scene(ship, lanes=lanes, whole=whole).svg(scale)
+def svg(ship: Ship, *, lanes: bool = False, scale: float = 1.0) -> str:
+    """Returns the picture of a ship with its legend as SVG text; `scale` 1 means 12 pixels a cell."""
+    return scene(ship, lanes=lanes).svg(scale) + "\n"
 
 
 def png(ship: Ship, *, lanes: bool = False, scale: float = 1.0) -> bytes:
-    """Returns the picture of a ship with its legend as the bytes of a PNG file; `scale` as in `image`."""
-    return png_bytes(image(scene(ship, lanes=lanes), scale))
-
-
-def rgb(ship: Ship, *, whole: bool = False) -> NDArray[np.uint8]:
-    """Returns the picture of a ship with its legend as pixels, shape [height, width, 3]; `whole` as in `svg`."""
-    return np.array(image(scene(ship, whole=whole)), dtype=np.uint8)
+    """Returns the picture of a ship with its legend as the bytes of a PNG file; `scale` as in `svg`."""
+    return png_bytes(scene(ship, lanes=lanes).image(scale))
 
 
 def png_bytes(picture: Image.Image) -> bytes:
@@ -393,7 +374,7 @@ def png_bytes(picture: Image.Image) -> bytes:
 def gallery(ships: Sequence[Ship], columns: int, scale: float = 0.5) -> Image.Image:
     """Returns a contact sheet: the ships in rows of `columns`, each with its seed and quality."""
     boxes = [hull_box(ship, 1) for ship in ships]
-    return image(sheet(ships, boxes, [footer(ship) for ship in ships], columns, scale), scale)
+    return sheet(ships, boxes, [footer(ship) for ship in ships], columns, scale).image(scale)
 
 
 def story(stages: Sequence[tuple[str, Ship]], columns: int = 5, scale: float = 0.5) -> Image.Image:
@@ -401,7 +382,7 @@ def story(stages: Sequence[tuple[str, Ship]], columns: int = 5, scale: float = 0
     box = hull_box(stages[-1][1], 2)
     captions = [((f"{k}. {name}", INK), (change(stages, k - 1), FAINT_INK)) for k, (name, _) in enumerate(stages, 1)]
     ships = [ship for _, ship in stages]
-    return image(sheet(ships, [box] * len(ships), captions, columns, scale), scale)
+    return sheet(ships, [box] * len(ships), captions, columns, scale).image(scale)
 
 
 def change(stages: Sequence[tuple[str, Ship]], k: int) -> str:
@@ -419,16 +400,6 @@ def change(stages: Sequence[tuple[str, Ship]], k: int) -> str:
     return f"{armour} armour" if armour else f"{doors} door{'s' * (doors != 1)}"
 
 
-class ShipPicture:
-    """The picture of the ship in a row of the building game, of one size for all ships of a preset."""
-
-    def __init__(self, row: NDArray[Any], T: GameTables) -> None:
-        self._scene = scene(ship_at(row, T), whole=True)
-
-    def svg(self) -> str:
-        """Returns the picture as SVG text."""
-        return self._scene.svg().rstrip()
-
-    def rgb(self) -> NDArray[np.uint8]:
-        """Returns the picture as uint8 [height, width, 3]."""
-        return np.array(image(self._scene), dtype=np.uint8)
+def picture(row: Rows, T: GameTables) -> Scene:
+    """Returns the picture of the ship in a row of the building game, of one size for all ships of a preset."""
+    return scene(ship_at(row, T), whole=True)

@@ -9,33 +9,35 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats32
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.features import GridFeatures
 from leafwise.envs.core.contract.game import Labels
+from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ZERO, load_planes, part_at, write_bits, write_steps
+from leafwise.envs.starship.board import (
+    ZERO,
+    bit,
+    cell_value,
+    copy_words,
+    hull_area,
+    hull_extent,
+    load_planes,
+    part_at,
+    step_x,
+    step_y,
+    write_bits,
+    write_steps,
+)
 from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, PARTS, ROOM, SPACE
-from leafwise.envs.starship.generator import hull_area
 from leafwise.envs.starship.placing import MOMENT_X, MOMENT_Y, TOTAL, measure_distance, measure_mass
-from leafwise.envs.starship.quality import start_from
+from leafwise.envs.starship.quality import potential, start_from, thrust_of
 from leafwise.envs.starship.rules import DECISION, find_places
-from leafwise.envs.starship.targets import MOST_ASKED, NAMES, standing
+from leafwise.envs.starship.targets import MOST_ASKED, NAMES, WAYS, standing
 
 if TYPE_CHECKING:
     from leafwise.envs.starship.options import Options
-
-
-from leafwise.envs.core.contract.features import GridFeatures
-from leafwise.envs.starship import catalogue
-from leafwise.envs.starship.board import (
-    bit,
-    cell_value,
-    hull_extent,
-    step_x,
-    step_y,
-)
-from leafwise.envs.starship.quality import potential, thrust_of
 
 CHANNELS = (
     *("hull", "corridor", "armour", "cockpit", "reactor", "thruster_small", "thruster_med", "thruster_large"),
@@ -55,9 +57,9 @@ FAR_STEPS, FAR_CELLS, MOST_MISSING, HEAVY, MANY_PARTS = 48, 16.0, 45.0, 100_000.
 class Observation(NamedTuple):
     """What agents see; n environments, a square grid."""
 
-    grid: NDArray[np.float32]
+    grid: Floats32
     """[n, 25, side, side]: `CHANNELS` over the grid, row y, column x."""
-    vec: NDArray[np.float32]
+    vec: Floats32
     """[n, 48]: current request (11 parts, 4 facings), the next two (11 each), stage, budgets and sizes; where targets are given
     [n, 62]: also what they ask for and what stands of it."""
 
@@ -71,7 +73,7 @@ def observation_space(options: Options) -> gym.spaces.Dict:
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
-    parts, ways = tuple(part.name for part in PARTS), ("north", "east", "south", "west")
+    parts = tuple(part.name for part in PARTS)
     budgets = ("thrusters", "weapons", "ammo", "power")
     return {
         "grid": (
@@ -86,7 +88,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         ),
         "vec": (
             Labels(tuple(f"requested {part}" for part in parts), "1 for the part to be placed now"),
-            Labels(tuple(f"facing {way}" for way in ways), "1 for where it is to face, if it faces anywhere"),
+            Labels(tuple(f"facing {way}" for way in WAYS), "1 for where it is to face, if it faces anywhere"),
             Labels(tuple(f"next {part}" for part in parts), "1 for the part of the next request"),
             Labels(tuple(f"after next {part}" for part in parts), "1 for the part of the request after it"),
             Labels(("stage",), "number of the placing stage, a seventh each"),
@@ -125,38 +127,21 @@ def show_cells(S, i, T, grid, e):
             grid[e, C_Y, y, x] = (y + 0.5 - centre_y) / T.grid
             grid[e, C_LEGAL, y, x] = 0.0
             word = np.int64(S[i, at.HEADER + y * T.grid + x])
-            if word != SPACE:
-                show_hull(S, i, T, grid, e, y, x, word)
-
-
-@jit(inline=True)
-def show_hull(S, i, T, grid, e, y, x, word):
-    """Writes what stands in a cell of the hull."""
-    value = word & at.VALUE
-    grid[e, 0, y, x] = 1.0
-    grid[e, C_DOOR_EAST, y, x] = 1.0 if word & at.DOOR_EAST else 0.0
-    grid[e, C_DOOR_SOUTH, y, x] = 1.0 if word & at.DOOR_SOUTH else 0.0
-    if value == CORRIDOR:
-        grid[e, 1, y, x] = 1.0
-    elif value == ARMOUR:
-        grid[e, 2, y, x] = 1.0
-    else:
-        part, r, _, _, _, _ = part_at(S, i, T, value - ROOM)
-        grid[e, 3 + part, y, x] = 1.0
-        if T.facts[part, CLEAR] > 0:
-            grid[e, C_FACING + r, y, x] = 1.0
-
-
-@jit
-def show_places(S, i, T, grid, e):
-    """Writes the top-left cells of the current request's legal places."""
-    find_places(S, i, T)
-    first = (e * len(CHANNELS) + C_LEGAL) * T.grid * T.grid
-    for y in range(T.grid):
-        left = ZERO
-        for r in range(T.places.shape[0]):
-            left |= T.places[r, y + 1]
-        write_bits(left, 1.0, grid.reshape(-1), first + y * T.grid, 1)
+            if word == SPACE:
+                continue
+            value = word & at.VALUE
+            grid[e, 0, y, x] = 1.0
+            grid[e, C_DOOR_EAST, y, x] = 1.0 if word & at.DOOR_EAST else 0.0
+            grid[e, C_DOOR_SOUTH, y, x] = 1.0 if word & at.DOOR_SOUTH else 0.0
+            if value == CORRIDOR:
+                grid[e, 1, y, x] = 1.0
+            elif value == ARMOUR:
+                grid[e, 2, y, x] = 1.0
+            else:
+                part, r, _, _, _, _ = part_at(S, i, T, value - ROOM)
+                grid[e, 3 + part, y, x] = 1.0
+                if T.facts[part, CLEAR] > 0:
+                    grid[e, C_FACING + r, y, x] = 1.0
 
 
 @jit
@@ -185,15 +170,6 @@ def show_numbers(S, i, T, vec, e):
 
 
 @jit
-def show_targets(S, i, T, vec, e):
-    """Writes what is asked for, and what stands of it."""
-    for k in range(len(NAMES)):
-        asked = T.asked[k]
-        vec[e, NUMBERS + k] = -1.0 if asked < 0 else asked / MOST_ASKED[k]
-        vec[e, NUMBERS + len(NAMES) + k] = min(1.0, standing(S, i, T, k) / MOST_ASKED[k])
-
-
-@jit
 def show_ship(S, i, grid, vec, e, T):
     """Writes what row `i` looks like to the builder."""
     load_planes(S, i, T)
@@ -204,10 +180,19 @@ def show_ship(S, i, grid, vec, e, T):
         first = (e * len(CHANNELS) + C_STEPS) * T.grid * T.grid
         write_steps(T, 0, T.grid - 1, FAR_STEPS, grid.reshape(-1), first, 1)
     if S[i, at.TURN] == DECISION:
-        show_places(S, i, T, grid, e)
+        find_places(S, i, T)
+        first = (e * len(CHANNELS) + C_LEGAL) * T.grid * T.grid
+        for y in range(T.grid):
+            left = ZERO
+            for r in range(T.places.shape[0]):
+                left |= T.places[r, y + 1]
+            write_bits(left, 1.0, grid.reshape(-1), first + y * T.grid, 1)
     show_numbers(S, i, T, vec, e)
     if vec.shape[1] > NUMBERS:
-        show_targets(S, i, T, vec, e)
+        for k in range(len(NAMES)):
+            asked = T.asked[k]
+            vec[e, NUMBERS + k] = -1.0 if asked < 0 else asked / MOST_ASKED[k]
+            vec[e, NUMBERS + len(NAMES) + k] = min(1.0, standing(S, i, T, k) / MOST_ASKED[k])
 
 
 @jit(inline_source=True)
@@ -258,13 +243,12 @@ def lane(T, x, y, facing):
 @jit
 def trace_outline(S, i, T):
     """Makes ready the maps that follow from the hull alone; those of the last hull are kept."""
-    same = True
+    different = ZERO
     for row in range(1, T.grid + 1):
-        same = same and T.outlined[row] == T.planes[at.HULL, row]
-    if same:
+        different |= T.outlined[row] ^ T.planes[at.HULL, row]
+    if different == ZERO:
         return
-    for row in range(1, T.grid + 1):
-        T.outlined[row] = T.planes[at.HULL, row]
+    copy_words(T.planes[at.HULL], T.outlined)
     measure_distance(S, i, T)
     middle_x, middle_y = (T.box[0] + T.box[2] + 1) / 2.0, (T.box[1] + T.box[3] + 1) / 2.0
     for y in range(T.grid):
@@ -288,59 +272,30 @@ def map_steps(S, i, T, a, b, most, maps, column):
 
 
 @jit
-def show_balance(S, i, T, numbers):
-    """Writes, for each facing, how far its thrusters' mean lies off the centre of mass, and their thrust."""
-    for facing in range(4):
-        thrust, off = thrust_of(S, i, T, facing)
-        numbers[0, OFFSETS_AT + facing] = max(-1.0, min(1.0, off / MAP_CELLS))
-        numbers[0, THRUSTS_AT + facing] = min(1.0, thrust / MUCH_THRUST)
-
-
-@jit
 def show_more(S, i, T, numbers):
     """Writes the numbers that the observation does not hold; the terms must be measured."""
     for n in range(6):
         numbers[0, TERMS_AT + n] = T.terms[n]
-    show_balance(S, i, T, numbers)
+    for facing in range(4):
+        thrust, off = thrust_of(S, i, T, facing)
+        numbers[0, OFFSETS_AT + facing] = max(-1.0, min(1.0, off / MAP_CELLS))
+        numbers[0, THRUSTS_AT + facing] = min(1.0, thrust / MUCH_THRUST)
     numbers[0, NEXT_FACINGS_AT:CENTRE_AT] = 0.0
     phase = np.int64(S[i, at.PHASE])
     for k in range(1, at.PREVIEW):
         entry = np.int64(S[i, at.QUEUE + k]) - 1
-        if entry >= 0 and T.facts[T.kinds[phase, entry // 4], catalogue.CLEAR] > 0:
+        if entry >= 0 and T.facts[T.kinds[phase, entry // 4], CLEAR] > 0:
             numbers[0, NEXT_FACINGS_AT + 4 * (k - 1) + entry % 4] = 1.0
-
-
-@jit
-def show_asked(T, numbers):
-    """Writes how large the ship is and what it is asked for, so that one network can tell ships of all kinds apart."""
     numbers[0, ASKED_AT] = T.grid / LARGE_GRID
     numbers[0, ASKED_AT + 1] = min(1.0, hull_area(T) / LARGE_HULL)
     for axis in range(2):
-        numbers[0, ASKED_AT + 2 + axis] = min(1.0, (T.box[axis + 2] + 1 - T.box[axis]) / LONG_HULL)
+        low, high = T.box[axis], T.box[axis + 2] + 1
+        centre = T.notes[MOMENT_X if axis == 0 else MOMENT_Y] / (2.0 * T.notes[TOTAL])
+        numbers[0, CENTRE_AT + axis] = max(-1.0, min(1.0, (centre - (low + high) / 2.0) / MAP_CELLS))
+        numbers[0, ASKED_AT + 2 + axis] = min(1.0, (high - low) / LONG_HULL)
     for k in range(len(ASKED)):
         stage, column, most = ASKED[k]
         numbers[0, ASKED_AT + 4 + k] = min(1.0, T.stages[stage, column] / most)
-
-
-@jit(inline=True)
-def write_codes(S, i, T, codes, maps):
-    """Writes the codes of all cells and the hull's own maps; no cell is within reach of the crew yet."""
-    width = T.grid + 2
-    codes[: width * width] = 0
-    for y in range(T.box[1], T.box[3] + 1):
-        for x in range(T.box[0], T.box[2] + 1):
-            value = cell_value(S, i, T, x, y)
-            if value == SPACE:
-                continue
-            if value >= ROOM:
-                part, r, _, _, _, _ = part_at(S, i, T, value - ROOM)
-                value = ROOM + 4 * part + r
-            codes[(y + 1) * width + x + 1] = value
-            cell = y * T.grid + x
-            for m in range(at.OUTLINE_MAPS):
-                maps[cell, m] = T.outline[cell, m]
-            for m in range(at.OUTLINE_MAPS, MAPS):
-                maps[cell, m] = 1.0
 
 
 @jit
@@ -353,18 +308,27 @@ def see_ship(S, i, codes, maps, numbers, T):
         T.terms[:] = 0.0
         T.notes[TOTAL], T.notes[MOMENT_X], T.notes[MOMENT_Y] = 1, T.grid, T.grid
     trace_outline(S, i, T)
-    write_codes(S, i, T, codes, maps)
+    # Codes of all cells, and the hull's own maps; no cell is within reach of the crew yet
+    width = T.grid + 2
+    codes[: width * width] = 0
+    for y in range(T.box[1], T.box[3] + 1):
+        for x in range(T.box[0], T.box[2] + 1):
+            value = cell_value(S, i, T, x, y)
+            if value == SPACE:
+                continue
+            if value >= ROOM:
+                part, r, _, _, _, _ = part_at(S, i, T, value - ROOM)
+                value = ROOM + 4 * part + r
+            codes[(y + 1) * width + x + 1] = value
+            cell = y * T.grid + x
+            for m in range(MAPS):
+                maps[cell, m] = T.outline[cell, m] if m < at.OUTLINE_MAPS else 1.0
     map_steps(S, i, T, catalogue.COCKPIT, catalogue.COCKPIT, MAP_STEPS, maps, M_COCKPIT)
     map_steps(S, i, T, catalogue.QUARTERS, catalogue.BUNK, MAP_STEPS, maps, M_CREW)
     map_steps(S, i, T, catalogue.AMMO_SUPPLY, catalogue.AMMO_SUPPLY, NEAR_STEPS, maps, M_AMMO)
     map_steps(S, i, T, catalogue.REACTOR, catalogue.POWER_STORAGE, NEAR_STEPS, maps, M_POWER)
     show_numbers(S, i, T, numbers, 0)
     show_more(S, i, T, numbers)
-    for axis in range(2):
-        centre = (T.notes[MOMENT_X] if axis == 0 else T.notes[MOMENT_Y]) / (2.0 * T.notes[TOTAL])
-        off = (centre - (T.box[axis] + T.box[axis + 2] + 1) / 2.0) / MAP_CELLS
-        numbers[0, CENTRE_AT + axis] = max(-1.0, min(1.0, off))
-    show_asked(T, numbers)
     return base
 
 

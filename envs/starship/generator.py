@@ -13,11 +13,12 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.starship import board, catalogue, settings
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, cell_value
 from leafwise.envs.starship.catalogue import CORRIDOR, ROOM, SPACE
-from leafwise.envs.starship.hull import Hull, carve, draw_hull, fill_gaps, hull_mask
+from leafwise.envs.starship.hull import Hull, between, carve, draw_hull, fill_gaps, hull_mask
 from leafwise.envs.starship.placing import (
     is_place,
     leaves_ways,
@@ -49,15 +50,13 @@ def open_streams(T, seed, attempt, stage):
 @jit(inline=True)
 def draw_target(T, stage):
     """Draws the target of a placing stage."""
-    span = T.stages[stage, at.HIGH] - T.stages[stage, at.LOW] + 1
-    return T.stages[stage, at.LOW] + np.int64(below(T.request, u64(span)))
+    return between(T.request, T.stages[stage, at.LOW], T.stages[stage, at.HIGH])
 
 
 @jit(inline=True)
 def forget_requests(S, i):
     """Forgets the requests in sight, and which were unusable."""
-    for k in range(at.PREVIEW):
-        S[i, at.QUEUE + k] = 0
+    S[i, at.QUEUE : at.QUEUE + at.PREVIEW] = 0
     S[i, at.SKIPS] = 0
     S[i, at.EXHAUSTED] = 0
 
@@ -75,12 +74,8 @@ def weigh(T, stage, first, count, draw):
 @jit(inline=True)
 def weight_sums(T, stage):
     """Returns what the weights of a stage's kinds, and of its facings, add up to."""
-    kinds, facings = 0, 0
-    for column in range(at.WEIGHTS, at.FACINGS):
-        kinds += T.stages[stage, column]
-    for column in range(at.FACINGS, at.FACINGS + 4):
-        facings += T.stages[stage, column]
-    return kinds, facings
+    weights = T.stages[stage]
+    return weights[at.WEIGHTS : at.FACINGS].sum(), weights[at.FACINGS : at.FACINGS + 4].sum()
 
 
 @jit(inline=True)
@@ -165,26 +160,19 @@ def put_one(S, i, T, stage, part, place):
 
 
 @jit
-def image_of(T, part, entry, place):
-    """Returns a request and its place as in a mirror along the hull's middle column."""
-    r, x, y = place_at(T, place)
-    board.hull_extent(T, T.box)
-    if T.facts[part, catalogue.CLEAR] > 0:
-        entry, r = entry // 4 * 4 + (4 - entry % 4) % 4, (4 - r) % 4
-    return entry, (r * T.grid + y) * T.grid + T.box[0] + T.box[2] + 1 - x - T.size[part, r, 0]
-
-
-@jit
 def put_request(S, i, T, stage, entry, place):
     """Places a request, and its mirror image where the stage is mirrored and the image is wanted and may stand."""
-    part = T.kinds[stage, entry // 4]
+    base, part = T.base[stage], T.kinds[stage, entry // 4]
     put_one(S, i, T, stage, part, place)
-    if T.stages[stage, at.MIRRORED] == 0:
-        return
-    base = T.base[stage]
     wanted = base != at.STAGE_CREW or S[i, at.POINTS + base] < S[i, at.TARGET + base]
-    entry, image = image_of(T, part, entry, place)
-    if wanted and entry_usable(S, i, T, stage, entry) and is_place(T, stage, entry, image):
+    if T.stages[stage, at.MIRRORED] == 0 or not wanted:
+        return
+    r, x, y = place_at(T, place)
+    board.hull_extent(T, T.box)  # the mirror stands on the hull's middle column
+    if T.facts[part, catalogue.CLEAR] > 0:
+        entry, r = entry // 4 * 4 + (4 - entry % 4) % 4, (4 - r) % 4
+    image = (r * T.grid + y) * T.grid + T.box[0] + T.box[2] + 1 - x - T.size[part, r, 0]
+    if entry_usable(S, i, T, stage, entry) and is_place(T, stage, entry, image):
         put_one(S, i, T, stage, part, image)
 
 
@@ -254,12 +242,12 @@ def near_space(S, i, T, x, y, distance):
 
 
 @jit
-def armour_exterior(S, i, T, stage):
-    """Stage 9: closes the cells that border SPACE by a side or a corner; further layers lie one cell deeper each."""
-    for layer in range(1, T.stages[stage, at.LAYERS] + 1):
+def armour_layers(S, i, T, stage, first, last):
+    """Closes the cells that lie `first` to `last` away from SPACE by sides or corners, layer by layer; 0 is every cell."""
+    for layer in range(first, last + 1):
         for y in range(T.grid):
             for x in range(T.grid):
-                if cell_value(S, i, T, x, y) == CORRIDOR and near_space(S, i, T, x, y, layer):
+                if cell_value(S, i, T, x, y) == CORRIDOR and (layer == 0 or near_space(S, i, T, x, y, layer)):
                     close_cell(S, i, T, stage, x, y)
 
 
@@ -277,17 +265,6 @@ def armour_inward(S, i, T, stage):
                 x = left + k // 2 if k % 2 == 0 else right - k // 2
                 if T.depth[y * T.grid + x] == steps:
                     close_cell(S, i, T, stage, x, y)
-
-
-@jit
-def armour_rest(S, i, T, stage):
-    """Stage 13: closes every corridor cell that the crew can do without, in raster order or from the rim inwards."""
-    if T.stages[stage, at.ORDER] != 0:
-        armour_inward(S, i, T, stage)
-        return
-    for y in range(T.grid):
-        for x in range(T.grid):
-            close_cell(S, i, T, stage, x, y)
 
 
 @jit
@@ -326,24 +303,6 @@ def add_doors(S, i, T, stage):
                     add_door(S, i, T, stage, x, y, d)
 
 
-@jit
-def hull_area(T):
-    """Returns the number of hull cells."""
-    area = 0
-    for row in range(1, T.grid + 1):
-        area += board.popcount(T.planes[at.HULL, row])
-    return area
-
-
-@jit
-def run_hull_stage(S, i, T, stage):
-    """Runs stage 1, 2 or the carving, which leave a hull of nothing but corridor."""
-    shape_hull(T, stage)
-    board.open_hull(S, i, T)
-    if hull_area(T) == 0:
-        S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[at.STAGE_SHAPE])
-
-
 @jit(inline=True)
 def shape_hull(T, stage):
     """Draws, fills or carves the plane HULL."""
@@ -363,21 +322,22 @@ def run_closing_stage(S, i, T, stage):
     if base in (at.STAGE_COCKPIT_ARMOUR, at.STAGE_REACTOR_ARMOUR, at.STAGE_PART_ARMOUR):
         armour_part(S, i, T, stage, T.stages[stage, at.ROUND])
     elif base == at.STAGE_EXTERIOR:
-        armour_exterior(S, i, T, stage)
+        armour_layers(S, i, T, stage, 1, T.stages[stage, at.LAYERS])
+    elif base == at.STAGE_ARMOUR and T.stages[stage, at.ORDER] != 0:
+        armour_inward(S, i, T, stage)
     elif base == at.STAGE_ARMOUR:
-        armour_rest(S, i, T, stage)
+        armour_layers(S, i, T, stage, 0, 0)
     elif base == at.STAGE_DOORS:
         add_doors(S, i, T, stage)
 
 
 @jit
 def run_stage(S, i, T, stage, seed, attempt):
-    """Runs one stage on row `i`, whose planes must be loaded, if it is enabled."""
-    if T.stages[stage, at.ENABLED] == 0:
-        return
+    """Runs one stage on row `i`, whose planes must be loaded."""
     open_streams(T, seed, attempt, stage)
     if T.base[stage] in at.HULL_STAGES:
-        run_hull_stage(S, i, T, stage)
+        shape_hull(T, stage)
+        board.open_hull(S, i, T)
     elif T.kinds[stage, 0] >= 0:
         run_phase(S, i, T, stage)
     else:
@@ -392,9 +352,6 @@ def build(S, T, seed, attempt, keep):
         run_stage(S, ZERO, T, T.order[n], seed, attempt)
         if keep:
             copy_row(S, ZERO, n + 1)
-
-
-DEFAULT_ATTEMPTS = CLASSIC.max_attempts
 
 
 class Generator:
@@ -412,7 +369,7 @@ class Generator:
         elif not final(parameters).shape.enabled:
             raise UserError("stage Shape can be disabled only where a hull is supplied")
         self.parameters = parameters
-        self._kept = replace(parameters, max_attempts=DEFAULT_ATTEMPTS)
+        self._kept = replace(parameters, max_attempts=CLASSIC.max_attempts)
         self._tables = new_tables(parameters)
         self._rows = new_rows(parameters, 1)
         self._start = self._rows[0].copy()
@@ -433,14 +390,13 @@ class Generator:
         Without one, returns the attempt with the fewest reasons and, among those, the highest weighted sum of terms;
         with `strict` raises ValueError instead.
         """
-        best: Ship | None = None
+        failed = []
         for attempt in range(self.parameters.max_attempts):
             ship = self.attempt(seed, attempt)
             if ship.valid:
                 return ship
-            if best is None or _rank(ship) > _rank(best):
-                best = ship
-        assert best is not None  # max_attempts is at least 1
+            failed.append(ship)
+        best = max(failed, key=lambda ship: (-len(ship.reasons), ship.stats["potential"]))
         if strict:
             raise UserError(
                 f"seed {seed} should give a valid ship within {self.parameters.max_attempts} attempts, "
@@ -470,11 +426,5 @@ def generate(
     return Generator(parameters, hull=hull).ship(seed, strict=strict)
 
 
-def _rank(ship: Ship) -> tuple[int, float]:
-    return -len(ship.reasons), ship.stats["potential"]
-
-
 def _seed(seed: int) -> np.uint64:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
-        raise UserError(f"seed should be an integer from 0 to 2**64 - 1, got {seed!r}")
-    return np.uint64(seed)
+    return np.uint64(need_in(seed, Range(0, (1 << 64) - 1), "seed", kind=int))

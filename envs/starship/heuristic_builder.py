@@ -1,30 +1,21 @@
-"""The hand-made builder: the generator's own strategies, one decision at a time, and leaves valued by playing it out."""
+"""The hand-made builder: the generator's own strategies, one decision at a time or to the end."""
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import row_hash
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import mix, new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import ByName
-from leafwise.envs.core.ranges import Range, ranged
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.generator import choose_place, open_streams
 from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.rules import DECISION, OVER, current_request, draw_outcome, take_place
-from leafwise.envs.starship.tables import Tables
-
-hash_of = jit(row_hash)
-MOST_GAMES = 1_000_000
 
 
 @jit
@@ -62,7 +53,7 @@ class HandBuilder(ByName):
     def __init__(self, seed: int = 0) -> None:
         self.seed = np.uint64(seed)
         self._phase = 0
-        self._stream = np.zeros(2, dtype=np.uint64)
+        self._stream = np.zeros(2, np.uint64)
 
     def choose(self, state: State) -> int:
         """Returns the id of the place chosen; ties fall by a stream of their own for each stage."""
@@ -84,7 +75,7 @@ def named(game: Game, name: str, words: list[str]) -> HandBuilder:
     return HandBuilder()
 
 
-def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[NDArray[np.float64], State]:
+def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[Floats, State]:
     """Returns the qualities [builds] of hand-made ships on the hull and requests of a seed, and the best of them.
 
     They differ in how ties fall; the first is that of `HandBuilder(seed)`.
@@ -99,51 +90,3 @@ def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[NDArray[np.floa
         if k == 0 or found[k] > found[:k].max():
             best = State.unchecked(game, rows[0])
     return found, best
-
-
-class HandRollout(NamedTuple):
-    """The evaluator's part of `T`."""
-
-    games: int
-    seed: np.uint64
-    tables: Tables
-    stream: NDArray[np.uint64]
-    """Scratch: the random numbers of one game."""
-    rows: NDArray[np.uint16]
-    """Scratch: the game that is played."""
-
-
-@jit
-def hand_rollout_value(S, i, T):
-    """Returns the mean quality of the ships that the hand-made builder finishes from row `i`; 0 once it is stopped."""
-    W, total = T.leaf, 0.0
-    h = hash_of(S, i, W.tables)
-    for k in range(W.games):
-        if T.stop[0]:
-            return 0.0
-        for word in range(S.shape[1]):
-            W.rows[0, word] = S[i, word]
-        W.stream[0] = mix(h ^ mix(W.seed + np.uint64(k)))
-        W.stream[1] = ZERO
-        total += finish_by_hand(W.rows, ZERO, W.stream, W.stream[0], W.tables)
-    return total / W.games
-
-
-@ranged("hand_rollout")
-def hand_rollout(game: Game, n: Annotated[int, Range(1, MOST_GAMES, unit="ships")] = 4, seed: int = 0) -> Evaluator:
-    """Returns the mean quality of `n` ships finished by hand as a leaf evaluator; ValueError for an `n` below 1.
-
-    The random numbers come from the row's own hash: the value is a function of the row.
-    """
-    weights = HandRollout(n, np.uint64(seed), game.tables().ship, np.zeros(2, dtype=np.uint64), game.rows(1))
-    scratch = ("stream", "rows", *(f"tables.{name}" for name in at.SCRATCH))
-    return Evaluator(
-        f"hand:n={n}",
-        hand_rollout_value,
-        weights,
-        stage="request",
-        low=0.0,
-        high=1.0,
-        scratch=scratch,
-        python_only=True,
-    )

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import below
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ONE, ZERO, bit, lowest, popcount, span
+from leafwise.envs.starship.board import ONE, ZERO, bit, copy_words, lowest, popcount, span
 
 u64 = np.uint64
 
@@ -144,8 +144,7 @@ def scan(T, stage, sought_hull):
 def fill_gaps(T, stage):
     """Stage 2: cells of space with hull in enough directions become hull, all at once, several times over."""
     planes = T.planes
-    for row in range(1, T.grid + 1):
-        planes[at.OTHER, row] = planes[at.HULL, row]
+    copy_words(planes[at.HULL], planes[at.OTHER])
     for _ in range(T.stages[stage, at.LAYERS]):
         if scan(T, stage, True) == 0:
             break
@@ -215,16 +214,15 @@ def keep_largest(T):
                 if area > best:
                     planes[at.OTHER, row] = planes[at.SEEN, row]
             best = max(best, area)
-    for row in range(1, T.grid + 1):
-        planes[at.HULL, row] = planes[at.OTHER, row]
+    copy_words(planes[at.OTHER], planes[at.HULL])
 
 
-Hull = Sequence[str] | NDArray[np.bool_]
+Hull = Sequence[str] | Bools
 RUN_LENGTHS = r"([1-9][0-9]?[_.])+"
 """A row of a hull in a position's text: 3_12.9_"""
 
 
-def hull_mask(hull: Hull, grid: int) -> NDArray[np.bool_]:
+def hull_mask(hull: Hull, grid: int) -> Bools:
     """Returns a supplied hull as booleans [grid, grid]; ValueError unless it is 4-connected and keeps off the ring."""
     if isinstance(hull, np.ndarray):
         mask = hull.astype(bool)
@@ -250,13 +248,13 @@ def lines_of(text: str, grid: int) -> list[str]:
     return [line.ljust(grid) for line in lines] + [" " * grid] * (grid - len(lines))
 
 
-def run_lengths(mask: NDArray[np.bool_]) -> str:
+def run_lengths(mask: Bools) -> str:
     """Returns a hull in run lengths, its rows separated by "/": 24_/3_12.9_/..."""
     lines = ("".join("." if inside else "_" for inside in line) for line in mask)
     return "/".join(re.sub(r"(.)\1*", lambda run: f"{len(run[0])}{run[1]}", line) for line in lines)
 
 
-def from_run_lengths(text: str, grid: int) -> NDArray[np.bool_]:
+def from_run_lengths(text: str, grid: int) -> Bools:
     """Returns the hull that run lengths describe; raises ValueError, `expected ..., got ...`, for another text."""
     rows = text.split("/", grid)
     if len(text) > 8 * grid**2 or len(rows) != grid:
@@ -265,10 +263,9 @@ def from_run_lengths(text: str, grid: int) -> NDArray[np.bool_]:
     for row in rows:
         if not re.fullmatch(RUN_LENGTHS, row):
             raise UserError(f"expected a row of the hull in runs like 3_12.9_, got {row[:60]!r}")
-        runs = re.findall(r"([0-9]+)([_.])", row)
-        if sum(int(count) for count, _ in runs) != grid:
+        lines.append(re.sub(r"([0-9]+)(.)", lambda run: int(run[1]) * run[2], row).replace("_", " "))
+        if len(lines[-1]) != grid:
             raise UserError(f"expected a row of {grid} cells, got {row[:60]!r}")
-        lines.append("".join(int(count) * (" " if letter == "_" else ".") for count, letter in runs))
     try:
         return hull_mask(lines, grid)
     except UserError as problem:

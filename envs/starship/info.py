@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.contract.game import StepInfo
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import measured, reasons_of
-from leafwise.envs.starship.tables import GameTables
+from leafwise.envs.starship.tables import GameTables, Rows
 from leafwise.envs.starship.targets import NAMES, WAYS, standing
 
 MOST_STAGES, MOST_ENTRIES = 16, 12
 
 
-def _request_names() -> NDArray[Any]:
+def _request_names() -> Array:
     """Returns the names of requests by stage and the number in the QUEUE word, "" for none."""
     names = np.full((MOST_STAGES, MOST_ENTRIES + 1), "", dtype=object)
     for stage, kinds in at.KINDS.items():
@@ -32,20 +32,19 @@ def _request_names() -> NDArray[Any]:
 REQUESTS = _request_names().ravel()
 
 
-def always(rows: NDArray[Any], T: GameTables) -> dict[str, NDArray[Any]]:
+def always(rows: Rows, T: GameTables) -> dict[str, Array]:
     """Returns `request` [n], the part to be placed and where it is to face: "thruster_small north"; "" at the end."""
     return {"request": REQUESTS.take(rows[:, at.PHASE] * (MOST_ENTRIES + 1) + rows[:, at.QUEUE])}
 
 
-def at_end(row: NDArray[Any], T: GameTables) -> dict[str, Any]:
+def at_end(row: Rows, T: GameTables) -> dict[str, Any]:
     """Returns `quality`, its six `terms` from 0 to 1, and `reasons`, why the ship is not valid; none if it is."""
-    figures = measured(np.array([row], dtype=np.uint16), T.ship)
+    figures = measured(np.array([row], np.uint16), T.ship)
     terms = {name: float(figures[name]) for name in TERMS}
     info = {"quality": float(figures["quality"]), "terms": terms, "reasons": reasons_of(row)}
-    if (T.ship.asked >= 0).any():
-        S, asked = row[None], [k for k, count in enumerate(T.ship.asked.tolist()) if count >= 0]
-        info["targets"] = {NAMES[k]: int(T.ship.asked[k]) for k in asked}
-        info["reached"] = {NAMES[k]: int(standing(S, FIRST, T.ship, k)) for k in asked}
+    if asked := {k: count for k, count in enumerate(T.ship.asked.tolist()) if count >= 0}:
+        info["targets"] = {NAMES[k]: count for k, count in asked.items()}
+        info["reached"] = {NAMES[k]: int(standing(row[None], FIRST, T.ship, k)) for k in asked}
     return info
 
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import copy_row
@@ -30,7 +30,7 @@ from leafwise.envs.starship import rules
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.placing import place_at, prepare, score
 from leafwise.envs.starship.rules import draw_outcome
-from leafwise.envs.starship.tables import Tables
+from leafwise.envs.starship.tables import Rows, Tables
 
 
 @jit(inline=True)
@@ -53,11 +53,12 @@ def list_places(S, i, A, scores, T):
 
 
 @jit
-def place_all(S, i, A, n, first, T):
-    """Writes what the first `n` places of `A` make of row `i` to the rows from `first` on."""
+def place_all(S, i, A, n, T):
+    """Writes what the first `n` places of `A` make of row `i` to the rows after it."""
     for k in range(n):
-        copy_row(S, i, first + np.uint64(k))
-        rules.take_place(S, first + np.uint64(k), T, A[k])
+        after = i + np.uint64(k + 1)
+        copy_row(S, i, after)
+        rules.take_place(S, after, T, A[k])
 
 
 @jit
@@ -67,7 +68,7 @@ def draw_on(S, i, R, T):
         draw_outcome(S, i, R, T)
 
 
-Values = Callable[[NDArray[np.uint16]], NDArray[np.float64]]
+Values = Callable[[Rows], Floats]
 """rows [n, words] -> what they are worth [n]."""
 MOST_WIDTH, MOST_DEPTH = 1024, 8
 WIDTH = 8
@@ -80,18 +81,14 @@ TRIED_FIRST, TRIED_LAST = 8, 2
 class Tried(NamedTuple):
     """Places of a row, and what they lead to."""
 
-    places: NDArray[np.int64]
+    places: Ints
     """[n], ascending."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """[n]: what the stage's strategy gives."""
-    rows: NDArray[np.uint16]
+    rows: Rows
     """[n, words]"""
-    values: NDArray[np.float64]
+    values: Floats
     """[n]"""
-
-
-ROOM_FOR = 512
-"""Rows that are valued in one batch, at least."""
 
 
 class Children:
@@ -99,76 +96,46 @@ class Children:
 
     def __init__(self, game: Game, values: Values) -> None:
         self._T: Tables = game.tables().ship
-        self._S = game.rows(1 + ROOM_FOR)
+        self._S = game.rows(1)
         self._A, self._scores = np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
         self._values = values
 
-    def __call__(self, row: NDArray[np.uint16], most: int) -> Tried:
+    def __call__(self, row: Rows, most: int) -> Tried:
         """Tries at most `most` places of a row, the best by the strategy; what it returns stands until the next call."""
-        n = self._grow(row, most, 1)
-        rows = self._S[1 : 1 + n]
-        return Tried(self._A[:n], self._scores[:n], rows, self._values(rows))
-
-    def best(
-        self, rows: NDArray[np.uint16], values: NDArray[np.float64], most: int, end: float | None = None
-    ) -> NDArray[np.float64]:
-        """Returns what rows [n, words] are worth one placement later: the value of the best of at most `most` places.
-
-        A row whose next request is not in sight keeps its own of `values` [n]. Raises TimeoutError after `end`.
-        """
-        worth, pending, starts, top = values.copy(), list[int](), list[int](), 1
-        for k in [*(k for k, row in enumerate(rows) if placeable(row[None], FIRST)), None]:
-            if pending and (k is None or top > ROOM_FOR):
-                worth[pending] = np.maximum.reduceat(self._values(self._S[1:top]), np.array(starts) - 1)
-                pending, starts, top = [], [], 1
-            if k is not None:
-                if end is not None and time.perf_counter() > end:
-                    raise TimeoutError
-                pending.append(k)
-                starts.append(top)
-                top += self._grow(rows[k], most, top)
-        return worth
-
-    def _grow(self, row: NDArray[np.uint16], most: int, first: int) -> int:
-        """Writes what at most `most` places of a row lead to, from row `first` of the buffer on; returns how many."""
         self._S[0] = row
         n = int(list_places(self._S, FIRST, self._A, self._scores, self._T))
         if n > most:
             order = permutation(n)  # equal scores are chosen among at random
             kept = np.sort(order[np.argsort(-self._scores[order], kind="stable")[:most]])
             self._A[:most], self._scores[:most], n = self._A[kept], self._scores[kept], most
-        if first + n > len(self._S):
-            self._S = np.concatenate([self._S, np.zeros((n + ROOM_FOR, self._S.shape[1]), np.uint16)])
-        place_all(self._S, FIRST, self._A, n, np.uint64(first), self._T)
-        return n
+        if len(self._S) <= n:
+            self._S = np.resize(self._S, (2 * n, self._S.shape[1]))
+        place_all(self._S, FIRST, self._A, n, self._T)
+        rows = self._S[1 : 1 + n]
+        return Tried(self._A[:n], self._scores[:n], rows, self._values(rows))
 
 
 @functools.lru_cache(maxsize=4096)
-def permutation(n: int) -> NDArray[np.int64]:
+def permutation(n: int) -> Ints:
     """Returns 0 to n - 1 in an order that depends on n alone."""
     order = np.random.default_rng(n).permutation(n)
     order.setflags(write=False)
     return order
 
 
-@functools.lru_cache(maxsize=4096)
-def some(n: int, seed: int) -> tuple[int, ...]:
-    """Returns the indices of AT_RANDOM of n things, the same for the same n and seed."""
-    return tuple(np.random.default_rng(seed).choice(n, AT_RANDOM, replace=False).tolist())
-
-
-def followed(scores: NDArray[np.float64], values: NDArray[np.float64], width: int, seed: int) -> list[int]:
-    """Returns which of n places are followed: half of `width` the best by score, then by value, and two at random."""
-    n = len(values)
+def followed(tried: Tried, width: int, row: Rows) -> list[int]:
+    """Returns which of the places of a row are followed: half of `width` the best by score, then by value, and two at random."""
+    n = len(tried.values)
     if n <= width + AT_RANDOM:
         return list(range(n))
-    chosen = dict.fromkeys(np.lexsort((-values, -scores))[: width // 2].tolist())
-    for k in np.argsort(-values, kind="stable").tolist():
+    chosen = dict.fromkeys(np.lexsort((-tried.values, -tried.scores))[: width // 2].tolist())
+    for k in np.argsort(-tried.values, kind="stable").tolist():
         if len(chosen) >= width:
             break
         chosen[k] = None
     rest = [k for k in range(n) if k not in chosen]
-    return [*chosen, *(rest[k] for k in some(len(rest), seed))]
+    seed = int(row[at.PHASE]) + n  # the same places each time
+    return [*chosen, *np.random.default_rng(seed).choice(rest, AT_RANDOM, replace=False).tolist()]
 
 
 class LookAhead(ByName):
@@ -191,11 +158,6 @@ class LookAhead(ByName):
         """
         self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
         self.children = Children(game, values)
-        self.noise, self.rng = 0.0, np.random.default_rng(0)
-
-    def vary(self, noise: float, seed: int) -> None:
-        """Adds normal noise of this size to the values among which a decision falls: other ships, about as good."""
-        self.noise, self.rng = noise, np.random.default_rng(seed)
 
     def choose(self, state: State) -> int:
         """Returns the id of the place to take."""
@@ -213,30 +175,26 @@ class LookAhead(ByName):
             width, depth = (min(2 * width, self.width), depth) if width < self.width else (2, depth + 1)
         return best
 
-    def _best(self, row: NDArray[np.uint16], depth: int, width: int, end: float | None) -> int:
-        places, scores, rows, values = self.children(row, TRIED_FIRST * width)
-        if depth == 1 or len(places) == 1:
-            return int(places[self._greatest(values)])
-        kept = followed(scores, values, width, int(row[at.PHASE]) + len(places))
-        kept_places = places[kept]
-        worth = self._worth(rows[kept], values[kept], depth - 1, width, end)
-        return int(kept_places[self._greatest(worth)])
+    def _best(self, row: Rows, depth: int, width: int, end: float | None) -> int:
+        """Returns the place to take; raises TimeoutError once the time is over."""
+        tried = self.children(row, TRIED_FIRST * width)
+        if depth == 1 or len(tried.places) == 1:
+            return int(tried.places[tried.values.argmax()])
+        kept = followed(tried, width, row)
+        places = tried.places[kept]
+        return int(places[self._worth(tried.rows[kept], tried.values[kept], depth - 1, width, end).argmax()])
 
-    def _greatest(self, values: NDArray[np.float64]) -> int:
-        return int((values + self.noise * self.rng.standard_normal(len(values)) if self.noise else values).argmax())
-
-    def _worth(
-        self, rows: NDArray[np.uint16], values: NDArray[np.float64], depth: int, width: int, end: float | None
-    ) -> NDArray[np.float64]:
-        """Returns what rows are worth `depth` placements deep; raises TimeoutError once the time is over."""
-        if depth == 1:
-            return self.children.best(rows, values, TRIED_LAST * width, end)
+    def _worth(self, rows: Rows, values: Floats, depth: int, width: int, end: float | None) -> Floats:
+        """Returns what rows are worth `depth` placements deep; one whose next request is not in sight keeps its value."""
         worth = values.copy()
         for k, row in enumerate(rows):
             if end is not None and time.perf_counter() > end:
                 raise TimeoutError
             if placeable(row[None], FIRST):
                 tried = self.children(row, TRIED_LAST * width)
-                kept = followed(tried.scores, tried.values, width, int(row[at.PHASE]) + len(tried.places))
-                worth[k] = self._worth(tried.rows[kept], tried.values[kept], depth - 1, width, end).max()
+                found = tried.values
+                if depth > 1:
+                    kept = followed(tried, width, row)
+                    found = self._worth(tried.rows[kept], found[kept], depth - 1, width, end)
+                worth[k] = found.max()
         return worth

@@ -23,11 +23,11 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import RULE_ONLY, from_file
 from leafwise.envs.core.ranges import OneOf, settle_fields
 from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.catalogue import DIRECTIONS
 from leafwise.envs.starship.hull import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths
 from leafwise.envs.starship.settings import PRESETS, Parameters, changed, changes_from, final, runs, toml_values
 from leafwise.envs.starship.tables import GameTables, new_tables, row_length
 from leafwise.envs.starship.targets import asked_of, read_targets, with_targets
-from leafwise.envs.starship.text import action_names
 
 HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 """A hull in run lengths."""
@@ -170,7 +170,7 @@ def make_tables(options: Options) -> GameTables:
     """Returns the tables of a variant."""
     hull = from_run_lengths(options.hull, options.built.grid) if options.hull else None
     asked = asked_of(read_targets(options.targets))
-    return GameTables(new_tables(options.built, hull=hull, asked=asked), np.zeros(1, dtype=np.uint8))
+    return GameTables(new_tables(options.built, hull=hull, asked=asked), np.zeros(1, np.uint8))
 
 
 def width(options: Options) -> int:
@@ -178,6 +178,8 @@ def width(options: Options) -> int:
     return row_length(options.built)
 
 
+@functools.cache
 def names(options: Options) -> tuple[str, ...]:
-    """Returns the names of the actions."""
-    return action_names(options.built.grid)
+    """Returns the names of the actions: x, y of the top-left cell and the rotation as where the front faces."""
+    side = range(options.built.grid)
+    return tuple(f"{x},{y}{way}" for way in DIRECTIONS for y in side for x in side)

@@ -10,20 +10,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
+from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.ranges import Range, need_among, need_in
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.draw import image, scene
+from leafwise.envs.starship.draw import scene
 from leafwise.envs.starship.rules import DECISION, OVER, draw_outcome, take_place, write_places
 from leafwise.envs.starship.ship import Ship, ship_at
 from leafwise.envs.starship.statistics import DIFFERENT, part_map, share_that_differs
+from leafwise.envs.starship.tables import Rows
 from leafwise.envs.starship.targets import error_of, reached_by
 
 SOLVED = {"scout": 0.75, "classic": 0.8, "cruiser": 0.8}
@@ -45,7 +46,7 @@ PLACES = 64
 class IntegerSpace:
     """Arrays of whole numbers, each with its least and most."""
 
-    def __init__(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
+    def __init__(self, low: Ints, high: Ints) -> None:
         self.low, self.high = low, high
         self._random = np.random.default_rng()
 
@@ -63,10 +64,9 @@ class IntegerSpace:
 
     def isSampled(self, content: Any) -> bool:  # noqa: N802 (the benchmark's name)
         """Returns whether something is a member."""
-        if not isinstance(content, np.ndarray) or content.shape != self.low.shape:
-            return False
+        whole = isinstance(content, np.ndarray) and np.issubdtype(content.dtype, np.integer)
         return bool(
-            np.issubdtype(content.dtype, np.integer) and (content >= self.low).all() and (content <= self.high).all()
+            whole and content.shape == self.low.shape and ((self.low <= content) & (content <= self.high)).all()
         )
 
 
@@ -74,21 +74,22 @@ class ControlSpace(IntegerSpace):
     """Whole numbers by name, each with its least and most."""
 
     def __init__(self, ranges: Mapping[str, tuple[int, int]]) -> None:
-        self.ranges = dict(ranges)
-        super().__init__(*np.array(list(ranges.values()), dtype=np.int64).T)
+        self.names = tuple(ranges)
+        super().__init__(*np.array(list(ranges.values()), np.int64).T)
 
     def sample(self) -> dict[str, int]:
         """Returns a random member."""
-        return {name: int(self._random.integers(low, high, endpoint=True)) for name, (low, high) in self.ranges.items()}
+        return dict(zip(self.names, super().sample().tolist(), strict=True))
 
-    def range(self) -> dict[str, dict[str, int]]:
+    def range(self) -> dict[str, Any]:
         """Returns the least and the greatest value of each name, as `min` and `max`."""
-        return {name: {"min": low, "max": high} for name, (low, high) in self.ranges.items()}
+        pairs = zip(self.low.tolist(), self.high.tolist(), strict=True)
+        return {name: {"min": low, "max": high} for name, (low, high) in zip(self.names, pairs, strict=True)}
 
     def isSampled(self, control: Any) -> bool:  # noqa: N802 (the benchmark's name)
         """Returns whether something is a member."""
-        named = isinstance(control, Mapping) and set(control) == set(self.ranges)
-        return named and all(low <= control[name] <= high for name, (low, high) in self.ranges.items())
+        named = isinstance(control, Mapping) and set(control) == set(self.names)
+        return named and super().isSampled(np.array([control[name] for name in self.names]))
 
 
 @jit
@@ -108,35 +109,29 @@ class ShipProblem:
     """Building a ship: content is where each part goes, the seed of hull and requests, and what the stages ask for.
 
     Content is int64 [68]: the seed, thrust, seats and firepower to be asked for, and 64 genes of places, each a share of the
-    legal places in ten thousandths. With `seed` hull and requests are those of that seed, and content is the genes of places alone,
-    int64 [64]. Raises ValueError for a preset that has no controls.
+    legal places in ten thousandths. Raises ValueError for a preset that has no controls.
     """
 
-    def __init__(self, preset: str = "scout", *, seed: int | None = None) -> None:
+    def __init__(self, preset: str = "scout") -> None:
         from leafwise.envs.starship import GAME
 
         need_among(preset, CONTROLS, "preset")
-        if seed is not None:
-            seed = need_in(seed, Range(0, MOST_SEED), "seed", kind=int)
         controls = CONTROLS[preset]
-        most = {name: high for name, (_, high) in controls.items()} if seed is None else ""
-        self.solved, self._fixed = SOLVED[preset], seed
-        self._game: Game = GAME.variant(preset=preset, targets=most)  # rows long enough for the most that is asked for
-        self._rows, self._actions = self._game.rows(1), np.zeros(self._game.max_actions, dtype=np.int64)
-        self._tables = self._game.tables()
-        drawn = [] if seed is not None else [(0, MOST_SEED), *controls.values()]
-        bounds = np.array([*drawn, *[(0, SHARE - 1)] * PLACES], dtype=np.int64)
+        most = {name: high for name, (_, high) in controls.items()}
+        self.solved = SOLVED[preset]
+        game: Game = GAME.variant(preset=preset, targets=most)  # rows long enough for the most that is asked for
+        self._rows, self._actions = game.rows(1), np.zeros(game.max_actions, np.int64)
+        self._tables = game.tables()
+        bounds = np.array([(0, MOST_SEED), *controls.values(), *[(0, SHARE - 1)] * PLACES], np.int64)
         self._content_space = IntegerSpace(bounds[:, 0], bounds[:, 1])
         self._control_space = ControlSpace(controls)
-        self._random = np.random.default_rng()
 
     def seed(self, seed: int) -> None:
         """Starts the random numbers of both spaces anew."""
-        self._random = np.random.default_rng(seed)
         self._content_space.seed(seed)
         self._control_space.seed(seed)
 
-    def random_content(self) -> NDArray[np.int64]:
+    def random_content(self) -> Ints:
         """Returns random content."""
         return self._content_space.sample()
 
@@ -144,7 +139,7 @@ class ShipProblem:
         """Returns random controls."""
         return self._control_space.sample()
 
-    def content_range(self) -> dict[str, NDArray[np.int64]]:
+    def content_range(self) -> dict[str, Ints]:
         """Returns the least and the greatest content."""
         return self._content_space.range()
 
@@ -152,27 +147,23 @@ class ShipProblem:
         """Returns the least and the greatest of each control."""
         return self._control_space.range()
 
-    def row(self, content: NDArray[np.int64]) -> NDArray[Any]:
+    def row(self, content: Ints) -> Rows:
         """Returns the row of the finished ship that content describes; it stands until the next call. Raises ValueError."""
         if not self._content_space.isSampled(content):
             raise UserError(f"expected content of the content space, got {type(content).__name__} {np.shape(content)}")
         T = self._tables.ship
-        if self._fixed is None:
-            for k, stage in enumerate(STAGES.values(), start=1):
-                T.stages[stage, [at.LOW, at.HIGH]] = content[k]
+        for k, stage in enumerate(STAGES.values(), start=1):
+            T.stages[stage, [at.LOW, at.HIGH]] = content[k]
         self._rows[:] = 0
-        genes = np.array(content[-PLACES:], dtype=np.int64)
-        build_by_genes(self._rows, FIRST, new_stream(self._seed(content)), genes, self._actions, T)
+        genes = np.array(content[-PLACES:], np.int64)
+        build_by_genes(self._rows, FIRST, new_stream(int(content[0])), genes, self._actions, T)
         return self._rows[0]
 
-    def _seed(self, content: NDArray[np.int64]) -> int:
-        return int(content[0]) if self._fixed is None else self._fixed
-
-    def ship(self, content: NDArray[np.int64]) -> Ship:
+    def ship(self, content: Ints) -> Ship:
         """Returns the ship that content describes."""
-        return ship_at(self.row(content), self._tables, self._seed(content))
+        return ship_at(self.row(content), self._tables, int(content[0]))
 
-    def info(self, content: NDArray[np.int64]) -> dict[str, Any]:
+    def info(self, content: Ints) -> dict[str, Any]:
         """Returns what the other methods ask for: quality, potential, reasons, what can be controlled, the map of parts."""
         ship = self.ship(content)
         return {
@@ -198,6 +189,6 @@ class ShipProblem:
         errors = [error_of(name, info[name], asked) / max(1, asked) for name, asked in control.items()]
         return float(np.mean([max(0.0, 1.0 - error) for error in errors]))
 
-    def render(self, content: NDArray[np.int64]) -> Image.Image:
+    def render(self, content: Ints) -> Image.Image:
         """Returns a picture of the ship that content describes."""
-        return image(scene(self.ship(content)))
+        return scene(self.ship(content)).image()

@@ -7,8 +7,6 @@ A place is one number, `(rotation * grid + y) * grid + x`, of a footprint's top-
 Strategies: `prepare` looks at the board once, `score` values one place. Scores are integers, greater is better, and mean
 something only within one placement."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -34,21 +32,15 @@ u64 = np.uint64
 @jit
 def clear_lanes(T, facing, clear):
     """Sets plane OTHER to the cells from which the next `clear` cells towards `facing` are SPACE or off the grid."""
-    planes = T.planes
+    planes, down = T.planes, step_y(facing)
     for row in range(1, T.grid + 1):
         blocked = ZERO
-        if facing == 0:
-            for k in range(max(1, row - clear), row):
-                blocked |= planes[at.HULL, k]
-        elif facing == 2:
-            for k in range(row + 1, min(T.grid, row + clear) + 1):
-                blocked |= planes[at.HULL, k]
-        elif facing == 1:
-            for k in range(1, min(clear, T.grid) + 1):
-                blocked |= planes[at.HULL, row] >> u64(k)
-        else:
-            for k in range(1, min(clear, T.grid) + 1):
-                blocked |= planes[at.HULL, row] << u64(k)
+        for k in range(1, min(clear + 1, T.grid)):  # a shift by 64 would mean nothing
+            other = row + k * down
+            if other < 1 or other > T.grid:
+                break
+            bits = planes[at.HULL, other]
+            blocked |= bits >> u64(k) if facing == 1 else bits << u64(k) if facing == 3 else bits
         planes[at.OTHER, row] = ~blocked
 
 
@@ -72,8 +64,12 @@ def find_anchors(T, part, r):
             free &= planes[at.SPARE, row + k]
         if free == ZERO:
             continue
-        if clear > 0:
-            free &= lane_of_anchor(T, r, row, w, h)
+        if clear > 0 and r % 2 == 0:  # all cells of the front have a clear lane
+            for k in range(w):
+                free &= planes[at.OTHER, row if r == 0 else row + h - 1] >> u64(k)
+        elif clear > 0:
+            for k in range(h):
+                free &= planes[at.OTHER, row + k] >> u64(w - 1 if r == 1 else 0)
         door = ZERO
         for k in range(T.slots.shape[2]):
             d = T.slots[part, r, k, 2]
@@ -86,33 +82,10 @@ def find_anchors(T, part, r):
         planes[at.ANCHORS, row] = free & door
 
 
-@jit
-def lane_of_anchor(T, facing, row, w, h):
-    """Returns the anchors of one row whose front cells all have a clear lane (plane OTHER)."""
-    planes, lane = T.planes, ~ZERO
-    if facing == 0 or facing == 2:
-        front = row if facing == 0 else row + h - 1
-        for k in range(w):
-            lane &= planes[at.OTHER, front] >> u64(k)
-    else:
-        shift = u64(w - 1) if facing == 1 else ZERO
-        for k in range(h):
-            lane &= planes[at.OTHER, row + k] >> shift
-    return lane
-
-
 @jit(inline=True)
 def place_at(T, place):
     """Returns rotation, left column and top row of a place."""
     return place // (T.grid * T.grid), place % T.grid, (place // T.grid) % T.grid
-
-
-@jit(inline=True)
-def next_rotation(T, part, facing, r):
-    """Returns the rotation after `r` (-1: the first one), or -1: a directional part has `facing`, others all of theirs."""
-    if T.facts[part, CLEAR] > 0:
-        return facing if r < 0 else -1
-    return r + 1 if r + 1 < T.facts[part, ROTATIONS] else -1
 
 
 @jit(inline=True)
@@ -125,7 +98,11 @@ def next_anchor(T, part, facing, r, y, left):
     while left == ZERO:
         y += 1
         if r < 0 or y == T.grid:
-            r, y = next_rotation(T, part, facing, r), 0
+            if T.facts[part, CLEAR] > 0:  # directional: one rotation
+                r = facing if r < 0 else -1
+            else:
+                r = r + 1 if r + 1 < T.facts[part, ROTATIONS] else -1
+            y = 0
             if r < 0:
                 return r, y, y, left
             find_anchors(T, part, r)
@@ -213,11 +190,23 @@ def gap(S, i, T, k, x, y, w, h):
 
 
 @jit(inline=True)
+def is_thruster(part):
+    """Returns whether a part is a thruster."""
+    return catalogue.THRUSTER_SMALL <= part <= catalogue.THRUSTER_LARGE
+
+
+@jit(inline=True)
+def is_weapon(part):
+    """Returns whether a part is a weapon."""
+    return part == catalogue.CANNON_MED or part == catalogue.CANNON_LARGE
+
+
+@jit(inline=True)
 def consumes(part, supply):
     """Returns whether `part` is a consumer of what `supply` stores."""
     if supply == catalogue.AMMO_SUPPLY:
-        return part in (catalogue.CANNON_MED, catalogue.CANNON_LARGE)
-    return part == catalogue.AMMO_SUPPLY or catalogue.THRUSTER_SMALL <= part <= catalogue.THRUSTER_LARGE
+        return is_weapon(part)
+    return part == catalogue.AMMO_SUPPLY or is_thruster(part)
 
 
 @jit(inline=True)
@@ -233,22 +222,16 @@ def is_supplied(S, i, T, near, supply, k):
 
 
 @jit
-def note_uncovered(S, i, T, near, supply):
-    """Notes the consumers of `supply` that nothing within `near` cells supplies yet."""
-    count = 0
+def note_parts(S, i, T, stage, part):
+    """Notes the crew rooms that stand already; for a supply, the consumers that nothing nearby supplies yet."""
+    near, count = T.stages[stage, at.REACH], 0
     for k in range(parts_placed(S, i)):
-        if consumes(part_kind(S, i, T, k), supply) and not is_supplied(S, i, T, near, supply, k):
-            T.notes[FIRST_NOTE + count] = k
-            count += 1
-    T.notes[COUNT] = count
-
-
-@jit
-def note_crew_rooms(S, i, T):
-    """Notes the crew rooms that stand already."""
-    count = 0
-    for k in range(parts_placed(S, i)):
-        if part_kind(S, i, T, k) in (catalogue.QUARTERS, catalogue.BUNK):
+        kind = part_kind(S, i, T, k)
+        if T.stages[stage, at.STRATEGY] == at.ALIGN:
+            noted = kind == catalogue.QUARTERS or kind == catalogue.BUNK
+        else:
+            noted = consumes(kind, part) and not is_supplied(S, i, T, near, part, k)
+        if noted:
             T.notes[FIRST_NOTE + count] = k
             count += 1
     T.notes[COUNT] = count
@@ -262,10 +245,8 @@ def prepare(S, i, T, stage, part):
         measure_distance(S, i, T)
     elif strategy in (at.CENTRALIZED, at.CENTRALIZED_AMIDSHIPS):
         measure_mass(S, i, T)
-    elif strategy == at.NEAR:
-        note_uncovered(S, i, T, T.stages[stage, at.REACH], part)
-    elif strategy == at.ALIGN:
-        note_crew_rooms(S, i, T)
+    elif strategy in (at.NEAR, at.ALIGN):
+        note_parts(S, i, T, stage, part)
     if strategy >= at.PROTECTED_AMIDSHIPS:
         hull_extent(T, T.box)
         T.notes[COUNT] = T.box[0] + T.box[2] + 1

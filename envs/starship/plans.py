@@ -10,21 +10,22 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, copy_row
 from leafwise.envs.core.contract.stream import below, next_u64, uniform
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ZERO, load_planes
+from leafwise.envs.starship.board import ZERO, copy_words, load_planes
 from leafwise.envs.starship.heuristic_builder import hand_choice
 from leafwise.envs.starship.lookahead import draw_on, list_places, placeable
 from leafwise.envs.starship.placing import is_place
 from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.rules import OVER, current_request, take_place
 from leafwise.envs.starship.settings import MOST_PARTS
+from leafwise.envs.starship.tables import Rows
 
 u64 = np.uint64
 
@@ -44,7 +45,7 @@ def go_on(S, k, streams, place, T):
     """Writes row `k + 1` of a plan, the next decision or the end, and its stream: row `k` with the place taken."""
     after = u64(k + 1)
     copy_row(S, u64(k), after)
-    streams[k + 1, 0], streams[k + 1, 1] = streams[k, 0], streams[k, 1]
+    copy_words(streams[k], streams[k + 1])
     take_place(S, after, T, place)
     draw_on(S, after, streams[k + 1], T)
 
@@ -66,7 +67,7 @@ def rebuild(S, streams, places, k, old, end, R, T):
 
     Of equal places one is drawn from stream `R`. Returns the last row.
     """
-    while S[u64(k), at.TURN] != OVER:
+    while S[k, at.TURN] != OVER:
         m, place = same_request(S, k, old, end), np.int64(-1)
         if m >= 0:
             old = m + 1
@@ -91,7 +92,7 @@ def change(S, streams, places, room, last, k, place, best, R, T):
     """
     here = room + k
     copy_row(S, u64(k), u64(here))
-    streams[here, 0], streams[here, 1] = streams[k, 0], streams[k, 1]
+    copy_words(streams[k], streams[here])
     places[here] = place
     go_on(S, here, streams, place, T)
     end = rebuild(S, streams, places, here + 1, k + 1, last, R, T)
@@ -100,7 +101,7 @@ def change(S, streams, places, room, last, k, place, best, R, T):
         return best, last
     for m in range(here, end + 1):
         copy_row(S, u64(m), u64(m - room))
-        streams[m - room, 0], streams[m - room, 1] = streams[m, 0], streams[m, 1]
+        copy_words(streams[m], streams[m - room])
         places[m - room] = places[m]
     return found, end - room
 
@@ -122,25 +123,24 @@ TRIED, TRIED_BELOW = 64, 16
 """Places that are tried at most: at the decision itself, and after each that is followed."""
 LEAST = 1e-300
 """Keeps logarithms finite."""
-CORE_HEAT, HEAT, STRAYS = range(3)
 
 
 class Work(NamedTuple):
     """What building by values writes besides the plan, and its scratch."""
 
-    after: NDArray[np.uint16]
+    after: Rows
     """[decisions, words]: the row after each place, before anything is drawn."""
-    values: NDArray[np.float64]
+    values: Floats
     """[decisions]: the greatest value of a place that was tried."""
-    strayed: NDArray[np.bool_]
+    strayed: Bools
     """[decisions]: whether the place was any, drawn at random."""
-    rows: NDArray[np.uint16]
+    rows: Rows
     """[1 + TRIED + 1, words]: the row at a decision, what its places lead to, and what follows one of these."""
-    worth: NDArray[np.float64]
+    worth: Floats
     """[TRIED]"""
-    places: NDArray[np.int64]
+    places: Ints
     """[2, actions]: legal places at the decision, and after one of them."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """[2, actions]: how good the stage's strategy finds them."""
 
 
@@ -223,21 +223,20 @@ def make_build(value: Compiled, room: Any) -> Compiled:
                 W.worth[m] = -np.inf
 
     @bind(room)
-    def build_by_value(S, streams, places, k, W, width, how, R, T):
+    def build_by_value(S, streams, places, k, W, width, core_heat, strays, R, T):
         """Goes on from row `k` of a plan by the place after which the ship is worth most; returns the last row.
 
         At most TRIED places are tried, the best by the stage's strategy; with a `width` that many of them one placement further.
-        `how` holds three numbers: a temperature for the core, one for what follows (values get noise by which a place is drawn
-        in proportion to exp(value / temperature); 0: none), and the chance of any place that was tried. With a temperature the
-        cockpit's rotation is drawn first, as the generator draws it.
+        `core_heat` is a temperature for cockpit and reactor: values get noise by which a place is drawn in proportion to
+        exp(value / temperature), and the cockpit's rotation is drawn first, as the generator draws it; 0: none. `strays` is the
+        chance of any place that was tried.
         """
         zero = u64(0)
-        while S[u64(k), at.TURN] != OVER:
+        while S[k, at.TURN] != OVER:
             # The decision, and what its places are worth
-            for word in range(S.shape[1]):
-                W.rows[0, word] = S[u64(k), word]
-            stage = T.ship.base[np.int64(S[u64(k), at.PHASE])]
-            heat = how[CORE_HEAT] if stage == at.STAGE_COCKPIT or stage == at.STAGE_REACTOR else how[HEAT]
+            copy_words(S[k], W.rows[0])
+            stage = T.ship.base[np.int64(S[k, at.PHASE])]
+            heat = core_heat if stage == at.STAGE_COCKPIT or stage == at.STAGE_REACTOR else 0.0
             turned = stage == at.STAGE_COCKPIT and heat > 0.0
             n, W.values[k] = try_places(W, zero, TRIED, 0, turned, R, T)
             if width > 0 and n > 1:
@@ -248,12 +247,11 @@ def make_build(value: Compiled, room: Any) -> Compiled:
                 noise = heat * np.log(LEAST - np.log(LEAST + uniform(R))) if heat > 0.0 else 0.0
                 if W.worth[m] - noise > best:
                     chosen, best = np.int64(m), W.worth[m] - noise
-            W.strayed[k] = how[STRAYS] > 0.0 and uniform(R) < how[STRAYS]
+            W.strayed[k] = strays > 0.0 and uniform(R) < strays
             if W.strayed[k]:
                 chosen = np.int64(below(R, u64(n)))
             # Write the place down and take it
-            for word in range(S.shape[1]):
-                W.after[k, word] = W.rows[chosen + 1, word]
+            copy_words(W.rows[chosen + 1], W.after[k])
             places[k] = W.places[0, chosen]
             go_on(S, k, streams, places[k], T.ship)
             k += 1
@@ -278,51 +276,42 @@ class Plans:
         self.decisions = 0
         """How many the plan has."""
 
-    def start(self, stream: NDArray[np.uint64]) -> None:
+    def start(self, stream: Words) -> None:
         """Begins a ship on the hull and requests of a stream [2], which stays as it is."""
         self._S[0], self._streams[0] = self.game.start().row, stream
         draw_on(self._S, u64(0), self._streams[0], self._T.ship)
         self.decisions = 0
 
-    def by_hand(self, R: NDArray[np.uint64]) -> None:
+    def by_hand(self, R: Words) -> None:
         """Goes on by the generator's places; of equal ones one is drawn from stream `R`."""
         self.decisions = rebuild(self._S, self._streams, self._places, self.decisions, 0, 0, R, self._T.ship)
 
-    def by_value(
-        self,
-        R: NDArray[np.uint64],
-        *,
-        width: int = 0,
-        core_heat: float = 0.0,
-        heat: float = 0.0,
-        strays: float = 0.0,
-    ) -> None:
+    def by_value(self, R: Words, *, width: int = 0, core_heat: float = 0.0, strays: float = 0.0) -> None:
         """Goes on by the places after which the ship is worth most; see `make_build`. `R` is the stream of its noise."""
         assert self._build is not None
-        how = np.array([core_heat, heat, strays])
         plan = self._S, self._streams, self._places, self.decisions
-        self.decisions = self._build(*plan, self._work, width, how, R, self._T)
+        self.decisions = self._build(*plan, self._work, width, float(core_heat), float(strays), R, self._T)
 
-    def improve(self, R: NDArray[np.uint64], tries: int) -> None:
+    def improve(self, R: Words, tries: int) -> None:
         """Puts `tries` parts elsewhere, drawn from stream `R`; keeps what is no worse."""
         plan = self._S, self._streams, self._places, self._room, self.decisions
         self.decisions = improve(*plan, tries, R, self._work.places[0], self._work.scores[0], self._T.ship)
 
     @property
-    def stream(self) -> NDArray[np.uint64]:
+    def stream(self) -> Words:
         """The stream [2] of requests, where the plan ends."""
-        stream: NDArray[np.uint64] = self._streams[self.decisions].copy()
+        stream: Words = self._streams[self.decisions].copy()
         return stream
 
-    def story(self) -> tuple[NDArray[np.uint16], NDArray[np.float64], NDArray[np.bool_]]:
+    def story(self) -> tuple[Rows, Floats, Bools]:
         """Returns what `by_value` wrote: rows after each place [n, words], greatest values [n], and whether it strayed [n]."""
         n, W = self.decisions, self._work
         return W.after[:n].copy(), W.values[:n].copy(), W.strayed[:n].copy()
 
     @property
-    def row(self) -> NDArray[np.uint16]:
+    def row(self) -> Rows:
         """The ship as it is, [words]."""
-        row: NDArray[np.uint16] = self._S[self.decisions].copy()
+        row: Rows = self._S[self.decisions].copy()
         return row
 
     @property

@@ -1,7 +1,5 @@
 """The quality of a ship, from 0 to 1, and the figures reported beside it, measured on a row that need not be finished."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -21,7 +19,7 @@ from leafwise.envs.starship.board import (
     spread,
 )
 from leafwise.envs.starship.catalogue import ARMOUR, COCKPIT, CORRIDOR, ROOM, SPACE
-from leafwise.envs.starship.placing import MOMENT_X, MOMENT_Y, TOTAL, measure_mass
+from leafwise.envs.starship.placing import MOMENT_X, MOMENT_Y, TOTAL, consumes, is_thruster, is_weapon, measure_mass
 
 TERMS = ("thrust", "cockpit", "supply", "crew", "fire", "skin")
 TERM_WEIGHTS = (0.20, 0.20, 0.20, 0.15, 0.15, 0.10)
@@ -30,25 +28,13 @@ FIGURES = (
     *("forward_thrust", "hull_area", "corridors", "corridor_length", "doors", "extra_doors", "symmetry"),
 )
 """Names of what `measure` writes after the six terms; mass in tonnes, lengths in cells."""
-F_PRICE, F_MASS, F_THRUST_SCORE, F_WEAPON_SCORE, F_FIREPOWER, F_SEATS, F_OPERATORS = range(6, 13)
-F_FORWARD, F_AREA, F_CORRIDORS, F_LENGTH, F_DOORS, F_EXTRA_DOORS, F_SYMMETRY = range(13, 20)
+F_PRICE, F_MASS, F_THRUST_SCORE, F_WEAPON_SCORE, F_FIREPOWER, F_SEATS, F_OPERATORS, F_FORWARD = range(6, 14)
+F_AREA, F_CORRIDORS, F_LENGTH, F_DOORS, F_EXTRA_DOORS, F_SYMMETRY = range(14, 20)
 MEASURES = 20
 
 SUPPLY_STEPS, CREW_STEPS, FULL_SHELTER = 12, 24, 6.0
 THRUST_SHARES = (0.125, 0.125, 0.625, 0.125)
 FIRE_SHARES = (0.4, 0.2, 0.2, 0.2)
-
-
-@jit
-def is_thruster(part):
-    """Returns whether a part is a thruster."""
-    return catalogue.THRUSTER_SMALL <= part <= catalogue.THRUSTER_LARGE
-
-
-@jit
-def is_weapon(part):
-    """Returns whether a part is a weapon."""
-    return part in (catalogue.CANNON_MED, catalogue.CANNON_LARGE)
 
 
 @jit(inline=True)
@@ -66,13 +52,13 @@ def thrust_of(S, i, T, facing):
 
 
 @jit
-def thrust_term(S, i, T, box):
+def thrust_term(S, i, T):
     """Returns how well the thrusters of each facing push through the centre of mass."""
     term = 0.0
     for facing in range(4):
         thrust, off = thrust_of(S, i, T, facing)
         if thrust > 0:
-            half = (box[2 + facing % 2] - box[facing % 2] + 1) / 2
+            half = (T.box[2 + facing % 2] - T.box[facing % 2] + 1) / 2
             term += THRUST_SHARES[facing] * max(0.0, 1.0 - 2.0 * abs(off) / half)
     return term
 
@@ -131,21 +117,16 @@ def reached(S, i, T, k):
 
 
 @jit
-def supplied_share(S, i, T, weapons):
-    """Returns the share of consumers (weapons, or else thrusters and ammo supplies) within reach of a supply."""
-    if weapons:
-        found = start_from(S, i, T, catalogue.AMMO_SUPPLY, catalogue.AMMO_SUPPLY)
-    else:
-        found = start_from(S, i, T, catalogue.REACTOR, catalogue.POWER_STORAGE)
-    if not found:
+def supplied_share(S, i, T, source, supply):
+    """Returns the share of the consumers of what `supply` stores that are within reach of one, or of a `source`."""
+    if not start_from(S, i, T, source, supply):
         return 0.0
     for _ in range(SUPPLY_STEPS):
         if not spread(T.planes, T.box[1], T.box[3]):
             break
     consumers, supplied = 0, 0
     for k in range(parts_placed(S, i)):
-        part = part_kind(S, i, T, k)
-        if is_weapon(part) if weapons else (is_thruster(part) or part == catalogue.AMMO_SUPPLY):
+        if consumes(part_kind(S, i, T, k), supply):
             consumers += 1
             supplied += 1 if reached(S, i, T, k) else 0
     return supplied / consumers if consumers > 0 else 0.0
@@ -174,8 +155,8 @@ def crew_term(S, i, T):
 
 
 @jit
-def fire_term(S, i, T, full):
-    """Returns the firepower against `full`, less what its facings differ from the wanted shares."""
+def fire_term(S, i, T):
+    """Returns the firepower against the full one, less what its facings differ from the wanted shares."""
     total, difference = 0, 0.0
     for k in range(parts_placed(S, i)):
         total += T.facts[part_kind(S, i, T, k), catalogue.FIREPOWER]
@@ -187,7 +168,7 @@ def fire_term(S, i, T, full):
             part, r, _, _, _, _ = part_at(S, i, T, k)
             fire += T.facts[part, catalogue.FIREPOWER] if r == facing else 0
         difference += 0.5 * abs(fire / total - FIRE_SHARES[facing])
-    return min(1.0, total / full) * (1.0 - difference)
+    return min(1.0, total / T.stages[at.STAGE_WEAPONS, at.FULL]) * (1.0 - difference)
 
 
 @jit
@@ -224,7 +205,7 @@ def corridor_length(S, i, T):
 
 
 @jit
-def count_cells(S, i, T, box, out):
+def count_cells(S, i, T, out):
     """Writes areas, doors and symmetry, and adds the price of corridors, armour and doors."""
     area, corridors, armour, doors, paired = 0, 0, 0, 0, 0
     for y in range(T.grid):
@@ -233,7 +214,7 @@ def count_cells(S, i, T, box, out):
             value = word & at.VALUE
             if value != SPACE:
                 area += 1
-                paired += 1 if cell_value(S, i, T, box[0] + box[2] - x, y) != SPACE else 0
+                paired += 1 if cell_value(S, i, T, T.box[0] + T.box[2] - x, y) != SPACE else 0
             corridors += 1 if value == CORRIDOR else 0
             armour += 1 if value == ARMOUR else 0
             doors += (1 if word & at.DOOR_EAST else 0) + (1 if word & at.DOOR_SOUTH else 0)
@@ -270,11 +251,12 @@ def measure_terms(S, i, T):
     terms = T.terms
     measure_mass(S, i, T)
     hull_extent(T, T.box)
-    terms[0] = thrust_term(S, i, T, T.box)
+    terms[0] = thrust_term(S, i, T)
     terms[1] = cockpit_term(S, i, T)
-    terms[2] = 0.5 * supplied_share(S, i, T, True) + 0.5 * supplied_share(S, i, T, False)
+    ammo = supplied_share(S, i, T, catalogue.AMMO_SUPPLY, catalogue.AMMO_SUPPLY)
+    terms[2] = 0.5 * ammo + 0.5 * supplied_share(S, i, T, catalogue.REACTOR, catalogue.POWER_STORAGE)
     terms[3] = crew_term(S, i, T)
-    terms[4] = fire_term(S, i, T, T.stages[at.STAGE_WEAPONS, at.FULL])
+    terms[4] = fire_term(S, i, T)
     terms[5] = skin_term(S, i, T)
 
 
@@ -285,18 +267,9 @@ def measure(S, i, T, out):
     for n in range(MEASURES):
         out[n] = T.terms[n] if n < len(TERM_WEIGHTS) else 0.0
     count_parts(S, i, T, out)
-    count_cells(S, i, T, T.box, out)
+    count_cells(S, i, T, out)
     out[F_MASS] = T.notes[TOTAL] / 100.0
     out[F_LENGTH] = corridor_length(S, i, T)
-
-
-@jit
-def weighted_quality(terms):
-    """Returns the weighted sum of the six terms, whether or not the ship is valid."""
-    total = 0.0
-    for n in range(6):
-        total += TERM_WEIGHTS[n] * terms[n]
-    return total
 
 
 @jit
@@ -305,4 +278,7 @@ def potential(S, i, T):
     if S[i, at.PARTS_PLACED] == 0 or S[i, at.REASONS] != 0:
         return 0.0
     measure_terms(S, i, T)
-    return weighted_quality(T.terms)
+    total = 0.0
+    for n in range(6):
+        total += TERM_WEIGHTS[n] * T.terms[n]
+    return total

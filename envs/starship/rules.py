@@ -17,8 +17,6 @@ fresh stream of key `seed` the hull, targets and requests of attempt 0 at that s
 is at (high 32 bits), which of the stages (8 bits) and how many numbers of that stage's request stream are used up (24 bits);
 a stream that is already past what a row asks goes on to its next ship."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -26,7 +24,7 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.core.contract.stream import GOLDEN, mix
 from leafwise.envs.starship import generator
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ONE, ZERO, bit, load_planes, lowest, open_hull
+from leafwise.envs.starship.board import ONE, ZERO, bit, copy_words, load_planes, lowest, open_hull
 from leafwise.envs.starship.generator import draw_entry, draw_target, open_streams, weight_of, weight_sums
 from leafwise.envs.starship.placing import has_place, next_place
 from leafwise.envs.starship.quality import potential
@@ -43,26 +41,17 @@ def current_request(S, i):
 
 
 @jit
-def only_entry(T, stage):
-    """Returns the one request that a stage can ask for, or -1 if there are several."""
-    found = -1
-    for entry in range(12):
-        if generator.weight_of(T, stage, entry) > 0:
-            if found >= 0:
-                return -1
-            found = entry
-    return found
-
-
-@jit
 def fill_preview(S, j, T, stage):
     """Fills the preview where a stage can ask for one thing only; returns whether it is full."""
-    entry = only_entry(T, stage)
+    only = -1
+    for entry in range(12):
+        if weight_of(T, stage, entry) > 0:
+            only = entry if only == -1 else -2
     for k in range(at.PREVIEW):
         if S[j, at.QUEUE + k] == 0:
-            if entry < 0:
+            if only < 0:
                 return False
-            S[j, at.QUEUE + k] = entry + 1
+            S[j, at.QUEUE + k] = only + 1
     return True
 
 
@@ -94,8 +83,6 @@ def open_ship(S, j, T):
             break
         generator.shape_hull(T, T.order[n])
     open_hull(S, j, T)
-    if generator.hull_area(T) == 0:
-        S[j, at.REASONS] = np.uint16(1)
 
 
 @jit
@@ -161,22 +148,15 @@ def settle(S, j, T):
 
 
 @jit
-def is_placed(S, i, T):
-    """Returns whether `T.places` are those of row `i`."""
+def find_places(S, i, T):
+    """Sets `T.places` to the legal places of the current request; one row is asked several times in a step."""
     different = np.uint16(0)
     for word in range(T.placed.shape[0]):
         different |= T.placed[word] ^ S[i, word]
-    return different == 0
-
-
-@jit
-def find_places(S, i, T):
-    """Sets `T.places` to the legal places of the current request; one row is asked several times in a step."""
-    if is_placed(S, i, T):
+    if different == 0:
         return
     load_planes(S, i, T)
-    for word in range(T.placed.shape[0]):
-        T.placed[word] = S[i, word]
+    copy_words(S[i], T.placed)
     T.places[:] = ZERO
     stage, entry = current_request(S, i)
     part, facing = T.kinds[stage, entry // 4], entry % 4
@@ -222,23 +202,6 @@ STAGE_SHIFT, LAST_DRAW = 24, (1 << 24) - 1
 
 
 @jit
-def add_digit(S, j, T, digit):
-    """Writes the next digit of the hull's number; after the last one the hull stands and the number is gone."""
-    k = np.int64(S[j, at.DIGITS])
-    S[j, at.KEY + k // 4] = (np.int64(S[j, at.KEY + k // 4]) << 4) | digit
-    S[j, at.DIGITS] = k + 1
-    if k + 1 < HULL_DIGITS:
-        return
-    number = ZERO
-    for word in range(at.KEY, at.KEY + HULL_DIGITS // 4):
-        number = (number << SIXTEEN) | u64(S[j, word])
-        S[j, word] = 0
-    S[j, at.DIGITS] = 0
-    open_streams(T, number, 0, at.STAGE_SHAPE)
-    open_ship(S, j, T)
-
-
-@jit
 def take(S, j, T, drawn):
     """Writes what chance drew: a digit of the hull's number, a target or a request; a request without place is skipped.
 
@@ -246,8 +209,17 @@ def take(S, j, T, drawn):
     """
     turn, known = S[j, at.TURN], np.int64(0)
     if turn == DRAW_HULL:
-        add_digit(S, j, T, drawn)
-        known = np.int64(S[j, at.DIGITS])
+        k = np.int64(S[j, at.DIGITS])
+        S[j, at.KEY + k // 4] = (np.int64(S[j, at.KEY + k // 4]) << 4) | drawn
+        known = (k + 1) % HULL_DIGITS
+        S[j, at.DIGITS] = known
+        if known == 0:  # the hull stands, and the number is gone
+            number = ZERO
+            for word in range(at.KEY, at.KEY + HULL_DIGITS // 4):
+                number = (number << SIXTEEN) | u64(S[j, word])
+                S[j, word] = 0
+            open_streams(T, number, 0, at.STAGE_SHAPE)
+            open_ship(S, j, T)
     elif turn == DRAW_TARGET:
         S[j, at.TARGET + np.int64(S[j, at.PHASE])] = drawn
     else:
@@ -274,17 +246,12 @@ def same_header(S, i, j):
 def write_outcomes(S, j, P, o, T):
     """Writes the outcomes of one draw and their probabilities; returns how many. Skipped requests may be one outcome."""
     turn, phase, count = S[j, at.TURN], np.int64(S[j, at.PHASE]), 0
-    if turn == DRAW_HULL:
-        for digit in range(16):
-            copy_row(S, j, o + u64(digit))
-            take(S, o + u64(digit), T, digit)
-            P[o + u64(digit)] = 1.0 / 16.0
-        return 16
-    if turn == DRAW_TARGET:
-        span = T.stages[phase, at.HIGH] - T.stages[phase, at.LOW] + 1
+    if turn != DRAW_REQUEST:  # digits and targets are all as likely
+        low = 0 if turn == DRAW_HULL else T.stages[phase, at.LOW]
+        span = 16 if turn == DRAW_HULL else T.stages[phase, at.HIGH] - low + 1
         for k in range(span):
             copy_row(S, j, o + u64(k))
-            take(S, o + u64(k), T, T.stages[phase, at.LOW] + k)
+            take(S, o + u64(k), T, low + k)
             P[o + u64(k)] = 1.0 / span
         return span
     kinds, facings = weight_sums(T, phase)

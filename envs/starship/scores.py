@@ -15,14 +15,10 @@ from leafwise.envs.starship.rules import OVER, returns
 
 MEAN_TERMS = (0.59, 0.87, 0.77, 0.51, 0.71, 0.96)
 """Means of the terms over hand-made ships of the preset classic, in the order of `quality.TERMS`."""
-THRUST, COCKPIT, SUPPLY, CREW, FIRE, SKIN = TERM_WEIGHTS
+THRUST, COCKPIT, SUPPLY, CREW, FIRE, _ = (w * mean for w, mean in zip(TERM_WEIGHTS, MEAN_TERMS, strict=True))
 BUDGETS = (
-    (at.STAGE_THRUSTERS, THRUST * MEAN_TERMS[0]),
-    (at.STAGE_COCKPIT, COCKPIT * MEAN_TERMS[1]),
-    (at.STAGE_AMMO, SUPPLY * MEAN_TERMS[2] / 2),
-    (at.STAGE_POWER, SUPPLY * MEAN_TERMS[2] / 2),
-    (at.STAGE_CREW, CREW * MEAN_TERMS[3]),
-    (at.STAGE_WEAPONS, FIRE * MEAN_TERMS[4]),
+    *((at.STAGE_THRUSTERS, THRUST), (at.STAGE_COCKPIT, COCKPIT), (at.STAGE_AMMO, SUPPLY / 2)),
+    *((at.STAGE_POWER, SUPPLY / 2), (at.STAGE_CREW, CREW), (at.STAGE_WEAPONS, FIRE)),
 )
 """Stages, and what their parts are worth in the quality of an ordinary ship."""
 

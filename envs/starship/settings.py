@@ -28,6 +28,7 @@ from msgspec import Meta, inspect, to_builtins
 from msgspec.structs import replace
 
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import need_among
 from leafwise.envs.starship.catalogue import BUNK, PARTS, QUARTERS, THRUSTER_SMALL
 
 PART_NAMES = tuple(part.name for part in PARTS)
@@ -144,18 +145,20 @@ class Placing(Closing, frozen=True):
     """Whether each part has its mirror image beside the hull's middle column, where that may stand."""
 
 
+CoreStrategy = Literal["protected", "centralized", "random", "protected_amidships", "centralized_amidships"]
+MountStrategy = Literal["random", "farthest_in_facing", "protected", "centralized"]
+
+
 class CorePart(Placing, frozen=True):
     """A stage that places one part inside; `..._amidships` as near to the hull's middle column as can be."""
 
-    strategy: Literal["protected", "centralized", "random", "protected_amidships", "centralized_amidships"] = (
-        "protected"
-    )
+    strategy: CoreStrategy = "protected"
 
 
 class Mounts(Placing, frozen=True):
     """A stage that places directional parts at the rim until a target score is met."""
 
-    strategy: Literal["random", "farthest_in_facing", "protected", "centralized"] = "random"
+    strategy: MountStrategy = "random"
     min_score: Count = 0
     """Lowest target; below it the ship is not valid."""
     max_score: Count = 0
@@ -228,9 +231,7 @@ class Cockpit(CorePart, frozen=True):
 class Reactor(CorePart, frozen=True):
     """Stage 4: the reactor, near the centre of mass."""
 
-    strategy: Literal["protected", "centralized", "random", "protected_amidships", "centralized_amidships"] = (
-        "centralized"
-    )
+    strategy: CoreStrategy = "centralized"
 
 
 class CockpitArmour(Rings, frozen=True):
@@ -261,7 +262,7 @@ class Thrusters(Mounts, frozen=True):
 class Weapons(Mounts, frozen=True):
     """Stage 8: cannons of random size and facing until the target score is met."""
 
-    strategy: Literal["random", "farthest_in_facing", "protected", "centralized"] = "farthest_in_facing"
+    strategy: MountStrategy = "farthest_in_facing"
     min_score: Count = 8
     max_score: Count = 12
     weight_medium: Count = 2
@@ -372,11 +373,10 @@ class Parameters(StageSettings, frozen=True):
         groups = [("shape", [shape.circle.weight, shape.rectangle.weight])]
         for name in STAGE_NAMED:
             weights = {key: weight for key, weight in values[name].items() if key.startswith("weight_")}
-            groups += [
-                (name, [w for key, w in weights.items() if (key in FACINGS) == facings]) for facings in (False, True)
-            ]
+            facings = [weights.pop(key) for key in FACINGS if key in weights]
+            groups += [(name, list(weights.values())), (name, facings)]
         for name, found in groups:
-            if found and sum(found) <= 0:
+            if found and not any(found):
                 raise UserError(f"{name}: at least one weight should be greater than 0, got {found!r}")
         _in_order("", values)
         runs(self)
@@ -441,7 +441,7 @@ def _read_entry(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
     """Returns the number, title and settings of an entry of the list of stages; ValueError for a wrong one."""
     words = entry.split()
     name = " ".join(word for word in words if "=" not in word)
-    changes = {key: _value(text) for key, _, text in (word.partition("=") for word in words if "=" in word)}
+    changes = dict(word.split("=", 1) for word in words if "=" in word)
     number, title, base = PART_ARMOUR, "Armour", cast(Any, PartArmour())
     if not re.fullmatch(r"(?i)armou?r", name):
         field = stage_field(name)
@@ -453,15 +453,9 @@ def _read_entry(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
     for key in changes:
         if key not in known:
             raise UserError(f"{title} has no {reprlib.repr(key)}; known: {', '.join(known)}")
-    settings = read(to_builtins(base) | changes, type(base), title)
+    settings = read(to_builtins(base) | changes, type(base), title, strict=False)
     _in_order("", to_builtins(settings))
     return number, title, settings
-
-
-def _value(text: str) -> int | bool | str:
-    if re.fullmatch("[0-9]{1,9}", text):
-        return int(text)
-    return {"true": True, "false": False}.get(text, text)
 
 
 def _check_order(titles: list[str]) -> None:
@@ -508,10 +502,13 @@ def most_parts(parameters: Parameters) -> int:
     )
 
 
-def read(values: Any, kind: Any, name: str) -> Any:
-    """Returns plain data as a `kind`; raises ValueError that names the entry (or `name`), what it should be and what it is."""
+def read(values: Any, kind: Any, name: str, *, strict: bool = True) -> Any:
+    """Returns plain data as a `kind`; raises ValueError that names the entry (or `name`), what it should be and what it is.
+
+    Unless it is `strict`, texts may stand for numbers.
+    """
     try:
-        return msgspec.convert(values, kind)
+        return msgspec.convert(values, kind, strict=strict)
     except msgspec.ValidationError as problem:
         if isinstance(problem.__cause__, UserError):  # types and ranges fit, but not together
             raise problem.__cause__ from None
@@ -595,8 +592,7 @@ def changed(preset: str | Parameters, changes: Mapping[str, Any]) -> Parameters:
     Those of a preset by name, where `changes` may name another one.
     """
     if isinstance(preset, str):
-        name = changes.get("preset", preset)
-        preset = PRESETS.get(name, CLASSIC) if isinstance(name, str) else CLASSIC
+        preset = PRESETS.get(str(changes.get("preset", preset)), CLASSIC)
     return cast(Parameters, read(_merged(to_builtins(preset), changes), Parameters, "parameters"))
 
 
@@ -676,6 +672,5 @@ PRESETS = {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER, "corvette": C
 
 def preset(name: str) -> Parameters:
     """Returns the parameters of a preset; ValueError for an unknown name."""
-    if name not in PRESETS:
-        raise UserError(f"preset should be one of {', '.join(PRESETS)}, got {name!r}")
+    need_among(name, PRESETS, "preset")
     return PRESETS[name]

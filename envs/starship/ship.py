@@ -20,7 +20,6 @@ import msgspec
 import numpy as np
 from msgspec import Meta, to_builtins
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.errors import UserError
@@ -30,7 +29,7 @@ from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
 from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
 from leafwise.envs.starship.settings import CLASSIC, OPTIONAL, STAGES, Parameters, Settings
-from leafwise.envs.starship.tables import GameTables, Tables, new_rows, new_tables, parameters_of
+from leafwise.envs.starship.tables import GameTables, Rows, Tables, new_rows, new_tables, parameters_of
 
 
 class PlacedPart(NamedTuple):
@@ -127,7 +126,7 @@ def initial_door(part: PlacedPart, slot: int) -> tuple[int, int, str]:
     return part.x + dx, part.y + dy, side
 
 
-def parts_of_row(row: NDArray[np.uint16], grid: int) -> list[tuple[PlacedPart, int]]:
+def parts_of_row(row: Rows, grid: int) -> list[tuple[PlacedPart, int]]:
     """Returns the placed parts of a row with their door slots, in placement order."""
     start = at.HEADER + grid * grid
     words = row[start : start + 2 * int(row[at.PARTS_PLACED])].tolist()
@@ -137,40 +136,12 @@ def parts_of_row(row: NDArray[np.uint16], grid: int) -> list[tuple[PlacedPart, i
     ]
 
 
-def reasons_of(row: NDArray[Any]) -> tuple[str, ...]:
+def reasons_of(row: Rows) -> tuple[str, ...]:
     """Returns why the ship in a row is not valid, none if it is."""
     return tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
 
 
-def ship_of_row(
-    row: NDArray[np.uint16], parameters: Parameters, seed: int, attempt: int, stats: dict[str, float]
-) -> Ship:
-    """Reads a ship off a state row."""
-    grid = parameters.grid
-    cells = row[at.HEADER : at.HEADER + grid * grid]
-    values = cells & at.VALUE
-    letters = np.where(values == SPACE, ord(" "), ord(".")).astype(np.uint8).tobytes().decode("ascii")
-    placed = parts_of_row(row, grid)
-    initial = {initial_door(part, slot) for part, slot in placed}
-    edges = [(k, "E") for k in np.flatnonzero(cells & at.DOOR_EAST).tolist()]
-    edges += [(k, "S") for k in np.flatnonzero(cells & at.DOOR_SOUTH).tolist()]
-    doors = [(k % grid, k // grid, side) for k, side in sorted(edges)]
-    reasons = reasons_of(row)
-    return Ship(
-        seed=seed,
-        attempt=attempt,
-        valid=not reasons,
-        reasons=reasons,
-        parameters=parameters,
-        hull=tuple(letters[k * grid : (k + 1) * grid] for k in range(grid)),
-        armour=tuple((k % grid, k // grid) for k in np.flatnonzero(values == ARMOUR).tolist()),
-        parts=tuple(part for part, _ in placed),
-        doors=tuple(Door(*edge, int(edge in initial)) for edge in doors),
-        stats=stats,
-    )
-
-
-def fill_row(row: NDArray[np.uint16], ship: Ship) -> None:
+def fill_row(row: Rows, ship: Ship) -> None:
     """Writes a ship into a state row: cells, doors, parts, points. Targets and random streams are not in a ship.
 
     The ship must keep rule V2 (see `leafwise.envs.starship.check`).
@@ -208,46 +179,63 @@ RATIOS = (
 """Figures that are one as a share of another."""
 
 
-def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
+def measured(S: Rows, T: Tables) -> dict[str, Any]:
     """Returns the figures of row 0: `quality` (0 if not valid), the six terms, and what is reported beside them.
 
     Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
     """
-    out = np.empty(MEASURES, dtype=np.float64)
+    out = np.empty(MEASURES)
     measure(S, FIRST, T, out)
-    values = out.tolist()
-    stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), values, strict=True))
-    stats["potential"] = sum(weight * term for weight, term in zip(TERM_WEIGHTS, values, strict=False))
+    stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), out.tolist(), strict=True))
+    stats["potential"] = sum(weight * stats[term] for weight, term in zip(TERM_WEIGHTS, TERMS, strict=True))
     stats["quality"] = 0.0 if S[0, at.REASONS] else stats["potential"]
     for name, part, whole in RATIOS:
         stats[name] = stats[part] / stats[whole] if stats[whole] else 0.0
     return {name: int(value) if name in WHOLE else round(value, 6) for name, value in sorted(stats.items())}
 
 
-def reported(
-    row: NDArray[np.uint16], T: Tables, parameters: Parameters, seed: int, attempt: int = 0, *, targets: bool = True
-) -> Ship:
+def reported(row: Rows, T: Tables, parameters: Parameters, seed: int, attempt: int = 0) -> Ship:
     """Returns a row as a ship with its figures, and with the thrust and weapon scores that it was asked for."""
-    rows = np.array([row], dtype=np.uint16)
-    stats = measured(rows, T)
-    if targets:
-        stats["thrust_target"] = int(row[at.TARGET + at.STAGE_THRUSTERS])
-        stats["weapon_target"] = int(row[at.TARGET + at.STAGE_WEAPONS])
-    return ship_of_row(rows[0], parameters, seed, attempt, dict(sorted(stats.items())))
+    stats = measured(np.array([row], np.uint16), T)
+    stats["thrust_target"] = int(row[at.TARGET + at.STAGE_THRUSTERS])
+    stats["weapon_target"] = int(row[at.TARGET + at.STAGE_WEAPONS])
+    grid = parameters.grid
+    cells = row[at.HEADER : at.HEADER + grid * grid]
+    values = cells & at.VALUE
+    letters = np.where(values == SPACE, ord(" "), ord(".")).astype(np.uint8).tobytes().decode("ascii")
+    placed = parts_of_row(row, grid)
+    initial = {initial_door(part, slot) for part, slot in placed}
+    edges = [(k, "E") for k in np.flatnonzero(cells & at.DOOR_EAST).tolist()]
+    edges += [(k, "S") for k in np.flatnonzero(cells & at.DOOR_SOUTH).tolist()]
+    doors = [(k % grid, k // grid, side) for k, side in sorted(edges)]
+    reasons = reasons_of(row)
+    return Ship(
+        seed=seed,
+        attempt=attempt,
+        valid=not reasons,
+        reasons=reasons,
+        parameters=parameters,
+        hull=tuple(letters[k * grid : (k + 1) * grid] for k in range(grid)),
+        armour=tuple((k % grid, k // grid) for k in np.flatnonzero(values == ARMOUR).tolist()),
+        parts=tuple(part for part, _ in placed),
+        doors=tuple(Door(*edge, int(edge in initial)) for edge in doors),
+        stats=dict(sorted(stats.items())),
+    )
 
 
-def ship_at(row: NDArray[Any], T: GameTables, seed: int = 0) -> Ship:
+def ship_at(row: Rows, T: GameTables, seed: int = 0) -> Ship:
     """Returns a row of the building game as a ship, as it stands; `seed` is written into it."""
-    return reported(row, T.ship, parameters_of(T.ship), seed, targets=False)
+    ship = reported(row, T.ship, parameters_of(T.ship), seed)
+    del ship.stats["thrust_target"], ship.stats["weapon_target"]  # of what the generator was asked for
+    return ship
 
 
 def stats_of(ship: Ship) -> dict[str, Any]:
     """Returns the figures of a ship, measured anew; the targets are taken from its own stats."""
     S, T = new_rows(ship.parameters, 1), new_tables(ship.parameters)
     fill_row(S[0], ship)
-    figures: dict[str, Any] = measured(S, T)
-    figures.update({name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats})
-    return dict(sorted(figures.items()))
+    targets = {name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats}
+    return dict(sorted((measured(S, T) | targets).items()))
 
 
 SCHEMA = "starship/1"
@@ -284,8 +272,8 @@ def document(ship: Ship) -> dict[str, Any]:
 def _settings(stage: Settings) -> dict[str, Any]:
     """Returns a stage's settings without `enabled`, those of `OPTIONAL` only where they have not their defaults."""
     values, usual = to_builtins(stage), to_builtins(type(stage)())
-    kept = {name: value for name, value in values.items() if name not in OPTIONAL or value != usual[name]}
-    return {name: value for name, value in kept.items() if name != "enabled"}
+    left_out = {"enabled", *(name for name in OPTIONAL & values.keys() if values[name] == usual[name])}
+    return {name: value for name, value in values.items() if name not in left_out}
 
 
 def dump(ship: Ship) -> str:
@@ -328,8 +316,6 @@ def load(data: str | bytes) -> Ship:
         fields = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except RecursionError:
         raise UserError("a ship file should be JSON of at most four levels, got far deeper nesting") from None
-    except json.JSONDecodeError as problem:
-        raise UserError(f"a ship file should be JSON: {problem}") from None
     except ValueError as problem:
         raise UserError(f"a ship file should be JSON: {str(problem).splitlines()[0][:200]}") from None
     return _ship(fields)
@@ -358,13 +344,15 @@ def ship_form(grid: int) -> Any:
         told = [(key, *kind) if isinstance(kind, tuple) else (key, kind) for key, kind in fields.items()]
         return msgspec.defstruct(name, told, forbid_unknown_fields=True)
 
-    def among(low: int, high: int, kind: Any = int) -> Any:
-        limits = Meta(ge=low, le=high) if kind is int else Meta(min_length=low, max_length=high)
-        return Annotated[kind, limits]
+    def many(kind: Any, most: int, least: int = 0) -> Any:
+        return Annotated[list[kind], Meta(min_length=least, max_length=most)]
 
-    across = among(0, grid - 1)
+    def upto(most: int) -> Any:
+        return Annotated[int, Meta(ge=0, le=most)]
+
+    across = upto(grid - 1)
     line: Any = Annotated[str, Meta(min_length=grid, max_length=grid, pattern=r"^[. ]*\Z")]
-    part = form("Part", id=Literal[tuple(PART_NUMBERS)], r=among(0, 3), x=across, y=across)
+    part = form("Part", id=Literal[tuple(PART_NUMBERS)], r=upto(3), x=across, y=across)
     stages = (
         form("Stage", name=Literal[title], enabled=bool, params=type(getattr(CLASSIC, field)))
         for _, field, title in STAGES
@@ -374,14 +362,14 @@ def ship_form(grid: int) -> Any:
         schema=Literal[SCHEMA],
         preset=str,
         seed=Annotated[int, Meta(ge=0)],
-        attempt=among(0, 1000),
+        attempt=upto(1000),
         valid=bool,
-        reasons=among(0, len(at.REASON_NAMES), list[Literal[at.REASON_NAMES]]),  # type: ignore[valid-type]
-        grid=among(12, 64),
-        hull=among(grid, grid, list[line]),
-        armour=among(0, grid**2, list[tuple[across, across]]),  # type: ignore[valid-type]
-        parts=among(0, grid**2, list[part]),  # type: ignore[valid-type]
-        doors=among(0, 2 * grid**2, list[tuple[across, across, Literal["E", "S"], among(0, 1)]]),  # type: ignore[misc, valid-type]
+        reasons=many(Literal[at.REASON_NAMES], len(at.REASON_NAMES)),
+        grid=Annotated[int, Meta(ge=12, le=64)],
+        hull=many(line, grid, grid),
+        armour=many(tuple[across, across], grid**2),  # type: ignore[valid-type]
+        parts=many(part, grid**2),
+        doors=many(tuple[across, across, Literal["E", "S"], upto(1)], 2 * grid**2),  # type: ignore[misc, valid-type]
         stages=types.GenericAlias(tuple, tuple(stages)),
         stats=dict[str, Any],
         order=(tuple[str, ...], ()),

@@ -10,20 +10,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes, Floats
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PARTS, SPACE
 from leafwise.envs.starship.check import check
 from leafwise.envs.starship.draw import hull_box
 from leafwise.envs.starship.generator import Generator
 from leafwise.envs.starship.quality import FIGURES, TERMS
-from leafwise.envs.starship.settings import Parameters
+from leafwise.envs.starship.settings import FACINGS, Parameters
 from leafwise.envs.starship.ship import RATIOS, PlacedPart, Ship
-from leafwise.envs.starship.targets import asked_errors
+from leafwise.envs.starship.targets import FIRE, asked_errors, reached_by
 
 DIFFERENT = 0.4
 """Two ships are different if at least this share of their occupied cells differs."""
@@ -31,12 +31,12 @@ LAYERS = {LETTERS[SPACE]: 0, **{part.letter: k for k, part in enumerate(PARTS, 1
 LAYERS |= {LETTERS[CORRIDOR]: len(PARTS) + 1, LETTERS[ARMOUR]: len(PARTS) + 2}
 
 
-def part_map(ship: Ship) -> NDArray[np.uint8]:
+def part_map(ship: Ship) -> Bytes:
     """Returns what each cell holds, the hull's bounding box in the middle; shape [grid, grid].
 
     0 is space, 1 to 11 the parts of the catalogue, 12 corridor, 13 armour.
     """
-    cells = np.array([[LAYERS[letter] for letter in line] for line in ship.text.split("\n")], dtype=np.uint8)
+    cells = np.array([[LAYERS[letter] for letter in line] for line in ship.text.split("\n")], np.uint8)
     box = hull_box(ship, 0)
     hull = cells[box.top : box.bottom, box.left : box.right]
     aligned = np.zeros_like(cells)
@@ -45,12 +45,12 @@ def part_map(ship: Ship) -> NDArray[np.uint8]:
     return aligned
 
 
-def share_that_differs(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+def share_that_differs(one: Bytes, other: Bytes) -> float:
     """Returns the share of the cells occupied in either of two maps of parts that differ."""
     return float((one != other).sum() / max(1, ((one != 0) | (other != 0)).sum()))
 
 
-def pairwise_distances(ships: Sequence[Ship]) -> NDArray[np.float64]:
+def pairwise_distances(ships: Sequence[Ship]) -> Floats:
     """Returns the share of cells occupied in either ship that differ, for every pair; shape [n, n]."""
     maps = [part_map(ship) for ship in ships]
     distances = np.zeros((len(ships), len(ships)))
@@ -74,9 +74,9 @@ def core_entropy(ships: Sequence[Ship]) -> float:
     return entropy(filter(None, (core_layout(ship.parts) for ship in ships)))
 
 
-def set_score(distances: NDArray[np.float64], different: float = DIFFERENT) -> float:
+def set_score(distances: Floats) -> float:
     """Returns the share of ships that is left when the ones too much like others are dropped."""
-    alike = distances < different
+    alike = distances < DIFFERENT
     np.fill_diagonal(alike, False)
     left = np.ones(len(alike), dtype=bool)
     while (counts := (alike & left).sum(axis=1) * left).any():
@@ -91,8 +91,6 @@ def entropy(things: Iterable[Hashable]) -> float:
     return float(-(shares * np.log2(shares)).sum()) + 0.0
 
 
-COMPARED = 300
-"""Ships that are compared pair by pair; more tell little and take long."""
 MEASURED = (
     *("quality", *TERMS, *FIGURES),
     *(name for name, _, _ in RATIOS),
@@ -101,18 +99,10 @@ MEASURED = (
 """Figures of which mean and standard deviation over the valid ships are given."""
 SPLIT_TOLERANCE = 0.25
 """Total variation distance up to which the firepower's facings count as those asked for."""
-PIECE = COMPARED
-"""Ships that are made as one piece of work; those of the first are compared."""
-
-
-class Part(NamedTuple):
-    """What comes of a piece of the seeds."""
-
-    tallies: list[dict[str, Any]]
-    """What is needed of each ship."""
-    kept: list[Ship]
-    """Those that are compared."""
-    seconds: float
+PIECE = 300
+"""Ships that are made as one piece of work; those of the first are compared pair by pair: more tell little and take long."""
+Tallies = list[dict[str, Any]]
+"""What is needed of each ship of a piece."""
 
 
 def survey(
@@ -121,7 +111,7 @@ def survey(
     *,
     checked: bool = False,
     targets: Mapping[str, Any] | None = None,
-    each: Callable[[Callable[[Sequence[int]], Part], Sequence[Sequence[int]]], Iterable[Part]] = map,
+    each: Callable[[Callable[[Sequence[int]], Tallies], Sequence[Sequence[int]]], Iterable[Tallies]] = map,
 ) -> dict[str, Any]:
     """Makes the ship of every seed and returns the figures by name.
 
@@ -136,10 +126,10 @@ def survey(
     if not seeds:
         raise UserError("seeds should be at least one, got none")
     pieces = [seeds[k : k + PIECE] for k in range(0, len(seeds), PIECE)]
-    parts = list(each(partial(_survey, parameters, targets or {}, seeds[0], checked), pieces))
-    tallies = [tally for part in parts for tally in part.tallies]
+    work = partial(_survey, parameters, targets or {}, seeds[0], checked)
+    tallies = [tally for part in each(work, pieces) for tally in part]
 
-    def column(name: str) -> NDArray[np.float64]:
+    def column(name: str) -> Floats:
         return np.array([tally[name] for tally in tallies], dtype=float)
 
     def count(name: str) -> dict[str, int]:
@@ -154,11 +144,13 @@ def survey(
         "valid": _mean(valid),
         "attempts_most": int(attempts.max()) + 1,
         "first_attempt_reasons": count("first_reasons"),
-        "ships_per_second": round(len(seeds) / sum(part.seconds for part in parts), 1),
+        "ships_per_second": round(len(seeds) / column("seconds").sum(), 1),
     }
     for name in MEASURED:
-        figures[name] = {"mean": _mean(column(name)[valid]), "sd": _spread(column(name)[valid])}
-    figures["diversity"] = _diversity(parts[0].kept)
+        values = column(name)[valid]
+        figures[name] = {"mean": _mean(values), "sd": round(float(values.std()), 4) if values.size else 0.0}
+    ships = [tally["ship"] for tally in tallies[:PIECE]]
+    figures["diversity"] = {"ships": len(ships), **diversity(ships), "core_entropy": round(core_entropy(ships), 4)}
     if targets:
         told = [tally["errors"] for tally in tallies]
         errors = {name: np.array([errors[name] for errors in told]) for name in told[0]}
@@ -173,19 +165,19 @@ def survey(
 
 def _survey(
     parameters: Parameters, targets: Mapping[str, Any], first: int, checked: bool, seeds: Sequence[int]
-) -> Part:
+) -> Tallies:
     """Makes the ships of a piece of the seeds; `first` is the first seed of all."""
     generator = Generator(parameters)
     generator.ship(seeds[0])  # loads the machine code
-    tallies, ships, seconds = [], [], 0.0
+    tallies = []
     for seed in seeds:
         started = time.process_time()
         ship = generator.ship(seed)
-        seconds += time.process_time() - started
-        ships.append(ship)
         tallies.append(
             {
                 **ship.stats,
+                "seconds": time.process_time() - started,
+                "ship": ship if seeds[0] == first else None,
                 "errors": asked_errors(ship, targets),
                 "parts": len(ship.parts),
                 "valid": ship.valid,
@@ -195,32 +187,23 @@ def _survey(
                 "broken": [fault.rule for fault in check(ship)] if checked and ship.valid else [],
             }
         )
-    return Part(tallies, ships if seeds[0] == first else [], seconds)
+    return tallies
 
 
-def _diversity(ships: Sequence[Ship]) -> dict[str, float]:
-    distances = pairwise_distances(ships)
-    n = len(distances)
-    mean = float(distances.sum() / (n * (n - 1))) if n > 1 else 0.0
-    core = {"core_entropy": round(core_entropy(ships), 4)}
-    return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4), **core}
+def diversity(ships: Sequence[Ship]) -> dict[str, float]:
+    """Returns how different ships are: `set_score`, and the mean of `pairwise_distances`."""
+    distances, pairs = pairwise_distances(ships), len(ships) * (len(ships) - 1)
+    mean = distances.sum() / pairs if pairs else 0.0
+    return {"set_score": round(set_score(distances), 4), "mean_distance": round(float(mean), 4)}
 
 
 def _fire_as_asked(ship: Ship) -> bool:
     """Returns whether the firepower's facings are near the weights that the weapons stage was given."""
     stage = ship.parameters.weapons
-    asked = np.array([stage.weight_north, stage.weight_east, stage.weight_south, stage.weight_west], dtype=float)
-    fire = np.zeros(4)
-    for part in ship.parts:
-        fire[part.r] += PARTS[part.number].firepower
-    if not fire.any():
-        return False
-    return bool(0.5 * np.abs(fire / fire.sum() - asked / asked.sum()).sum() <= SPLIT_TOLERANCE)
+    asked = np.array([getattr(stage, name) for name in FACINGS], dtype=float)
+    fire = np.array(list(reached_by(ship).values())[FIRE:])
+    return bool(fire.any() and 0.5 * np.abs(fire / fire.sum() - asked / asked.sum()).sum() <= SPLIT_TOLERANCE)
 
 
-def _mean(values: NDArray[Any]) -> float:
+def _mean(values: Array) -> float:
     return round(float(values.mean()), 4) if values.size else 0.0
-
-
-def _spread(values: NDArray[Any]) -> float:
-    return round(float(values.std()), 4) if values.size else 0.0

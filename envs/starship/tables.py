@@ -23,6 +23,7 @@ import numpy as np
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools, Bytes, Floats, Floats32, Ints, Words
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship.settings import FACINGS as FACING_FIELDS
 from leafwise.envs.starship.settings import (
@@ -36,6 +37,9 @@ from leafwise.envs.starship.settings import (
     most_parts,
     runs,
 )
+
+Rows = NDArray[np.uint16]
+"""State rows [n, words], or one of them."""
 
 PARTS_PLACED, REASONS, SKIPS, EXHAUSTED = 0, 1, 2, 3
 POINTS, TARGET = 4, 20
@@ -73,8 +77,8 @@ RANDOM, PROTECTED, CENTRALIZED, FARTHEST, NEAR, ALIGN, PROTECTED_AMIDSHIPS, CENT
 SYMMETRIES = ("none", "x", "pairs")
 MIRROR_X, MIRROR_PAIRS = 1, 2
 
-# Columns of the parameter matrix. The first six mean the same for every stage that has them.
-ENABLED, LIMIT, STRATEGY, FIRST_TIE, LOW, HIGH = range(6)
+# Columns of the parameter matrix. The first five mean the same for every stage that has them.
+LIMIT, STRATEGY, FIRST_TIE, LOW, HIGH = range(5)
 REACH, LAYERS = 6, 7
 """REACH: near, scan range, longest path or redraws; LAYERS: layers, iterations, or how the hull is mirrored."""
 FULL = REACH
@@ -120,47 +124,47 @@ class Tables(NamedTuple):
     grid: int
     number: int
     """Which parameters these are of: `parameters_of` says it."""
-    hull: NDArray[np.uint64]
+    hull: Words
     """The hull that is given in place of the drawn one, a bit plane; all 0 where it is drawn; shape [MARGIN_ROWS]."""
-    order: NDArray[np.int64]
+    order: Ints
     """The runs of stages, as rows of `kinds` and `stages`; shape [runs]."""
-    turn_of: NDArray[np.int64]
+    turn_of: Ints
     """Where in `order` a row stands, -1 if it never runs; shape [row]."""
-    base: NDArray[np.int64]
+    base: Ints
     """The stage that a row is a run of; shape [row]."""
-    asked: NDArray[np.int64]
+    asked: Ints
     """What is asked for by `targets`, in the order of `targets.NAMES`, -1 where nothing is; shape [targets]."""
-    size: NDArray[np.int64]
+    size: Ints
     """Footprints; shape [part, rotation, 2]."""
-    slots: NDArray[np.int64]
+    slots: Ints
     """Door slots; shape [part, rotation, slot, 3]."""
-    facts: NDArray[np.int64]
+    facts: Ints
     """Numbers of the parts; shape [part, 9]."""
-    kinds: NDArray[np.int64]
+    kinds: Ints
     """Parts that a stage places, -1 past the last; shape [row, 3]."""
-    stages: NDArray[np.int64]
+    stages: Ints
     """Parameters; shape [row, COLUMNS]. The row of a stage's first run is the stage's number."""
-    planes: NDArray[np.uint64]
+    planes: Words
     """Bit planes; shape [8, MARGIN_ROWS]."""
-    depth: NDArray[np.int64]
+    depth: Ints
     """Steps from each cell to the nearest SPACE; shape [grid * grid]."""
-    notes: NDArray[np.int64]
+    notes: Ints
     """What a strategy finds out once before it scores places; shape [4 + parts]."""
-    request: NDArray[np.uint64]
+    request: Words
     """Stream of what is asked for; shape [2]."""
-    place: NDArray[np.uint64]
+    place: Words
     """Stream of where things go; shape [2]."""
-    outlined: NDArray[np.uint64]
+    outlined: Words
     """The plane HULL that `outline` is of; shape [MARGIN_ROWS]."""
-    outline: NDArray[np.float32]
+    outline: Floats32
     """Maps that follow from the hull alone, see `maps`; shape [grid * grid, OUTLINE_MAPS]."""
-    box: NDArray[np.int64]
+    box: Ints
     """The hull's left, top, right and bottom while terms are measured; shape [4]."""
-    terms: NDArray[np.float64]
+    terms: Floats
     """The six terms of the quality; shape [6]."""
-    placed: NDArray[np.uint16]
+    placed: Rows
     """The row that `places` is of; shape [words]."""
-    places: NDArray[np.uint64]
+    places: Words
     """Bit planes of the legal places of a row's current request by rotation; shape [4, MARGIN_ROWS]."""
 
 
@@ -168,7 +172,7 @@ class GameTables(NamedTuple):
     """What the functions of the game's contract are handed; they pass `ship` on."""
 
     ship: Tables
-    stop: NDArray[np.uint8]
+    stop: Bytes
     """Not 0 once a search is to stop; shape [1]."""
     leaf: Any = ()
     """Weights of a leaf evaluator."""
@@ -179,33 +183,27 @@ SCRATCH = ("planes", "depth", "notes", "request", "place", "outlined", "outline"
 
 
 NUMBERS: dict[Parameters, int] = {}
-NUMBERED: list[Parameters] = []
-"""The parameters that tables were made of, by number: compiled code cannot hold them."""
+"""The parameters that tables were made of, and their numbers: compiled code cannot hold them."""
 
 
 def number_of(parameters: Parameters) -> int:
     """Returns the number of parameters."""
-    if parameters not in NUMBERS:
-        NUMBERS[parameters] = len(NUMBERED)
-        NUMBERED.append(parameters)
-    return NUMBERS[parameters]
+    return NUMBERS.setdefault(parameters, len(NUMBERS))
 
 
 def parameters_of(T: Tables) -> Parameters:
     """Returns the parameters that tables were made of."""
-    return NUMBERED[T.number]
+    return list(NUMBERS)[T.number]
 
 
-def new_tables(
-    parameters: Parameters, *, hull: NDArray[np.bool_] | None = None, asked: Sequence[int] = (-1,) * TARGETS
-) -> Tables:
+def new_tables(parameters: Parameters, *, hull: Bools | None = None, asked: Sequence[int] = (-1,) * TARGETS) -> Tables:
     """Returns fresh tables for these parameters; for a hull [grid, grid] in place of the drawn one; for what is asked for."""
     told = runs(parameters)
     base, turn_of = np.arange(ROWS), np.full(ROWS, -1)
-    given = np.zeros(MARGIN_ROWS, dtype=np.uint64)
+    given = np.zeros(MARGIN_ROWS, np.uint64)
     for turn, run in enumerate(told):
         base[run.row], turn_of[run.row] = run.number, turn
-    kinds = np.full((ROWS, 3), -1, dtype=np.int64)
+    kinds = np.full((ROWS, 3), -1, np.int64)
     for stage, parts in KINDS.items():
         kinds[base == stage, : len(parts)] = parts
     if hull is not None:
@@ -215,26 +213,26 @@ def new_tables(
         grid=parameters.grid,
         number=number_of(parameters),
         hull=given,
-        order=np.array([run.row for run in told], dtype=np.int64),
+        order=np.array([run.row for run in told], np.int64),
         turn_of=turn_of,
         base=base,
-        asked=np.array(asked, dtype=np.int64),
+        asked=np.array(asked, np.int64),
         size=catalogue.SIZE,
         slots=catalogue.SLOTS,
         facts=catalogue.FACTS,
         kinds=kinds,
         stages=encode(parameters),
-        planes=np.zeros((8, MARGIN_ROWS), dtype=np.uint64),
-        depth=np.zeros(parameters.grid**2, dtype=np.int64),
-        notes=np.zeros(4 + MOST_PARTS, dtype=np.int64),
-        request=np.zeros(2, dtype=np.uint64),
-        place=np.zeros(2, dtype=np.uint64),
-        outlined=np.zeros(MARGIN_ROWS, dtype=np.uint64),
-        outline=np.zeros((parameters.grid**2, OUTLINE_MAPS), dtype=np.float32),
-        box=np.zeros(4, dtype=np.int64),
+        planes=np.zeros((8, MARGIN_ROWS), np.uint64),
+        depth=np.zeros(parameters.grid**2, np.int64),
+        notes=np.zeros(4 + MOST_PARTS, np.int64),
+        request=np.zeros(2, np.uint64),
+        place=np.zeros(2, np.uint64),
+        outlined=np.zeros(MARGIN_ROWS, np.uint64),
+        outline=np.zeros((parameters.grid**2, OUTLINE_MAPS), np.float32),
+        box=np.zeros(4, np.int64),
         terms=np.zeros(6),
-        placed=np.full(row_length(parameters), NO_ROW, dtype=np.uint16),
-        places=np.zeros((4, MARGIN_ROWS), dtype=np.uint64),
+        placed=np.full(row_length(parameters), NO_ROW, np.uint16),
+        places=np.zeros((4, MARGIN_ROWS), np.uint64),
     )
 
 
@@ -243,13 +241,12 @@ def row_length(parameters: Parameters) -> int:
     return HEADER + parameters.grid**2 + 2 * most_parts(parameters)
 
 
-def new_rows(parameters: Parameters, count: int) -> NDArray[np.uint16]:
+def new_rows(parameters: Parameters, count: int) -> Rows:
     """Returns `count` empty state rows (all SPACE, no parts); shape [count, words]."""
-    return np.zeros((count, row_length(parameters)), dtype=np.uint16)
+    return np.zeros((count, row_length(parameters)), np.uint16)
 
 
 FIELDS = {
-    ENABLED: ("enabled",),
     LIMIT: ("max_detour",),
     LOW: ("min_modules", "min_directions", "min_score", "min_count", "min_seats"),
     HIGH: ("max_modules", "max_score", "max_count", "min_seats"),
@@ -262,9 +259,9 @@ FIELDS = {
 """The fields of the stages that stand in a column; weights of kinds stand from WEIGHTS on in their own order."""
 
 
-def encode(parameters: Parameters) -> NDArray[np.int64]:
+def encode(parameters: Parameters) -> Ints:
     """Returns the parameters as the matrix that compiled code reads; shape [ROWS, COLUMNS]."""
-    matrix = np.zeros((ROWS, COLUMNS), dtype=np.int64)
+    matrix = np.zeros((ROWS, COLUMNS), np.int64)
     for number, name, title in STAGES:
         encode_run(matrix, Run(number, number, title, getattr(parameters, name)))
     for run in runs(parameters):
@@ -278,7 +275,7 @@ def encode(parameters: Parameters) -> NDArray[np.int64]:
     return matrix
 
 
-def encode_run(matrix: NDArray[np.int64], run: Run) -> None:
+def encode_run(matrix: Ints, run: Run) -> None:
     """Writes the settings of one run."""
     row, values = matrix[run.row], asdict(run.settings)
     row[[LOW, HIGH, WEIGHTS, FACINGS]] = 1

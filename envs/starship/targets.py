@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,10 +54,12 @@ def read_targets(given: str | Mapping[str, Any]) -> dict[str, Any]:
             raise UserError(f'expected targets like {{"thrust": 40}}, got {text[:60]!r}') from None
     if not isinstance(given, Mapping):
         raise UserError(f'expected targets like {{"thrust": 40}}, got {reprlib.repr(given)}')
-    _known("targets", given, NAMES[:FIRE])
+    for name in given:
+        need_among(name, NAMES[:FIRE], "targets")
     fire = given.get("firepower")
     if isinstance(fire, Mapping):
-        _known("firepower", fire, WAYS)
+        for way in fire:
+            need_among(way, WAYS, "firepower")
         shares = {way: _count(f"firepower {way}", fire[way], MOST_ASKED[2]) for way in WAYS if way in fire}
         _count("firepower in all", sum(shares.values()), MOST_ASKED[2])
         given = dict(given) | {"firepower": shares}
@@ -66,11 +68,6 @@ def read_targets(given: str | Mapping[str, Any]) -> dict[str, Any]:
         for name, most in zip(NAMES[:FIRE], MOST_ASKED, strict=False)
         if name in given
     }
-
-
-def _known(what: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
-    for name in given:
-        need_among(name, names, what)
 
 
 def _count(name: str, value: Any, most: int) -> int:

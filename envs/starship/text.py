@@ -8,16 +8,14 @@ requests in sight. Armour and doors follow from these: reading builds the ship a
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.texts import need
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship import rules
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import load_planes
@@ -28,20 +26,13 @@ from leafwise.envs.starship.placing import has_place, is_place
 from leafwise.envs.starship.rules import HULL_DIGITS, take
 from leafwise.envs.starship.settings import STAGES
 from leafwise.envs.starship.ship import PlacedPart, parts_of_row, ship_at
-from leafwise.envs.starship.tables import GameTables, Tables
+from leafwise.envs.starship.tables import GameTables, Rows, Tables
 
-Row = NDArray[Any]
 FIELD_OF_STAGE = {number: field for number, field, _ in STAGES}
 LETTER_PARTS = {part.letter: number for number, part in enumerate(PARTS)}
-STAGE_OF_PART = {part: stage for stage, parts in at.KINDS.items() for part in parts}
+STAGE_OF_LETTER = {PARTS[part].letter: stage for stage, parts in at.KINDS.items() for part in parts}
 WORDS = ("hull", "parts", "targets", "phase")
 OPEN_WORDS = ("skips", "none", "next")
-
-
-@functools.cache
-def action_names(grid: int) -> tuple[str, ...]:
-    """Returns the names of all places: x, y of the top-left cell and the rotation as where the front faces."""
-    return tuple(f"{x},{y}{way}" for way in DIRECTIONS for y in range(grid) for x in range(grid))
 
 
 def entry_name(stage: int, entry: int) -> str:
@@ -60,21 +51,19 @@ def placing_stages(T: Tables) -> list[int]:
     return [stage for stage in T.order.tolist() if stage in at.KINDS]
 
 
-def drawn_targets(T: Tables) -> list[int]:
-    """Returns the stages whose target chance draws, in order."""
-    return [stage for stage in placing_stages(T) if T.stages[stage, at.LOW] != T.stages[stage, at.HIGH]]
-
-
-def to_text(row: Row, tables: GameTables) -> str:
+def to_text(row: Rows, tables: GameTables) -> str:
     """Returns a row as one line of text."""
     T = tables.ship
     if row[at.TURN] == rules.DRAW_HULL:
-        return "key=0x" + hull_digits(row)
+        count = int(row[at.DIGITS])  # four in a word
+        words = [f"{int(row[at.KEY + k]):04x}"[4 - min(4, count - 4 * k) :] for k in range((count + 3) // 4)]
+        return "key=0x" + "".join(words)
     phase = int(row[at.PHASE])
     cells = row[at.HEADER : at.HEADER + T.grid**2].reshape(T.grid, T.grid) & at.VALUE
     hull = run_lengths(cells != SPACE)
     placed = (part_word(part) for part, _ in parts_of_row(row, T.grid))
-    targets = (str(row[at.TARGET + stage]) for stage in drawn_targets(T) if row[at.TARGET + stage] > 0)
+    drawn = (stage for stage in placing_stages(T) if T.stages[stage, at.LOW] != T.stages[stage, at.HIGH])
+    targets = (str(row[at.TARGET + stage]) for stage in drawn if row[at.TARGET + stage] > 0)
     words = [f"hull={hull}", f"parts={';'.join(placed) or '-'}", f"targets={'/'.join(targets) or '-'}"]
     words.append(f"phase={FIELD_OF_STAGE[phase]}")
     if row[at.TURN] == rules.OVER:
@@ -90,17 +79,10 @@ def part_word(part: PlacedPart) -> str:
     return f"{PARTS[part.number].letter}{part.x},{part.y}{DIRECTIONS[part.r]}"
 
 
-def hull_digits(row: Row) -> str:
-    """Returns the digits drawn so far of the hull's number, in hexadecimal."""
-    count = int(row[at.DIGITS])
-    words = (f"{int(row[at.KEY + k]):04x}"[4 - min(4, count - 4 * k) :] for k in range((count + 3) // 4))
-    return "".join(words)
-
-
-def parse_row(text: str, tables: GameTables) -> Row:
+def parse_row(text: str, tables: GameTables) -> Rows:
     """Returns the row of a position; raises ValueError for what is none."""
     T = tables.ship
-    S = np.zeros((1, len(T.placed)), dtype=np.uint16)
+    S = np.zeros((1, len(T.placed)), np.uint16)
     if text.startswith("key="):
         need(not T.hull.any(), "hull=..., as the hull is given", text)
         hexadecimal = re.fullmatch(rf"key=0x[0-9a-f]{{0,{HULL_DIGITS - 1}}}", text)
@@ -112,115 +94,82 @@ def parse_row(text: str, tables: GameTables) -> Row:
         return S[0]
     over = text.endswith(" over")
     known = WORDS if over else (*WORDS, *OPEN_WORDS)
-    pairs = [word.split("=", 1) for word in text.removesuffix(" over").split(" ", len(known))]
-    fits = [pair[0] for pair in pairs] == list(known) and all(len(pair) == 2 for pair in pairs)
-    need(fits, " ".join(f"{word}=..." for word in known), text)
-    words = {pair[0]: pair[1] for pair in pairs}
-    _read_hull(S, T, words["hull"])
-    targets = _read_targets(T, words["targets"])
-    known_phases = {FIELD_OF_STAGE[number]: number for number in placing_stages(T)}
-    need(words["phase"] in known_phases, f"phase among {', '.join(known_phases)}", words["phase"])
-    phase = known_phases[words["phase"]]
-    _build(S, T, words["parts"], phase, targets)
+    form = re.fullmatch(" ".join(f"{word}=(?P<{word}>[^ =]+)" for word in known), text.removesuffix(" over"))
+    if form is None:
+        raise UserError(f"expected {' '.join(f'{word}=...' for word in known)}, got {text[:80]!r}")
+    words = form.groupdict()
+    S[0, at.HEADER : at.HEADER + T.grid**2] = np.where(from_run_lengths(words["hull"], T.grid), CORRIDOR, SPACE).ravel()
+    load_planes(S, FIRST, T)
+    phases = {FIELD_OF_STAGE[number]: number for number in placing_stages(T)}
+    need(words["phase"] in phases, f"phase among {', '.join(phases)}", words["phase"])
+    phase = phases[words["phase"]]
+    _build(S, T, phase, words["parts"], words["targets"])
     if over:
-        _end(S, T, phase)
+        need(S[0, at.TARGET + phase], f"a target of {words['phase']} before the end", "-")
+        note_failure(S, FIRST, T, phase)
+        ended = S[0, at.REASONS] or rules.next_phase(S, FIRST, T, phase) == 0
+        need(ended, "the end only after the last stage, or after one that fell short", words["phase"])
+        rules.finish(S, FIRST)
     else:
         _read_requests(S, T, phase, words)
-    need(not targets, "no target of a stage that has not begun", "/".join(map(str, targets.values())))
     return S[0]
 
 
-def _read_hull(S: Row, T: Tables, text: str) -> None:
-    mask = from_run_lengths(text, T.grid)
-    S[0, at.HEADER : at.HEADER + T.grid**2][mask.ravel()] = CORRIDOR
-    load_planes(S, FIRST, T)
-
-
-def _read_targets(T: Tables, text: str) -> dict[int, int]:
-    """Returns the targets of a text by stage; they are taken out as the stages begin."""
-    need(re.fullmatch(r"-|[0-9]{1,4}(/[0-9]{1,4}){0,9}", text), "targets like 9/4, or -", text)
-    stages, words = drawn_targets(T), [] if text == "-" else text.split("/")
-    need(len(words) <= len(stages), "no target of a stage that has not begun", text)
-    for stage, word in zip(stages, words, strict=False):
-        low, high = int(T.stages[stage, at.LOW]), int(T.stages[stage, at.HIGH])
-        need(low <= int(word) <= high, f"a target of {FIELD_OF_STAGE[stage]} in {low}..{high}", word)
-    return dict(zip(stages, map(int, words), strict=False))
-
-
-def _build(S: Row, T: Tables, text: str, last: int, targets: dict[int, int]) -> None:
-    """Places the parts, with the armour that comes between them, up to stage `last`."""
+def _build(S: Rows, T: Tables, last: int, parts: str, targets: str) -> None:
+    """Runs the stages up to `last`, with the targets drawn for them and the parts that they placed."""
     part = "[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW]"
-    need(re.fullmatch(f"-|{part}(;{part}){{0,249}}", text), "parts like C9,8N;R9,11N, or -", text)
-    order, stage = placing_stages(T), 0
-    words = [] if text == "-" else text.split(";")
-    while words:
-        word = words.pop(0)
-        number = LETTER_PARTS.get(word[0], -1)
-        wanted = STAGE_OF_PART.get(number, 0)
-        later = wanted in order and (not stage or order.index(wanted) >= order.index(stage))
-        need(later, "parts in the order of the stages", word)
-        stage = _go_on(S, T, stage, wanted, targets)
-        more = S[0, at.POINTS + stage] < S[0, at.TARGET + stage]
-        need(more, f"no more parts once the target of {FIELD_OF_STAGE[stage]} is met", word)
-        placed = int(S[0, at.PARTS_PLACED])
-        _place(S, T, stage, number, word)
-        for image, _ in parts_of_row(S[0], T.grid)[placed + 1 :]:  # a mirrored stage has placed two
-            need(words and words.pop(0) == part_word(image), "each part before its mirror image", word)
-    later = not stage or order.index(last) >= order.index(stage)
-    need(later, "a phase that is not over", FIELD_OF_STAGE[last])
-    _go_on(S, T, stage, last, targets)
-
-
-def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: dict[int, int]) -> int:
-    """Leaves stages until `wanted` runs."""
-    while stage != wanted:
-        if stage:
-            points, expected = S[0, at.POINTS + stage], f"enough parts of {FIELD_OF_STAGE[stage]}"
-            need(points >= T.stages[stage, at.LOW], f"{expected} before {FIELD_OF_STAGE[wanted]}", str(points))
+    need(re.fullmatch(f"-|{part}(;{part}){{0,249}}", parts), "parts like C9,8N;R9,11N, or -", parts)
+    need(re.fullmatch(r"-|[0-9]{1,4}(/[0-9]{1,4}){0,9}", targets), "targets like 9/4, or -", targets)
+    to_place, drawn = parts.split(";") if parts != "-" else [], targets.split("/") if targets != "-" else []
+    stage = 0
+    while stage != last:
         stage = int(rules.next_phase(S, FIRST, T, stage))
         rules.open_phase(S, FIRST, T, stage)
-        known = stage in targets or stage == wanted or stage not in drawn_targets(T)
-        need(known, f"a target of {FIELD_OF_STAGE[stage]} before {FIELD_OF_STAGE[wanted]}", "-")
-        if stage in targets:
-            S[0, at.TARGET + stage] = targets.pop(stage)
-    return stage
+        name, low, high = FIELD_OF_STAGE[stage], int(T.stages[stage, at.LOW]), int(T.stages[stage, at.HIGH])
+        if low != high and drawn:
+            target = drawn.pop(0)
+            need(low <= int(target) <= high, f"a target of {name} in {low}..{high}", target)
+            S[0, at.TARGET + stage] = int(target)
+        while to_place and STAGE_OF_LETTER.get(to_place[0][0]) == stage:
+            more = S[0, at.POINTS + stage] < S[0, at.TARGET + stage]
+            need(more, f"parts of {name} up to a target", to_place[0])
+            _place(S, T, stage, to_place)
+        enough = S[0, at.TARGET + stage] and S[0, at.POINTS + stage] >= low
+        need(enough or stage == last, f"a target of {name} and enough parts before {FIELD_OF_STAGE[last]}", parts)
+    need(not to_place, f"parts in the order of the stages, up to {FIELD_OF_STAGE[last]}", ";".join(to_place))
+    need(not drawn, "no target of a stage that has not begun", "/".join(drawn))
 
 
-def _place(S: Row, T: Tables, stage: int, part: int, word: str) -> None:
-    x, y = (int(number) for number in word[1:-1].split(","))
-    r = DIRECTIONS.index(word[-1])
-    need(S[0, at.TARGET + stage], f"a target of {FIELD_OF_STAGE[stage]} before its parts", word)
+def _place(S: Rows, T: Tables, stage: int, to_place: list[str]) -> None:
+    """Places the first of some parts; takes it from them, with its mirror image where the stage has placed that too."""
+    word, placed = to_place[0], int(S[0, at.PARTS_PLACED])
+    part, r = LETTER_PARTS[word[0]], DIRECTIONS.index(word[-1])
+    x, y = map(int, word[1:-1].split(","))
     entry = 4 * at.KINDS[stage].index(part) + (r if PARTS[part].directional else 0)
     on_grid = x < T.grid and y < T.grid and r < PARTS[part].rotations
     place = (r * T.grid + y) * T.grid + x
     legal = on_grid and entry_usable(S, FIRST, T, stage, entry) and is_place(T, stage, entry, place)
     need(legal, "parts at legal places", word)
     put_request(S, FIRST, T, stage, entry, place)
+    for one, _ in parts_of_row(S[0], T.grid)[placed:]:
+        need(to_place and to_place.pop(0) == part_word(one), f"{part_word(one)}, the mirror image, after", word)
 
 
-def _end(S: Row, T: Tables, stage: int) -> None:
-    """Ends the game after a stage: the last one, or one that fell short."""
-    need(S[0, at.TARGET + stage], f"a target of {FIELD_OF_STAGE[stage]} before the end", "-")
-    note_failure(S, FIRST, T, stage)
-    ended = S[0, at.REASONS] or rules.next_phase(S, FIRST, T, stage) == 0
-    need(ended, "the end only after the last stage, or after one that fell short", FIELD_OF_STAGE[stage])
-    rules.finish(S, FIRST)
-
-
-def _read_requests(S: Row, T: Tables, stage: int, words: Mapping[str, str]) -> None:
+def _read_requests(S: Rows, T: Tables, stage: int, words: Mapping[str, str]) -> None:
     """Reads what is known of the running stage's requests, and whose turn it is."""
     known = entries(T, stage)
     fits = re.fullmatch(r"[0-9]{1,2}", words["skips"]) and int(words["skips"]) < MOST_SKIPS
     need(fits, f"skips in 0..{MOST_SKIPS - 1}", words["skips"])
     S[0, at.SKIPS] = int(words["skips"])
-    for name in _names(known, words["none"]):
+    none, seen = ([] if words[key] == "-" else words[key].split(",") for key in ("none", "next"))
+    for name in (*none, *seen):
+        need(name in known, f"requests among {', '.join(known)}", name)
+    for name in none:
         S[0, at.EXHAUSTED] |= 1 << known[name]
-    seen = _names(known, words["next"])
     need(len(seen) <= at.PREVIEW, f"at most {at.PREVIEW} requests in sight", words["next"])
-    for k, name in enumerate(seen):
-        S[0, at.QUEUE + k] = known[name] + 1
-    begun = bool(S[0, at.SKIPS] or S[0, at.EXHAUSTED] or seen or S[0, at.POINTS + stage])
+    S[0, at.QUEUE : at.QUEUE + len(seen)] = [known[name] + 1 for name in seen]
     if S[0, at.TARGET + stage] == 0:
+        begun = S[0, at.SKIPS] or none or seen or S[0, at.POINTS + stage]
         need(not begun, f"a target of {FIELD_OF_STAGE[stage]} before its requests", words["next"])
         S[0, at.TURN] = rules.DRAW_TARGET
         return
@@ -233,19 +182,12 @@ def _read_requests(S: Row, T: Tables, stage: int, words: Mapping[str, str]) -> N
         need(placed, "a first request that can be placed", name)
 
 
-def _names(known: Mapping[str, int], text: str) -> list[str]:
-    names = [] if text == "-" else text.split(",", 12)
-    for name in names:
-        need(name in known, f"requests among {', '.join(known)}", name)
-    return names
-
-
-def to_board(row: Row, T: GameTables) -> str:
+def to_board(row: Rows, T: GameTables) -> str:
     """Returns the ship in letters, one row of the grid a line."""
     return ship_at(row, T).text
 
 
-def outcome_name(before: Row, after: Row, tables: GameTables) -> str:
+def outcome_name(before: Rows, after: Rows, tables: GameTables) -> str:
     """Returns what chance drew: a digit, a target or a request; requests that are skipped alike are named together."""
     T, phase = tables.ship, int(before[at.PHASE])
     if before[at.TURN] == rules.DRAW_TARGET:

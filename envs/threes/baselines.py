@@ -1,31 +1,21 @@
 """The public Threes programs, their searches reproduced: Threesus (Walt Destler, 2014), threes-ai (Robert Xiao, "nneonneo", 2014).
 
 What they share comes first: boards as plain integers, line tables frozen in, a search as a player. Both compute in 32-bit floats,
-as the originals do. Compiled recursion over plain integers: a board `b` is one uint64, a deck three counts of three bits. The line
-tables end up in the machine code.
+as the originals do. Compiled recursion over plain integers: a board `b` is one uint64, a `deck` is word 1 of a row, of which only
+the deck is read. The line tables end up in the machine code.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import Compiled
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import mix
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.players import ByName
-from leafwise.envs.core.ranges import need_among
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import (
-    EIGHT,
+from leafwise.envs.core.contract.bits import (
     FOUR,
     LINE,
     ONE,
@@ -33,20 +23,36 @@ from leafwise.envs.threes.row import (
     S16,
     S32,
     S48,
-    SEVEN,
     THREE,
     TWO,
     ZERO,
+    count_bits,
     highest_rank,
-    lanes_that_moved,
     looked_up,
     sum_of_rows,
     transpose,
 )
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import mix
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.players import ByName
+from leafwise.envs.core.ranges import need_among
+from leafwise.envs.threes.rules import (
+    EIGHT,
+    HIGH,
+    LOW,
+    SEVEN,
+    deck_count,
+    deck_size,
+    get,
+    lanes_that_moved,
+    without_card,
+)
 from leafwise.envs.threes.scores import big_tiles
 
 u64, f32 = np.uint64, np.float32
-NINE_BITS = u64(511)
 NO_VALUE = f32(-np.inf)
 NOTHING = f32(0)
 
@@ -102,19 +108,6 @@ def make_whole_score(game: Game, score: str) -> Compiled:
     return whole_score
 
 
-class BoardFunctions(NamedTuple):
-    """What a search asks of boards; the line tables are frozen in."""
-
-    moved: Compiled
-    """`(b, a)` -> the board before slide a and after it, in lines (columns for up and down)."""
-    score_of: Compiled
-    """`(b, t)` -> the value, float32, of a board b whose transpose is t."""
-    shared: Compiled
-    """`(after, a)` -> what boards have in common in which a tile enters after slide a, in lines."""
-    add_leaves: Compiled
-    """`(shared, lanes, tile, share, total)` -> the total with `share` times the values of those boards, lane by lane."""
-
-
 def make_slid(game: Game) -> Compiled:
     """Returns `slid(before, a)`, lines after slide a; the tables of the slides are frozen in."""
     T: Any = game.tables()
@@ -127,8 +120,13 @@ def make_slid(game: Game) -> Compiled:
     return slid
 
 
-def make_board_functions(game: Game, score: str) -> BoardFunctions:
-    """Freezes in the tables of the slides and of a hand-made score without `twice`."""
+def make_board_functions(game: Game, score: str) -> tuple[Compiled, Compiled, Compiled, Compiled]:
+    """Returns what a search asks of boards; the tables of the slides and of a hand-made score without `twice` are frozen in.
+
+    `moved(b, a)`: the board before slide a and after it, in lines (columns for up and down). `score_of(b, t)`: the value, float32,
+    of a board b whose transpose is t. `shared(after, a)`: what the boards in which a tile enters after slide a share, in lines.
+    `add_leaves(shared, lanes, tile, share, total)`: the total with `share` times the values of those boards, lane by lane.
+    """
     slid, weights = make_slid(game), game.score(score).weights
     values: Any = weights.value
 
@@ -172,7 +170,7 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
             total += share * ((r012 + values[x3 | cell]) + columns_with(shared, tile, THREE))
         return total
 
-    return BoardFunctions(moved, score_of, shared, add_leaves)
+    return moved, score_of, shared, add_leaves
 
 
 class Program(ByName, ABC):
@@ -190,7 +188,7 @@ class Program(ByName, ABC):
         self.game = game.variant(top="continue")  # both play on after a 12288
         self.leaves = 0
         """Leaves valued for the last move."""
-        self._counts: NDArray[np.int64] = np.zeros(2, dtype=np.int64)
+        self._counts: Ints = np.zeros(2, dtype=np.int64)
 
     def values(self, state: State) -> dict[int, float]:
         """Returns the value of every legal slide; raises ValueError if nobody decides here.
@@ -213,7 +211,7 @@ class Program(ByName, ABC):
         return max((a for a in self.order if a in found), key=found.__getitem__)
 
     @abstractmethod
-    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+    def _entered(self, state: State, rows: list[Words]) -> Iterator[Any]:
         """Yields the value (float32) of each board in which the tile shown has entered."""
 
 
@@ -287,10 +285,10 @@ def make_threesus(game: Game, score: str) -> Compiled:
             total, weight = NOTHING, NOTHING
             lanes = lanes_that_moved(before, after)
             for card in range(1, 4):
-                count = f32(r.cards_in(deck, u64(card)))
+                count = f32(deck_count(deck, u64(card)))
                 if count == NOTHING:
                     continue
-                rest = r.draw_card(deck, u64(card))
+                rest = without_card(deck, u64(card))
                 for lane in range(4):
                     if (lanes >> u64(lane)) & ONE:
                         below = entered(after, a, u64(lane), u64(card))
@@ -321,9 +319,9 @@ class Threesus(Program):
         self._value = make_threesus(self.game, score)
         self._memory = np.full((max(1, depth - counted) * SLOTS, 2), NO_BOARD)
 
-    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+    def _entered(self, state: State, rows: list[Words]) -> Iterator[Any]:
         for b, word in rows:
-            yield self._value(b, u64(r.get(word, r.DECK)), self.depth - 1, self.counted - 1, self._memory, self._counts)
+            yield self._value(b, word, self.depth - 1, self.counted - 1, self._memory, self._counts)
 
 
 def threesus_player(game: Game, name: str, words: list[str]) -> Threesus:
@@ -391,41 +389,31 @@ def make_nneonneo(game: Game) -> Compiled:
                 continue
             lanes = lanes_that_moved(before, after)
             cells = f32(count_bits(lanes))
-            base = f32(1)
             value = NOTHING
             common = shared(after, a)
-            # Bonus tiles, all ranks equally likely
-            if highest >= SEVEN:
-                base -= BONUS
-                share = f32(BONUS / f32(highest - SIX) / cells)
-                last = depth + 1 >= limit or f32(reach * share) < LEAST_REACH
-                for rank in range(FOUR, highest - THREE + ONE):
-                    if last:
-                        counts[LEAVES] += np.int64(cells)
-                        value = add_leaves(common, lanes, u64(rank), share, value)
+            # Bonus tiles first, all ranks equally likely; then the other tiles, by how many of them the deck holds
+            bonuses = highest - SIX if highest >= SEVEN else ZERO
+            base = f32(1) - BONUS if bonuses else f32(1)
+            size = f32(deck_size(deck))
+            for n in range(bonuses + THREE):
+                if n < bonuses:
+                    tile, rest = u64(n) + FOUR, deck
+                    share = f32(BONUS / f32(bonuses) / cells)
+                else:  # the next search has one card less
+                    tile = u64(n) - bonuses + ONE
+                    count = f32(deck_count(deck, tile))
+                    if count == NOTHING:
                         continue
-                    for lane in range(4):
-                        if (lanes >> u64(lane)) & ONE:
-                            below = entered(after, a, u64(lane), u64(rank))
-                            value += share * nneonneo_value(
-                                below, deck, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
-                            )
-            # The other tiles by how many of them the deck holds
-            size = f32(r.cards_in(deck, ONE) + r.cards_in(deck, TWO) + r.cards_in(deck, THREE))
-            for card in range(1, 4):
-                count = f32(r.cards_in(deck, u64(card)))
-                if count == NOTHING:
-                    continue
-                # The next search has one card less; the last tiles are valued together
-                share = f32(base * count / size / cells)
-                rest = r.draw_card(deck, u64(card))
+                    rest = without_card(deck, tile)
+                    share = f32(base * count / size / cells)
+                # The last tiles are valued together
                 if depth + 1 >= limit or f32(reach * share) < LEAST_REACH:
                     counts[LEAVES] += np.int64(cells)
-                    value = add_leaves(common, lanes, u64(card), share, value)
+                    value = add_leaves(common, lanes, tile, share, value)
                     continue
                 for lane in range(4):
                     if (lanes >> u64(lane)) & ONE:
-                        below = entered(after, a, u64(lane), u64(card))
+                        below = entered(after, a, u64(lane), tile)
                         value += share * nneonneo_value(
                             below, rest, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
                         )
@@ -453,17 +441,15 @@ class Nneonneo(Program):
         self._cached = np.zeros(CACHE_SLOTS, dtype=np.float32)
         self._searches = 0
 
-    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+    def _entered(self, state: State, rows: list[Words]) -> Iterator[Any]:
         self._searches += 1  # empties the cache: entries of older searches are not seen
         self._counts[ENTRIES] = 0
-        search, limit, highest = u64(self._searches), depth_limit(int(state.row[0])), highest_rank(state.row[0])
-        tiles = int(r.get(state.row[1], r.HIGH)) - int(r.get(state.row[1], r.LOW)) + 1
+        search, limit, highest = u64(self._searches), depth_limit(int(state.row[0])), u64(highest_rank(state.row[0]))
+        tiles = int(get(state.row[1], HIGH)) - int(get(state.row[1], LOW)) + 1
         # the cells of this entry count, its tiles do not: so the known values come out
         reach = f32(tiles) / f32(len(rows))
         for b, word in rows:
-            yield self._value(
-                b, u64(r.get(word, r.DECK)), 0, limit, reach, highest, search, self._keys, self._cached, self._counts
-            )
+            yield self._value(b, word, 0, limit, reach, highest, search, self._keys, self._cached, self._counts)
 
 
 def depth_limit(board: int) -> int:

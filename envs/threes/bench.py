@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.bits import (
+    ONE,
+    S12,
+    S16,
+    THREE,
+    ZERO,
+    count_bits,
+    highest_rank,
+    looked_up,
+    sum_of_rows,
+    transpose,
+)
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
@@ -21,24 +32,9 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import (
-    ONE,
-    S16,
-    SEVEN,
-    THREE,
-    ZERO,
-    has_12288,
-    highest_rank,
-    is_dead,
-    lanes_that_moved,
-    looked_up,
-    sum_of_rows,
-    transpose,
-)
+from leafwise.envs.threes.rules import SEVEN, deck_count, has_12288, is_dead, lanes_that_moved, without_card
 
 u64 = np.uint64
-S12 = u64(12)
 BONUS = 1.0 / 21.0
 
 POSITIONS = {
@@ -95,7 +91,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
             # The card that comes next: 1 to 3 as often as the deck holds it, 4 stands for the bonus tiles of all ranks
             low, high, weight, rest = u64(card), u64(card), 0.0, deck
             if card < 4:
-                weight, rest = np.float64(r.cards_in(deck, low)), r.draw_card(deck, low)
+                weight, rest = np.float64(deck_count(deck, low)), without_card(deck, low)
                 size += weight
             elif highest >= SEVEN:
                 high = highest - THREE
@@ -154,8 +150,7 @@ class ScalarSearch:
         for a in state.legal_actions:
             outcomes = state.play(a).outcomes()
             values[a] = sum(
-                p * float(self._run(after.row[0], u64(r.get(after.row[1], r.DECK)), depth - 1, self._leaves))
-                for p, after in outcomes
+                p * float(self._run(after.row[0], after.row[1], depth - 1, self._leaves)) for p, after in outcomes
             )
         return values, int(self._leaves[0])
 

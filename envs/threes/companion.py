@@ -10,7 +10,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Companion, Question, Values
-from leafwise.envs.threes.text import deck, ranks, tile_value
+from leafwise.envs.threes.text import deck_text, ranks, tile_value
 
 HELP = """  First the board, then the next tile. After each swipe type what appeared: the cell where the tile entered as row,column
   (from 0 at the top left), then the new next tile. Examples:
@@ -36,21 +36,19 @@ def begin(game: Game, text: str) -> tuple[State, str]:
         state = game.parse(f"{board} deck={left}")
         if tile:
             state = state.outcomes_by_name()[drawn(state, tile.strip())]
-        return state, f"a new game: 1s, 2s and 3s left in the deck are {','.join(map(str, deck(state.row)))}"
+        return state, f"a new game: 1s, 2s and 3s left in the deck are {deck_text(state.row)}"
     state = game.parse(text)
     check(state)
-    told = ",".join(map(str, deck(state.row)))
-    return state, "" if "deck=" in text else f"1s, 2s and 3s not yet drawn are taken to be {told}; deck= tells others"
+    told = f"1s, 2s and 3s not yet drawn are taken to be {deck_text(state.row)}; deck= tells others"
+    return state, "" if "deck=" in text else told
 
 
 def first_deck(board: str) -> str:
     """Returns the deck left after the nine start tiles, "" if the board is no start; the tile shown is still in it."""
-    cards = [word for row in board.split("=")[0].split("/") for word in row.split() if word in ("1", "2", "3")]
-    others = [word for row in board.split("=")[0].split("/") for word in row.split() if word.isdigit() and word != "0"]
-    counts = [4 - cards.count(card) for card in ("1", "2", "3")]
-    if len(cards) == len(others) == 9 and min(counts) >= 0:
-        return ",".join(str(count) for count in counts)
-    return ""
+    words = board.split("=")[0].replace("/", " ").split()
+    tiles = [word for word in words if word.isdigit() and word != "0"]
+    counts = [4 - tiles.count(card) for card in ("1", "2", "3")]
+    return ",".join(map(str, counts)) if len(tiles) == 9 and sum(counts) == 3 and min(counts) >= 0 else ""
 
 
 def check(state: State) -> None:
@@ -106,8 +104,8 @@ def drawn(state: State, word: str) -> str:
     """Returns the tile that was typed; raises ValueError that says what it can be."""
     possible = state.outcomes_by_name()
     if word not in possible:
-        counts, expected = ",".join(map(str, deck(state.row))), ", ".join(possible)
-        raise UserError(f"expected the next tile among {expected} (deck {counts}), got {word!r}")
+        expected = f"{', '.join(possible)} (deck {deck_text(state.row)})"
+        raise UserError(f"expected the next tile among {expected}, got {word!r}")
     return word
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from numpy.typing import NDArray
-
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.pictures import Canvas
-from leafwise.envs.threes.row import Tables
+from leafwise.envs.threes.rules import Tables
 from leafwise.envs.threes.text import ACTIONS, deck, ranks, shown, tile_value
 
 CELL, GAP, EDGE, HEAD = 72, 8, 44, 64
@@ -17,7 +15,7 @@ INK, PAPER, BLANK = "#2b3a42", "#fafafa", "#d3e6ea"
 BLUE, RED, WHITE = "#66ccff", "#ff6680", "#ffffff"
 
 
-def to_board(row: NDArray[Any], T: Tables) -> str:
+def to_board(row: Array, T: Tables) -> str:
     """Returns the board as a grid, with the tile shown and the deck."""
     cells = ranks(row)
     bar = "+" + "------+" * 4
@@ -40,7 +38,7 @@ def tile_colours(rank: int) -> tuple[str, str]:
     return WHITE, RED if rank >= 7 else INK
 
 
-def draw(row: NDArray[Any], T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
+def draw(row: Array, T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
     """Returns a drawing of a row; `values` writes a number beside the side that each swipe goes to."""
     side = BOARD + 2 * EDGE
     canvas = Canvas(side, side + HEAD, PAPER)

@@ -6,12 +6,38 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import count_bits, symmetric_boards
+from leafwise.envs.core.contract.bits import (
+    FOUR,
+    NIBBLES,
+    ONE,
+    S16,
+    THREE,
+    TWO,
+    ZERO,
+    count_bits,
+    flip,
+    highest_rank,
+    mirror,
+    occupied,
+    symmetric_boards,
+    transpose,
+)
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, square_views
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank, transpose
+from leafwise.envs.threes.rules import (
+    DIRECTION,
+    FIFTEEN,
+    HIGH,
+    HINT_PLUS,
+    LANES,
+    LOW,
+    PLUS,
+    SEVEN,
+    SHOWN,
+    deck_count,
+    get,
+)
 from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
 from leafwise.envs.threes.tables import Options, tile_points
 from leafwise.envs.threes.text import tile_value
@@ -52,27 +78,27 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
 def observe(S, i, O, e, T):
     b, word = S[i, 0], S[i, 1]
     for cell in range(16):
-        O[e, cell] = np.uint8((b >> u64(4 * cell)) & r.FIFTEEN)
-    code = r.get(word, r.SHOWN)
-    if code == r.PLUS and T.hint != r.HINT_PLUS:
-        code = (r.get(word, r.LOW)) << FOUR | (r.get(word, r.HIGH))
+        O[e, cell] = np.uint8((b >> u64(4 * cell)) & FIFTEEN)
+    code = get(word, SHOWN)
+    if code == PLUS and T.hint != HINT_PLUS:
+        code = (get(word, LOW)) << FOUR | (get(word, HIGH))
     O[e, 16] = np.uint8(code)
     for card in range(1, 4):
-        O[e, 16 + card] = np.uint8(r.deck_count(word, u64(card)))
+        O[e, 16 + card] = np.uint8(deck_count(word, u64(card)))
 
 
 @jit(inline=True)
 def transform(S, i, k, j, T):
     """Mirrors left-right (k & 1), then top-bottom (k & 2), then swaps rows and columns (k & 4)."""
     b, word = S[i, 0], S[i, 1]
-    lanes, direction = r.get(word, r.LANES), r.get(word, r.DIRECTION)
+    lanes, direction = get(word, LANES), get(word, DIRECTION)
     entering = word & THREE == ONE
     if k & 1:
-        b = r.mirror(b)
+        b = mirror(b)
         if entering and direction < TWO:
             lanes = reverse_lanes(lanes)
     if k & 2:
-        b = r.flip(b)
+        b = flip(b)
         if entering and direction >= TWO:
             lanes = reverse_lanes(lanes)
     if k & 4:
@@ -80,7 +106,7 @@ def transform(S, i, k, j, T):
     if entering:
         direction = u64(transform_action(np.int64(direction), k, T))
     S[j, 0] = b
-    S[j, 1] = (word & ~(u64(63) << r.LANES.shift)) | (lanes << r.LANES.shift) | (direction << r.DIRECTION.shift)
+    S[j, 1] = (word & ~(u64(63) << LANES.shift)) | (lanes << LANES.shift) | (direction << DIRECTION.shift)
 
 
 @jit(inline=True)
@@ -90,35 +116,27 @@ def reverse_lanes(lanes):
 
 @jit(inline=True)
 def transform_action(a, k, T):
-    if a < 2:
-        a ^= (k >> 1) & 1
-    else:
-        a ^= k & 1
+    a ^= (k >> 1 if a < 2 else k) & 1
     if k & 4:
         a ^= 2
     return a
 
 
 @jit(inline=True)
-def capped(n, most):
-    return n if n < most else most
-
-
-@jit(inline=True)
 def deck_index(word):
     """Numbers the decks: 0..124."""
-    return (r.deck_count(word, ONE) * FIVE + r.deck_count(word, TWO)) * FIVE + r.deck_count(word, THREE)
+    return (deck_count(word, ONE) * FIVE + deck_count(word, TWO)) * FIVE + deck_count(word, THREE)
 
 
 @jit(inline=True)
 def merge_pairs(b):
     """Counts the neighbours on a board that can merge."""
-    tiles = r.occupied(b)
-    rights, belows = b ^ (b >> FOUR), b ^ (b >> r.S16)  # of each cell and the one to its right, and below
+    tiles = occupied(b)
+    rights, belows = b ^ (b >> FOUR), b ^ (b >> S16)  # of each cell and the one to its right, and below
     small = of_rank(b, ONE) | of_rank(b, TWO)
     large = tiles & ~small
-    across = (large & ~r.occupied(rights)) | (small & (small >> FOUR) & of_rank(rights, THREE))
-    down = (large & ~r.occupied(belows)) | (small & (small >> r.S16) & of_rank(belows, THREE))
+    across = (large & ~occupied(rights)) | (small & (small >> FOUR) & of_rank(rights, THREE))
+    down = (large & ~occupied(belows)) | (small & (small >> S16) & of_rank(belows, THREE))
     return count_bits(across & ~RIGHT_COLUMN) + count_bits(down & ~BOTTOM_ROW)
 
 
@@ -126,18 +144,18 @@ def merge_pairs(b):
 def table_index(S, i, k, T):
     """Index into small table k, in the order of `TABLES`."""
     b, word = S[i, 0], S[i, 1]
-    empties = count_bits(r.occupied(b) ^ r.NIBBLES) % SIXTEEN
+    empties = count_bits(occupied(b) ^ NIBBLES) % SIXTEEN
     if k == 1:
         return deck_index(word) * SIXTEEN + empties
     if k == 2:
         index = ZERO
         for rank in range(10, 15):
-            index = (index << TWO) | capped(count_bits(of_rank(b, u64(rank))), THREE)
+            index = (index << TWO) | min(count_bits(of_rank(b, u64(rank))), THREE)
         return index
     if k == 4:
-        return empties << FOUR | capped(merge_pairs(b), r.FIFTEEN)
-    ones, twos = capped(count_bits(of_rank(b, ONE)), r.SEVEN), capped(count_bits(of_rank(b, TWO)), r.SEVEN)
-    first = deck_index(word) if k == 0 else r.get(word, r.SHOWN)
+        return empties << FOUR | min(merge_pairs(b), FIFTEEN)
+    ones, twos = min(count_bits(of_rank(b, ONE)), SEVEN), min(count_bits(of_rank(b, TWO)), SEVEN)
+    first = deck_index(word) if k == 0 else get(word, SHOWN)
     return (first << SIX) | (ones << THREE) | twos
 
 

@@ -13,20 +13,50 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Floats32, Words
 from leafwise.envs.core.compile.intrinsics import add_runs
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.bits import (
+    FOUR,
+    LINE,
+    ONE,
+    S8,
+    S12,
+    S16,
+    S32,
+    S48,
+    THREE,
+    TWO,
+    ZERO,
+    count_bits,
+    looked_up,
+    occupied,
+    transpose,
+)
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import FOUR, LINE, ONE, S12, S16, S32, S48, THREE, TWO, ZERO, occupied, transpose
-from leafwise.envs.threes.rules import bonus_weight, entering_law, sum_of_weights
+from leafwise.envs.threes.rules import (
+    DIRECTION,
+    FIFTEEN,
+    HIGH,
+    LANES,
+    LOW,
+    PLUS,
+    SHOWN,
+    UNIFORM,
+    WHITE,
+    bonus_weight,
+    entering_law,
+    get,
+    is_dead,
+    sum_of_weights,
+)
 
 CELLS_APART = u64(0x0001000100010001)
 """The first cells of four lines."""
 BUT_FIRST = u64(0xFFF0)
 """All cells of a line but the first."""
-COUNTS = CELLS_APART * r.FIFTEEN
+COUNTS = CELLS_APART * FIFTEEN
 FULL_BUT_ONE = u64(15)
 NO_PLACE = u64(64)
 NOTHING = np.float32(-0.0)
@@ -41,17 +71,17 @@ PARTS = np.array([(lanes >> lane & 1) / max(1, lanes.bit_count()) for lanes in r
 class ByTile(NamedTuple):
     """What line tables say of a line with each tile in one of its cells, side by side: of ranks 1 to 4, then of 4 to 15."""
 
-    value: NDArray[np.float32]
+    value: Floats32
     """Value of the line; at cell << 16 | the line turned until the cell comes first, with the place among these ranks there."""
-    twice: NDArray[np.uint64]
+    twice: Words
     """Which cells have a neighbour of twice their value, in groups of four tiles."""
-    twice_worth: NDArray[np.float64]
+    twice_worth: Floats
     """What so many such cells are worth, [17]."""
-    worth: NDArray[np.float64]
+    worth: Floats
     """Scratch: what boards are worth in which a tile has entered, each times its probability; [4 * 16]."""
 
 
-def by_tile(value: NDArray[np.float32], twice: NDArray[np.uint16], twice_bonus: float) -> ByTile:
+def by_tile(value: Floats32, twice: NDArray[np.uint16], twice_bonus: float) -> ByTile:
     """Returns what is looked up of tables by line, [65536]; `twice` may be of one entry, for none."""
     turned = np.arange(65536)
     turned += turned & 15 < 4
@@ -86,8 +116,8 @@ class Frame(NamedTuple):
 @jit(inline=True)
 def twice_apart(x, y, cell, T):
     """Returns `Frame.twice`."""
-    along, across = r.looked_up(x, T.leaf.twice), transpose(r.looked_up(y, T.leaf.twice))
-    inner = ~((r.FIFTEEN * CELLS_APART) << (FOUR * cell))
+    along, across = looked_up(x, T.leaf.twice), transpose(looked_up(y, T.leaf.twice))
+    inner = ~((FIFTEEN * CELLS_APART) << (FOUR * cell))
     return (along | across) & inner, across & inner, (transpose(along) >> (S16 * cell)) & LINE
 
 
@@ -101,7 +131,7 @@ def twice_more(frame, lane, i, j, T):
     beside = (row | (((across >> k) & LINE) * CELLS_APART)) + (
         column | ((edge & ~(ONE << (FOUR * lane))) * CELLS_APART)
     )
-    beside += (beside >> FOUR) + (beside >> r.S8) + (beside >> S12)
+    beside += (beside >> FOUR) + (beside >> S8) + (beside >> S12)
     corner = (row >> (FOUR * frame.cell)) & (column >> (FOUR * lane)) & CELLS_APART  # counted in both
     counts = (beside & COUNTS) - corner + count_bits(within & ~(LINE << k)) * CELLS_APART
     return (
@@ -120,7 +150,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
     def frame_of(S, k, T):
         """Returns the frame of afterstate k."""
         b, word = S[k, 0], S[k, 1]
-        t, direction = transpose(b), r.get(word, r.DIRECTION)
+        t, direction = transpose(b), get(word, DIRECTION)
         x, y = (t, b) if direction < TWO else (b, t)
         v = T.leaf.value
         c0, c1, c2, c3 = v[y & LINE], v[(y >> S16) & LINE], v[(y >> S32) & LINE], v[y >> S48]
@@ -129,7 +159,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
         if direction & ONE:
             turned, edge, cell, column = x, y & LINE, ZERO, (NOTHING, c1, c2, c3)
         seen = twice_apart(x, y, cell, T) if twice else (ZERO, ZERO, ZERO)
-        return Frame(x, turned, edge, cell, r.get(word, r.LANES), rows, column, seen)
+        return Frame(x, turned, edge, cell, get(word, LANES), rows, column, seen)
 
     @own
     def way_of(frame, lane, row):
@@ -166,7 +196,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
     def mean_of_bonuses(frame, ways, place, word, T):
         """Returns how many boards there are in which a bonus has entered, and their mean."""
         # Each rank's boards, a lane each; a dead one, where there is a single lane, is worth 0
-        low, high = r.get(word, r.LOW), r.get(word, r.HIGH)
+        low, high = get(word, LOW), get(word, HIGH)
         worth, entries, m = T.leaf.by_tile.worth, count_bits(frame.lanes), ZERO
         m = value_bonuses(frame, ways[0], low, high, entries, m, T)
         m = value_bonuses(frame, ways[1], low, high, entries, m, T)
@@ -174,12 +204,12 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
         m = value_bonuses(frame, ways[3], low, high, entries, m, T)
         if place < NO_PLACE:
             for rank in range(low, high + ONE):
-                if r.is_dead(frame.x | (u64(rank) << place), T.ways):
+                if is_dead(frame.x | (u64(rank) << place), T.ways):
                     worth[rank] = 0.0
         # Their mean, the ranks equally likely or weighted as the variant says
         law = entering_law(T)
         share, total = SHARES[entries], 0.0
-        if law == r.UNIFORM:
+        if law == UNIFORM:
             part = share / np.float64(high - low + ONE)
             for at in range(entries * low, entries * (high + ONE)):
                 total += part * worth[at]
@@ -212,13 +242,13 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
         # Each outcome, by the tile that it shows
         for q in range(o, end):
             word = S[q, 1]
-            tile, low, high = r.get(word, r.SHOWN), r.get(word, r.LOW), r.get(word, r.HIGH)
-            if tile == r.WHITE:
+            tile, low, high = get(word, SHOWN), get(word, LOW), get(word, HIGH)
+            if tile == WHITE:
                 return 0
             n, mean = entries, 0.0
-            if tile == r.PLUS and (low < high or high > FOUR):
+            if tile == PLUS and (low < high or high > FOUR):
                 n, mean = mean_of_bonuses(frame, ways, place, word, T)
-            elif place == NO_PLACE or not r.is_dead(frame.x | (tile << place), T.ways):
+            elif place == NO_PLACE or not is_dead(frame.x | (tile << place), T.ways):
                 mean = worth[tile - ONE]  # PLUS is also the rank of the least bonus
             leaves += n
             M[q] = mean if mean > M[q] else M[q]

@@ -1,7 +1,9 @@
 """Exact rules of Threes! (Asher Vollmer, Greg Wohlwend, 2014) as functions on rows.
 
-`row.py` lays the rows out. Here is what the player does, then the chance stages (which tile enters where, which comes next, and the
-nine cards of the start), then which rows are positions: those whose fields say what the game can show at such a board.
+Word 0 of a row is the board: sixteen ranks of four bits, cell (r, c) at bits 4*(4r + c). Rank 0 is empty, 1 and 2 are the tiles
+1 and 2, rank r >= 3 is the tile 3 * 2**(r - 3), up to rank 15, the 12288. Word 1 holds everything else, field by field; fields that
+have no meaning in a phase are zero, so equal situations are equal rows. First comes how a row is laid out, then what the player
+does, then the chance stages: which tile enters where, which comes next, and the nine cards of the start.
 
 A turn: the player slides (0 up, 1 down, 2 left, 3 right); chance lets the known tile enter (stage "enter": a cell
 of a lane that moved, and which bonus it was); chance draws the next tile (stage "draw"). Nine "setup" stages, one card each,
@@ -14,29 +16,169 @@ The slot21 schedule starts its cycle of 21 draws with the first draw at which a 
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import NIBBLES, count_bits, occupied
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
-from leafwise.envs.core.contract.stream import below, u64, uniform
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import (
+from leafwise.envs.core.contract.bits import (
     FOUR,
+    LINE,
+    NIBBLES,
     ONE,
+    S8,
+    S12,
+    S16,
+    S32,
+    S48,
     THREE,
     TWO,
     ZERO,
+    count_bits,
     highest_rank,
-    lanes_that_moved,
+    looked_up,
+    occupied,
+    sum_of_rows,
     transpose,
 )
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.stream import below, u64, uniform
+
+DECISION, ENTER, DRAW, SETUP = u64(0), u64(1), u64(2), u64(3)
+"""Phases, which are also the indices of the game's stages."""
+
+PLUS, WHITE = u64(4), u64(5)
+"""What is shown besides the base cards 1, 2, 3: a bonus, "3 or bonus"; 0 is nothing."""
+
+
+class Field(NamedTuple):
+    """Where something lies in word 1."""
+
+    shift: np.uint64
+    mask: np.uint64
+
+
+def fields(*bits: int) -> Iterator[Field]:
+    """Yields fields of so many bits, one behind the other."""
+    for shift, n in zip(accumulate((0, *bits)), bits, strict=False):
+        yield Field(u64(shift), u64(2**n - 1))
+
+
+PHASE, SHOWN, LOW, HIGH, DECK, LANES, DIRECTION, START, SLOT, SLOT_USED = fields(2, 3, 4, 4, 9, 4, 2, 4, 5, 1)
+"""Phase; tile shown; lowest and highest bonus it may be; deck, three counts of three bits; lanes in which a tile may enter, and the
+direction moved; number of 3s at the start, 0 for a typed board; position in the slot21 cycle, and whether its bonus has come."""
+FULL_DECK = u64(4 | 4 << 3 | 4 << 6)
+SETUP_CARDS = 9
+
+UNIFORM, WINDOW3 = 0, 1
+IID, SLOT21 = 0, 1
+HINT_PLUS, HINT_WINDOW3, HINT_COLOUR, HINT_EXACT = 0, 1, 2, 3
+END_AT_12288, CONTINUE, NO_MERGE_6144 = 0, 1, 2
+MOVED_LANE, ANY_EMPTY_EDGE = 0, 1
+
+SEVEN, EIGHT, FIFTEEN = u64(7), u64(8), u64(15)
+
+
+class Tables(NamedTuple):
+    """Everything compiled code needs besides the row."""
+
+    slide_low: NDArray[np.uint16]
+    """Line [65536] after a slide towards its lowest nibble."""
+    slide_high: NDArray[np.uint16]
+    """Line [65536] after a slide towards its highest nibble."""
+    ways: Bytes
+    """Line [65536]: bit 0 set if it can slide low, bit 1 if it can slide high."""
+    points: NDArray[np.int32]
+    """Line [65536]: sum of its tiles' scores."""
+    bonus_value: int
+    bonus_schedule: int
+    hint: int
+    top: int
+    entry: int
+    bonus_p: float
+    stop: Bytes
+    leaf: Any
+
+
+@jit(inline=True)
+def get(word, field):
+    """Reads a field."""
+    return (word >> field.shift) & field.mask
+
+
+@jit(inline=True)
+def has_12288(b):
+    return (b & (b >> ONE) & (b >> TWO) & (b >> THREE) & NIBBLES) != ZERO
+
+
+@jit(inline=True)
+def ways_of(b, ways):
+    """Returns the legal slides of lines (rows) as bits: 0 low, 1 high."""
+    return ways[b & LINE] | ways[(b >> S16) & LINE] | ways[(b >> S32) & LINE] | ways[b >> S48]
+
+
+@jit(inline=True)
+def is_dead(b, ways):
+    """Whether no slide is legal; a board with an empty cell never is."""
+    return occupied(b) == NIBBLES and ways_of(b, ways) == 0 and ways_of(transpose(b), ways) == 0
+
+
+@jit(inline=True)
+def lanes_of(cells):
+    """Returns a bit for each line whose first cell is among some cells."""
+    return (cells & ONE) | (cells >> FIFTEEN & TWO) | (cells >> u64(30) & FOUR) | (cells >> u64(45) & EIGHT)
+
+
+@jit(inline=True)
+def lanes_that_moved(before, after):
+    changed = occupied(before ^ after)
+    return lanes_of(changed | (changed >> FOUR) | (changed >> S8) | (changed >> S12))
+
+
+@jit(inline=True)
+def empty_edges(after, a):
+    """Returns the lanes (of lines) whose trailing cell is empty."""
+    return lanes_of(~occupied(after if a & 1 else after >> S12))
+
+
+@jit(inline=True)
+def entry_shift(lane, direction):
+    """Returns the first bit of the trailing cell of a lane."""
+    width, far = (S16, S12) if direction & TWO else (FOUR, S48)
+    return width * lane + (ZERO if direction & ONE else far)
+
+
+@jit(inline=True)
+def deck_count(word, card):
+    """Returns how many of a base card the deck holds."""
+    return (word >> (DECK.shift + THREE * (card - ONE))) & SEVEN
+
+
+@jit(inline=True)
+def deck_size(word):
+    return deck_count(word, ONE) + deck_count(word, TWO) + deck_count(word, THREE)
+
+
+@jit(inline=True)
+def without_card(word, card):
+    """Takes a card out of the deck; an empty deck is refilled at once."""
+    word -= ONE << (DECK.shift + THREE * (card - ONE))
+    if get(word, DECK) == ZERO:
+        word |= FULL_DECK << DECK.shift
+    return word
+
+
+# The game.
 
 
 @jit(inline=True)
 def initial_state(S, i, T):
     S[i, 0] = ZERO
-    S[i, 1] = r.SETUP | (r.FULL_DECK << r.DECK.shift)
+    S[i, 1] = SETUP | (FULL_DECK << DECK.shift)
 
 
 @jit(inline=True)
@@ -47,28 +189,28 @@ def stage(S, i, T):
 @jit(inline=True)
 def current_player(S, i, T):
     phase = S[i, 1] & THREE
-    if phase == r.DECISION:
+    if phase == DECISION:
         return 0
-    if phase == r.SETUP:
+    if phase == SETUP:
         return CHANCE
-    if T.top == r.END_AT_12288 and r.has_12288(S[i, 0]):
+    if T.top == END_AT_12288 and has_12288(S[i, 0]):
         return TERMINAL
-    if phase == r.DRAW and r.is_dead(S[i, 0], T.ways):
+    if phase == DRAW and is_dead(S[i, 0], T.ways):
         return TERMINAL
     return CHANCE
 
 
 @jit(inline=True)
 def returns(S, i, T):
-    if S[i, 1] & THREE == r.SETUP:
+    if S[i, 1] & THREE == SETUP:
         return 0.0
-    return np.float64(r.sum_of_rows(S[i, 0], T.points)) - 3.0 * np.float64(r.get(S[i, 1], r.START))
+    return sum_of_rows(S[i, 0], T.points) - 3.0 * get(S[i, 1], START)
 
 
 @jit(inline=True)
 def legal_actions(S, i, A, T):
     b = S[i, 0]
-    ways = r.ways_of(transpose(b), T.ways) | (r.ways_of(b, T.ways) << 2)
+    ways = ways_of(transpose(b), T.ways) | (ways_of(b, T.ways) << 2)
     n = 0
     for a in range(4):
         if (ways >> a) & 1:
@@ -80,15 +222,15 @@ def legal_actions(S, i, A, T):
 @jit(inline=True)
 def put_slid(S, j, before, after, a, word, T):
     """Writes the position after slide a, whose boards are given in lines."""
-    lanes = lanes_that_moved(before, after) if T.entry == r.MOVED_LANE else r.empty_edges(after, a)
+    lanes = lanes_that_moved(before, after) if T.entry == MOVED_LANE else empty_edges(after, a)
     S[j, 0] = transpose(after) if a < 2 else after
-    S[j, 1] = (word | r.ENTER) | (lanes << r.LANES.shift) | (u64(a) << r.DIRECTION.shift)
+    S[j, 1] = (word | ENTER) | (lanes << LANES.shift) | (u64(a) << DIRECTION.shift)
 
 
 @jit(inline=True)
 def apply_action(S, i, a, j, T):
     before = transpose(S[i, 0]) if a < 2 else S[i, 0]
-    after = r.looked_up(before, T.slide_high) if a & 1 else r.looked_up(before, T.slide_low)
+    after = looked_up(before, T.slide_high) if a & 1 else looked_up(before, T.slide_low)
     put_slid(S, j, before, after, a, S[i, 1], T)
 
 
@@ -98,7 +240,7 @@ def put_afterstate(S, j, n, before, after, a, T):
     if after == before:
         return n
     put_slid(S, j + n, before, after, a, ZERO, T)
-    return n + r.ONE
+    return n + ONE
 
 
 @jit(inline=True)
@@ -106,11 +248,11 @@ def afterstates(S, i, j, T):
     """Slides the board of row i once for all tiles that may be drawn there; not where a 12288 ends the game at once."""
     b = S[i, 0]
     t = transpose(b)
-    if S[i, 1] & THREE != r.DRAW:
+    if S[i, 1] & THREE != DRAW:
         return np.int64(0)
-    up, down = r.looked_up(t, T.slide_low), r.looked_up(t, T.slide_high)
-    left, right = r.looked_up(b, T.slide_low), r.looked_up(b, T.slide_high)
-    if T.top == r.END_AT_12288 and (r.has_12288(up) or r.has_12288(down) or r.has_12288(left) or r.has_12288(right)):
+    up, down = looked_up(t, T.slide_low), looked_up(t, T.slide_high)
+    left, right = looked_up(b, T.slide_low), looked_up(b, T.slide_high)
+    if T.top == END_AT_12288 and (has_12288(up) or has_12288(down) or has_12288(left) or has_12288(right)):
         return np.int64(0)
     n = put_afterstate(S, j, ZERO, t, up, 0, T)
     n = put_afterstate(S, j, n, t, down, 1, T)
@@ -127,7 +269,7 @@ def apply_outcome(S, k, o, j, T):
 @jit(inline=True)
 def merge_points(S, i, j, k, T):
     """The reward "merges": the points made by merging, without those of entering tiles."""
-    return np.float64(r.sum_of_rows(S[j, 0], T.points) - r.sum_of_rows(S[i, 0], T.points))
+    return np.float64(sum_of_rows(S[j, 0], T.points) - sum_of_rows(S[i, 0], T.points))
 
 
 @jit(inline=True)
@@ -136,7 +278,7 @@ def survival(S, i, j, k, T):
     return 1.0
 
 
-UNTIL_ENTRY = (ONE << r.DECK.shift) - ONE | (u64(63) << r.LANES.shift)
+UNTIL_ENTRY = (ONE << DECK.shift) - ONE | (u64(63) << LANES.shift)
 """The fields of word 1 that end with the entry: the phase, the tile shown and its bonuses, the lanes and the direction."""
 
 
@@ -144,7 +286,7 @@ UNTIL_ENTRY = (ONE << r.DECK.shift) - ONE | (u64(63) << r.LANES.shift)
 def bonus_weight(rank, low, high, law):
     """Returns the weight of a bonus in low..high: equal, or how many windows of three ranks hold it."""
     n = high - low + ONE
-    if law == r.UNIFORM or n < FOUR:
+    if law == UNIFORM or n < FOUR:
         return 1.0
     k = rank - low
     return np.float64(min(min(k + ONE, n - k), THREE))
@@ -162,7 +304,7 @@ def sum_of_weights(low, high, law):
 @jit(inline=True)
 def entering_law(T):
     """Returns by which law one of the bonuses shown enters: all are alike where a window is shown."""
-    return T.bonus_value if T.hint != r.HINT_WINDOW3 else r.UNIFORM
+    return T.bonus_value if T.hint != HINT_WINDOW3 else UNIFORM
 
 
 @jit(inline=True)
@@ -175,35 +317,35 @@ def put_outcome(S, P, o, n, board, word, share):
 @jit(inline=True)
 def white_three(word, T):
     """Returns the probability that the tile shown as white is a 3."""
-    three = (1.0 - T.bonus_p) * np.float64(r.deck_count(word, THREE)) / np.float64(r.deck_size(word))
+    three = (1.0 - T.bonus_p) * deck_count(word, THREE) / deck_size(word)
     return three / (three + T.bonus_p)
 
 
 @jit(inline=True)
 def put_entering(S, j, P, o, n, word, rank, share):
     """Writes one successor per lane for an entering tile; returns the new number of successors."""
-    lanes, direction = r.get(S[j, 1], r.LANES), r.get(S[j, 1], r.DIRECTION)
+    lanes, direction = get(S[j, 1], LANES), get(S[j, 1], DIRECTION)
     for lane in range(4):
         if (lanes >> u64(lane)) & ONE:
-            n = put_outcome(S, P, o, n, S[j, 0] | (rank << r.entry_shift(u64(lane), direction)), word, share)
+            n = put_outcome(S, P, o, n, S[j, 0] | (rank << entry_shift(u64(lane), direction)), word, share)
     return n
 
 
 @jit(inline=True)
 def enter_outcomes(S, j, P, o, T):
     word = S[j, 1]
-    share = 1.0 / np.float64(count_bits(r.get(word, r.LANES)))
-    shown = r.get(word, r.SHOWN)
-    left = word & ~UNTIL_ENTRY | r.DRAW
-    if shown < r.PLUS:
+    share = 1.0 / count_bits(get(word, LANES))
+    shown = get(word, SHOWN)
+    left = word & ~UNTIL_ENTRY | DRAW
+    if shown < PLUS:
         return np.int64(put_entering(S, j, P, o, ZERO, left, shown, share))
     n = ZERO
-    if shown == r.WHITE:
+    if shown == WHITE:
         three = white_three(word, T)
         if three > 0.0:
-            n = put_entering(S, j, P, o, n, r.without_card(left, THREE), THREE, share * three)
+            n = put_entering(S, j, P, o, n, without_card(left, THREE), THREE, share * three)
         share *= 1.0 - three
-    low, high, law = r.get(word, r.LOW), r.get(word, r.HIGH), entering_law(T)
+    low, high, law = get(word, LOW), get(word, HIGH), entering_law(T)
     total = sum_of_weights(low, high, law)
     for rank in range(low, high + ONE):
         n = put_entering(S, j, P, o, n, left, u64(rank), share * bonus_weight(u64(rank), low, high, law) / total)
@@ -213,31 +355,31 @@ def enter_outcomes(S, j, P, o, T):
 @jit(inline=True)
 def bonus_chance(word, T):
     """Returns the probability that the next draw is a bonus, once a 48 lies on the board."""
-    if T.bonus_schedule == r.IID:
+    if T.bonus_schedule == IID:
         return T.bonus_p
-    if r.get(word, r.SLOT_USED):
+    if get(word, SLOT_USED):
         return 0.0
-    return 1.0 / (21.0 - np.float64(r.get(word, r.SLOT)))
+    return 1.0 / (21.0 - get(word, SLOT))
 
 
 @jit(inline=True)
 def slot_after(word, bonus, T):
     """Moves the slot21 cycle on by one draw, once a 48 lies on the board."""
-    if T.bonus_schedule == r.IID:
+    if T.bonus_schedule == IID:
         return word
-    position = (r.get(word, r.SLOT)) + ONE
-    used = (r.get(word, r.SLOT_USED)) | bonus
-    word &= ~(u64(63) << r.SLOT.shift)
+    position = (get(word, SLOT)) + ONE
+    used = (get(word, SLOT_USED)) | bonus
+    word &= ~(u64(63) << SLOT.shift)
     if position == u64(21):
         return word
-    return word | (position << r.SLOT.shift) | (used << r.SLOT_USED.shift)
+    return word | (position << SLOT.shift) | (used << SLOT_USED.shift)
 
 
 @jit(inline=True)
 def shown_bonus(word, low, high, T):
     """Shows a bonus in low..high; where only its colour is shown, perhaps a 3."""
-    code = r.WHITE if T.hint == r.HINT_COLOUR else r.PLUS
-    return word | (code << r.SHOWN.shift) | (low << r.LOW.shift) | (high << r.HIGH.shift)
+    code = WHITE if T.hint == HINT_COLOUR else PLUS
+    return word | (code << SHOWN.shift) | (low << LOW.shift) | (high << HIGH.shift)
 
 
 @jit(inline=True)
@@ -246,33 +388,33 @@ def draw_outcomes(S, j, P, o, T):
     highest = highest_rank(b)
     word = S[j, 1] & ~THREE
     bonus, base = 0.0, word
-    if highest >= r.SEVEN:
+    if highest >= SEVEN:
         bonus, base = bonus_chance(word, T), slot_after(word, ZERO, T)
-    size = np.float64(r.deck_size(word))
-    white = T.hint == r.HINT_COLOUR and bonus > 0.0
+    size = deck_size(word)
+    white = T.hint == HINT_COLOUR and bonus > 0.0
     n = ZERO
     for card in range(1, 3 if white else 4):
-        count = r.deck_count(word, u64(card))
+        count = deck_count(word, u64(card))
         if count and bonus < 1.0:
-            drawn = r.without_card(base, u64(card)) | (u64(card) << r.SHOWN.shift)
-            n = put_outcome(S, P, o, n, b, drawn, (1.0 - bonus) * np.float64(count) / size)
+            drawn = without_card(base, u64(card)) | (u64(card) << SHOWN.shift)
+            n = put_outcome(S, P, o, n, b, drawn, (1.0 - bonus) * count / size)
     if bonus == 0.0:
         return np.int64(n)
     low, high = FOUR, highest - THREE
     ranks = high - low + ONE
     word = slot_after(word, ONE, T)
-    if T.hint == r.HINT_EXACT:
+    if T.hint == HINT_EXACT:
         total = sum_of_weights(low, high, T.bonus_value)
         for rank in range(low, high + ONE):
             share = bonus * bonus_weight(u64(rank), low, high, T.bonus_value) / total
             n = put_outcome(S, P, o, n, b, shown_bonus(word, u64(rank), u64(rank), T), share)
-    elif T.hint == r.HINT_WINDOW3 and ranks > THREE:
+    elif T.hint == HINT_WINDOW3 and ranks > THREE:
         for rank in range(low, high - ONE):
             shown = shown_bonus(word, u64(rank), u64(rank) + TWO, T)
-            n = put_outcome(S, P, o, n, b, shown, bonus / np.float64(ranks - TWO))
+            n = put_outcome(S, P, o, n, b, shown, bonus / (ranks - TWO))
     else:
         if white:
-            bonus += (1.0 - bonus) * np.float64(r.deck_count(word, THREE)) / size
+            bonus += (1.0 - bonus) * deck_count(word, THREE) / size
         n = put_outcome(S, P, o, n, b, shown_bonus(word, low, high, T), bonus)
     return np.int64(n)
 
@@ -282,24 +424,24 @@ def with_setup_card(S, i, card, place):
     """Puts a start card on the cell of row i that begins at bit `place`."""
     word = S[i, 1]
     if card == THREE:
-        word += ONE << r.START.shift
+        word += ONE << START.shift
     S[i, 0] |= card << place
-    word = r.without_card(word, card)
-    if r.deck_size(word) == u64(12 - r.SETUP_CARDS):
-        word = (word & ~THREE) | r.DRAW
+    word = without_card(word, card)
+    if deck_size(word) == u64(12 - SETUP_CARDS):
+        word = (word & ~THREE) | DRAW
     S[i, 1] = word
 
 
 @jit(inline=True)
 def setup_outcomes(S, j, P, o, T):
     b, word, n = S[j, 0], S[j, 1], ZERO
-    size = r.deck_size(word)
-    free = np.float64(u64(4) + size)  # 16 cells, less the 12 - size cards that lie
+    size = deck_size(word)
+    free = FOUR + size  # 16 cells, less the 12 - size cards that lie
     for card in range(1, 4):
-        count = r.deck_count(word, u64(card))
+        count = deck_count(word, u64(card))
         for place in range(0, 64, 4):
-            if count and (b >> u64(place)) & r.FIFTEEN == ZERO:
-                n = put_outcome(S, P, o, n, b, word, np.float64(count) / np.float64(size) / free)
+            if count and (b >> u64(place)) & FIFTEEN == ZERO:
+                n = put_outcome(S, P, o, n, b, word, count / size / free)
                 with_setup_card(S, o + n - ONE, u64(card), u64(place))
     return np.int64(n)
 
@@ -307,9 +449,9 @@ def setup_outcomes(S, j, P, o, T):
 @jit(inline=True)
 def chance_outcomes(S, j, P, o, T):
     phase = S[j, 1] & THREE
-    if phase == r.ENTER:
+    if phase == ENTER:
         return enter_outcomes(S, j, P, o, T)
-    if phase == r.DRAW:
+    if phase == DRAW:
         return draw_outcomes(S, j, P, o, T)
     return setup_outcomes(S, j, P, o, T)
 
@@ -317,8 +459,8 @@ def chance_outcomes(S, j, P, o, T):
 @jit(inline=True)
 def random_card(word, R):
     """Draws a base card from the deck."""
-    ones, twos = r.deck_count(word, ONE), r.deck_count(word, TWO)
-    k = below(R, ones + twos + r.deck_count(word, THREE))
+    ones, twos = deck_count(word, ONE), deck_count(word, TWO)
+    k = below(R, ones + twos + deck_count(word, THREE))
     if k < ones:
         return ONE
     return TWO if k < ones + twos else THREE
@@ -328,7 +470,7 @@ def random_card(word, R):
 def random_bonus(low, high, law, R):
     """Draws a bonus in low..high; under the window law a window first, then a rank in it."""
     n = high - low + ONE
-    if law == r.UNIFORM or n < FOUR:
+    if law == UNIFORM or n < FOUR:
         return low + below(R, n)
     return low + below(R, n - TWO) + below(R, THREE)
 
@@ -349,23 +491,23 @@ def sample_outcome(S, j, R, T):
     phase = word & THREE
 
     # A card of the start, on one of the empty cells.
-    if phase == r.SETUP:
-        place = nth_bit(NIBBLES & ~occupied(S[j, 0]), below(R, u64(4) + r.deck_size(word)))
+    if phase == SETUP:
+        place = nth_bit(NIBBLES & ~occupied(S[j, 0]), below(R, u64(4) + deck_size(word)))
         with_setup_card(S, j, random_card(word, R), place)
         return
 
     # The tile shown enters: first which tile it is, then in which lane.
-    if phase == r.ENTER:
-        left = word & ~UNTIL_ENTRY | r.DRAW
-        rank = r.get(word, r.SHOWN)
-        if rank == r.WHITE and uniform(R) < white_three(word, T):
+    if phase == ENTER:
+        left = word & ~UNTIL_ENTRY | DRAW
+        rank = get(word, SHOWN)
+        if rank == WHITE and uniform(R) < white_three(word, T):
             rank = THREE
-            left = r.without_card(left, THREE)
-        elif rank >= r.PLUS:
-            rank = random_bonus(r.get(word, r.LOW), r.get(word, r.HIGH), entering_law(T), R)
-        lanes = r.get(word, r.LANES)
+            left = without_card(left, THREE)
+        elif rank >= PLUS:
+            rank = random_bonus(get(word, LOW), get(word, HIGH), entering_law(T), R)
+        lanes = get(word, LANES)
         lane = nth_bit(lanes, below(R, count_bits(lanes)))
-        S[j, 0] |= rank << r.entry_shift(lane, r.get(word, r.DIRECTION))
+        S[j, 0] |= rank << entry_shift(lane, get(word, DIRECTION))
         S[j, 1] = left
         return
 
@@ -373,14 +515,14 @@ def sample_outcome(S, j, R, T):
     word &= ~THREE
     bonus, highest = 0.0, highest_rank(S[j, 0])
     low, high = FOUR, highest - THREE
-    if highest >= r.SEVEN:
+    if highest >= SEVEN:
         bonus = bonus_chance(word, T)
         if bonus > 0.0 and uniform(R) < bonus:
             word = slot_after(word, ONE, T)
-            if T.hint == r.HINT_EXACT:
+            if T.hint == HINT_EXACT:
                 low = random_bonus(low, high, T.bonus_value, R)
                 high = low
-            elif T.hint == r.HINT_WINDOW3 and high - low >= THREE:
+            elif T.hint == HINT_WINDOW3 and high - low >= THREE:
                 low += below(R, high - low - ONE)
                 high = low + TWO
             S[j, 1] = shown_bonus(word, low, high, T)
@@ -389,7 +531,7 @@ def sample_outcome(S, j, R, T):
 
     # Else a card comes from the deck. Where only its colour is shown, a 3 looks like a bonus and has not left the deck.
     card = random_card(word, R)
-    if card == THREE and bonus > 0.0 and T.hint == r.HINT_COLOUR:
+    if card == THREE and bonus > 0.0 and T.hint == HINT_COLOUR:
         S[j, 1] = shown_bonus(word, low, high, T)
         return
-    S[j, 1] = r.without_card(word, card) | (card << r.SHOWN.shift)
+    S[j, 1] = without_card(word, card) | (card << SHOWN.shift)

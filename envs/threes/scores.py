@@ -16,16 +16,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.bits import (
+    FOUR,
+    NIBBLES,
+    ONE,
+    S16,
+    THREE,
+    TWO,
+    count_bits,
+    highest_rank,
+    looked_up,
+    occupied,
+    sum_of_rows,
+    transpose,
+)
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed, Terminal
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes import row as r
 from leafwise.envs.threes.lines import ByTile, by_tile, make_line_siblings
-from leafwise.envs.threes.row import FOUR, ONE, THREE, highest_rank, occupied, sum_of_rows, transpose
 from leafwise.envs.threes.tables import Options, cells_of
 
-TWO = u64(2)
 LEFT_COLUMN = u64(0x0001000100010001)
 RIGHT_COLUMN = u64(0x1000100010001000)
 EDGE_COLUMNS = LEFT_COLUMN | RIGHT_COLUMN
@@ -35,7 +46,7 @@ EDGE_ROWS = u64(0x1111000000001111)
 class LineTable(NamedTuple):
     """Weights of an evaluator that is a sum over the eight lines of a board."""
 
-    value: NDArray[np.float32]
+    value: Floats32
     """Line [65536]: its share of the value."""
     twice: NDArray[np.uint16]
     """Line [65536]: per cell (bits 0, 4, 8, 12) whether a neighbour in the line is twice the cell."""
@@ -45,7 +56,7 @@ class LineTable(NamedTuple):
     """The same tables, for `lines`."""
 
 
-def line_table(value: NDArray[Any], twice: NDArray[np.uint16], twice_bonus: float) -> LineTable:
+def line_table(value: Array, twice: NDArray[np.uint16], twice_bonus: float) -> LineTable:
     """Returns the weights with this value of each line."""
     value = value.astype(np.float32)
     return LineTable(value, twice, twice_bonus, by_tile(value, twice, twice_bonus))
@@ -54,21 +65,21 @@ def line_table(value: NDArray[Any], twice: NDArray[np.uint16], twice_bonus: floa
 @jit(inline=True)
 def sum_of_lines(b, t, T):
     """Adds the table over the rows of a board `b` and of its transpose `t`."""
-    return np.float64(r.sum_of_rows(b, T.leaf.value)) + np.float64(r.sum_of_rows(t, T.leaf.value))
+    return np.float64(sum_of_rows(b, T.leaf.value)) + np.float64(sum_of_rows(t, T.leaf.value))
 
 
 @jit(inline=True)
 def openness(S, i, T):
     b = S[i, 0]
     t = transpose(b)
-    twice = r.looked_up(b, T.leaf.twice) | transpose(r.looked_up(t, T.leaf.twice))
-    return sum_of_lines(b, t, T) + T.leaf.twice_bonus * np.float64(count_bits(twice))
+    twice = looked_up(b, T.leaf.twice) | transpose(looked_up(t, T.leaf.twice))
+    return sum_of_lines(b, t, T) + T.leaf.twice_bonus * count_bits(twice)
 
 
 @jit(inline=True)
 def of_rank(b, rank):
     """Returns one bit per cell that holds `rank`."""
-    return r.NIBBLES & ~occupied(b ^ (r.NIBBLES * rank))
+    return NIBBLES & ~occupied(b ^ (NIBBLES * rank))
 
 
 @jit(inline=True)
@@ -86,7 +97,7 @@ def left_of(cells):
 @jit(inline=True)
 def beside(cells):
     """Returns the cells with a neighbour in `cells`."""
-    return right_of(cells) | left_of(cells) | (cells << r.S16) | (cells >> r.S16)
+    return right_of(cells) | left_of(cells) | (cells << S16) | (cells >> S16)
 
 
 @jit(inline=True)
@@ -106,9 +117,9 @@ def big_tiles(b):
     third &= ~right_of(second)
     chained |= third & left_of(joined)
     third &= ~left_of(second)
-    chained |= third & (joined << r.S16)
-    third &= ~(second << r.S16)
-    chained |= third & (joined >> r.S16)
+    chained |= third & (joined << S16)
+    third &= ~(second << S16)
+    chained |= third & (joined >> S16)
     return np.float64(points + count_bits(chained))
 
 
@@ -179,8 +190,8 @@ def rows_table(
 Factory = Callable[[Any], Evaluator]
 
 
-def _score(name: str, value: Any, make: Callable[[], Any] = tuple, terminal: Terminal = "evaluate") -> Factory:
-    return lambda options: Evaluator(name, value, weights=make(), stage="draw", terminal=terminal)
+def _score(name: str, value: Any, make: Callable[[], Any] = tuple) -> Factory:
+    return lambda options: Evaluator(name, value, weights=make(), stage="draw", terminal="evaluate")
 
 
 ROOM = Path(__file__).parent

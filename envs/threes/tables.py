@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import OneOf, Range, limits_of, settle_fields
-from leafwise.envs.threes.row import NO_MERGE_6144, Tables
+from leafwise.envs.threes.rules import NO_MERGE_6144, Tables
 
 BONUS_P = 1 / 21
 
@@ -42,7 +42,7 @@ class Options:
             raise UserError(f"threes: expected no bonus_p with bonus_schedule='slot21', got {self.bonus_p!r}")
 
 
-Lines = NDArray[np.int64]
+Lines = Ints
 
 
 def cells_of(lines: Lines) -> list[Lines]:

@@ -12,16 +12,43 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Words
+from leafwise.envs.core.contract.bits import sum_of_rows
 from leafwise.envs.core.contract.texts import EMPTY, before_fields, need, typed_cells, whole_number, words_by_name
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.threes import row as r
-from leafwise.envs.threes.row import Tables
+from leafwise.envs.threes import rules as r
+from leafwise.envs.threes.rules import (
+    DECK,
+    DIRECTION,
+    END_AT_12288,
+    FULL_DECK,
+    HIGH,
+    HINT_COLOUR,
+    HINT_EXACT,
+    HINT_PLUS,
+    IID,
+    LANES,
+    LOW,
+    NO_MERGE_6144,
+    PHASE,
+    PLUS,
+    SHOWN,
+    SLOT,
+    SLOT21,
+    SLOT_USED,
+    START,
+    WHITE,
+    Field,
+    Tables,
+    entry_shift,
+    get,
+    is_dead,
+)
 
 ACTIONS = ("up", "down", "left", "right")
-DECISION, ENTER, DRAW, SETUP = (int(p) for p in (r.DECISION, r.ENTER, r.DRAW, r.SETUP))
-SIGNS: dict[int, tuple[str, Any]] = {r.HINT_PLUS: ("+", r.PLUS), r.HINT_COLOUR: ("white", r.WHITE)}
+ENTER, DRAW, SETUP = int(r.ENTER), int(r.DRAW), int(r.SETUP)
+SIGNS: dict[int, tuple[str, Any]] = {HINT_PLUS: ("+", PLUS), HINT_COLOUR: ("white", WHITE)}
 """How a bonus is shown where its candidates are not: its text and its code."""
 COLOURS = {"blue": "1", "red": "2"}
 FIELDS = ("next", "deck", "move", "lanes", "start", "slot")
@@ -39,81 +66,88 @@ SYMBOLS = {**{str(value): rank for value, rank in RANKS.items()}, **dict.fromkey
 """What may be typed for a tile -> its rank."""
 
 
-def ranks(row: NDArray[Any]) -> list[int]:
+def ranks(row: Array) -> list[int]:
     """Returns the sixteen ranks of a row's board, row by row."""
     board = int(row[0])
     return [board >> (4 * cell) & 15 for cell in range(16)]
 
 
-def field(row: NDArray[Any], where: r.Field) -> int:
+def field(row: Array, where: Field) -> int:
     """Returns a field of word 1."""
-    return int(r.get(row[1], where))
+    return int(get(row[1], where))
 
 
-def deck(row: NDArray[Any]) -> tuple[int, int, int]:
+def deck(row: Array) -> tuple[int, int, int]:
     """Returns how many 1s, 2s and 3s are not yet drawn."""
-    word = field(row, r.DECK)
+    word = field(row, DECK)
     return word & 7, word >> 3 & 7, word >> 6
 
 
-def shown(row: NDArray[Any], T: Tables) -> str:
+def deck_text(row: Array) -> str:
+    """Writes those counts."""
+    return ",".join(map(str, deck(row)))
+
+
+def shown(row: Array, T: Tables) -> str:
     """Returns the text of the tile shown, "" if none is."""
-    code, low, high = field(row, r.SHOWN), field(row, r.LOW), field(row, r.HIGH)
-    if code < int(r.PLUS):
+    code, low, high = field(row, SHOWN), field(row, LOW), field(row, HIGH)
+    if code < int(PLUS):
         return str(code) if code else ""
     candidates = "|".join(str(tile_value(rank)) for rank in range(low, high + 1))
-    if field(row, r.PHASE) == ENTER:  # the slide may have made a new highest tile, so the board no longer tells
-        return "3|" + candidates if code == int(r.WHITE) else candidates
-    if code == int(r.WHITE):
+    if field(row, PHASE) == ENTER:  # the slide may have made a new highest tile, so the board no longer tells
+        return "3|" + candidates if code == int(WHITE) else candidates
+    if code == int(WHITE):
         return "white"
-    return "+" if T.hint == r.HINT_PLUS else candidates
+    return "+" if T.hint == HINT_PLUS else candidates
 
 
-def to_text(row: NDArray[Any], T: Tables) -> str:
+def to_text(row: Array, T: Tables) -> str:
     """Returns the line of text for a row."""
     cells = [str(tile_value(rank)) for rank in ranks(row)]
     words = ["/".join(" ".join(cells[k : k + 4]) for k in range(0, 16, 4))]
-    phase = field(row, r.PHASE)
+    phase = field(row, PHASE)
     if phase == SETUP:
         words.append("setup")
     if tile := shown(row, T):
         words.append(f"next={tile}")
-    words.append("deck=" + ",".join(str(n) for n in deck(row)))
+    words.append(f"deck={deck_text(row)}")
     if phase == ENTER:
-        lanes = field(row, r.LANES)
-        words.append(f"move={ACTIONS[field(row, r.DIRECTION)]}")
+        lanes = field(row, LANES)
+        words.append(f"move={ACTIONS[field(row, DIRECTION)]}")
         words.append("lanes=" + "".join(str(k) for k in range(4) if lanes >> k & 1))
-    if start := field(row, r.START):
+    if start := field(row, START):
         words.append(f"start={3 * start}")
-    if slot := field(row, r.SLOT):
-        words.append(f"slot={slot}" + (",used" if field(row, r.SLOT_USED) else ""))
+    if slot := field(row, SLOT):
+        words.append(f"slot={slot}" + (",used" if field(row, SLOT_USED) else ""))
     return " ".join(words)
 
 
-def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
+def parse_row(text: str, T: Tables) -> Words:
     """Returns the row that a line of text describes; raises ValueError in the game's words."""
     typed, words = before_fields(text, ("setup",))
     setup = words.count("setup") == 1
     given = words_by_name((word for word in words if word != "setup" or not setup), FIELDS)
     board = parse_board(typed)
     highest = max(board >> 4 * cell & 15 for cell in range(16))
-    need(highest < 15 or T.top != r.NO_MERGE_6144, "no 12288 with top='no_merge_6144'", text)
+    need(highest < 15 or T.top != NO_MERGE_6144, "no 12288 with top='no_merge_6144'", text)
     need(board or setup, "a tile on the board", text)
-    word = (parse_deck(given["deck"]) if "deck" in given else int(r.FULL_DECK)) << int(r.DECK.shift)
+    word = (parse_deck(given["deck"]) if "deck" in given else int(FULL_DECK)) << int(DECK.shift)
     word |= parse_start(given, board, T) | parse_slot(given, highest, T)
     row = np.array([board, word], dtype=np.uint64)
     if setup:
         return parse_setup(row, given)
-    over = bool(r.is_dead(row[0], T.ways)) or (T.top == r.END_AT_12288 and highest == 15)
-    tile = int(r.DRAW)
-    if "move" in given or "lanes" in given:
+    over = bool(is_dead(row[0], T.ways)) or (T.top == END_AT_12288 and highest == 15)
+    tile = 0
+    if entering := "move" in given or "lanes" in given:
         tile = parse_entering(board, highest, given, T)
-        check_deck(tile, deck(row))
     elif "next" in given:
-        shown = parse_next(given["next"], highest, T)
-        check_deck(shown, deck(row))
-        tile = tile if over else shown
-    row[1] |= np.uint64(tile)
+        tile = parse_next(given["next"], highest, T)
+    card = tile >> int(SHOWN.shift) & 7
+    if 0 < card <= 3 and deck(row) != (4, 4, 4) and deck(row)[card - 1] == 4:
+        raise UserError(
+            f"expected at most three {card}s in the deck (the one shown has left it), got deck={deck_text(row)}"
+        )
+    row[1] |= np.uint64(tile if entering or (tile and not over) else DRAW)
     return row
 
 
@@ -121,23 +155,19 @@ def parse_board(text: str) -> int:
     """Returns the board of `a b c d/e f g h/...`, or of another shape that `typed_cells` reads; raises ValueError if it is none."""
     text = text.strip()
     lines = text.split("/")
-    if [len(line.split()) for line in lines] != [4] * 4 or not set(text.replace("/", " ").split()) <= set(SYMBOLS):
+    tiles = text.replace("/", " ").split()
+    cells = None
+    if [len(line.split()) for line in lines] != [4] * 4 or not {*tiles} <= {*SYMBOLS}:
         cells = typed_cells(text, [4] * 4, (SYMBOLS,))
-        if cells is not None:
-            return sum(rank << 4 * cell for cell, rank in enumerate(cells))
-    need(len(lines) == 4, "4 rows separated by '/'", len(lines), text)
-    board = 0
-    for y, line in enumerate(lines):
-        tiles = line.split()
-        need(len(tiles) == 4, f"4 tiles in row {y + 1}", len(tiles), line.strip())
-        for x, tile in enumerate(tiles):
-            rank = SYMBOLS.get(tile)
-            if rank is None:
-                value = whole_number(tile, "a tile")
-                need(value in RANKS, "a tile 0, 1, 2, 3, 6, 12, ..., 12288", tile)
-                rank = RANKS[value]
-            board |= rank << 4 * (4 * y + x)
-    return board
+    if cells is None:
+        need(len(lines) == 4, "4 rows separated by '/'", len(lines), text)
+        for y, line in enumerate(lines, 1):
+            need(len(line.split()) == 4, f"4 tiles in row {y}", len(line.split()), line.strip())
+        for tile in tiles:
+            known = tile in SYMBOLS or whole_number(tile, "a tile") in RANKS
+            need(known, "a tile 0, 1, 2, 3, 6, 12, ..., 12288", tile)
+        cells = [SYMBOLS[tile] if tile in SYMBOLS else RANKS[int(tile)] for tile in tiles]
+    return sum(rank << 4 * cell for cell, rank in enumerate(cells))
 
 
 def parse_deck(text: str) -> int:
@@ -153,9 +183,9 @@ def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
     text = given.get("start", "0")
     start = whole_number(text, "a start score")
     need("start" not in given or start in (3, 6, 9, 12), "start=3, 6, 9 or 12", text)
-    if start > r.sum_of_rows(np.uint64(board), T.points):
+    if start > sum_of_rows(np.uint64(board), T.points):
         raise UserError(f"expected a start score of at most the board's, got start={text}")
-    return start // 3 << int(r.START.shift)
+    return start // 3 << int(START.shift)
 
 
 def parse_slot(given: dict[str, str], highest: int, T: Tables) -> int:
@@ -164,20 +194,20 @@ def parse_slot(given: dict[str, str], highest: int, T: Tables) -> int:
         return 0
     position, comma, used = given["slot"].partition(",")
     slot = whole_number(position, "a slot")
-    sound = T.bonus_schedule == r.SLOT21 and 0 < slot < 21 and used == ("used" if comma else "")
+    sound = T.bonus_schedule == SLOT21 and 0 < slot < 21 and used == ("used" if comma else "")
     need(sound, "slot=1 to 20, perhaps ',used', under slot21", given["slot"])
     need(highest >= 7, "no slot before a 48 is on the board", given["slot"])
-    return slot << int(r.SLOT.shift) | bool(used) << int(r.SLOT_USED.shift)
+    return slot << int(SLOT.shift) | bool(used) << int(SLOT_USED.shift)
 
 
 def parse_next(text: str, highest: int, T: Tables) -> int:
     """Returns the fields of the tile shown; raises ValueError if it cannot be next on such a board."""
     text = shown_name(text.lower(), highest, T)
     if text in ("1", "2", "3"):
-        alike = text == "3" and T.hint == r.HINT_COLOUR and highest >= 7 and T.bonus_p > 0
+        alike = text == "3" and T.hint == HINT_COLOUR and highest >= 7 and T.bonus_p > 0
         need(not alike, "next=white, a 3 and a bonus look alike with hint='colour'", text)
-        return int(text) << int(r.SHOWN.shift)
-    none = T.bonus_schedule == r.IID and T.bonus_p == 0
+        return int(text) << int(SHOWN.shift)
+    none = T.bonus_schedule == IID and T.bonus_p == 0
     need(not none, "next=1, 2 or 3 (there is no bonus with bonus_p=0)", text)
     low, high = 4, highest - 3
     need(low <= high, "next=1, 2 or 3 (a bonus needs a 48 on the board)", text)
@@ -185,12 +215,12 @@ def parse_next(text: str, highest: int, T: Tables) -> int:
         sign, code = SIGNS[T.hint]
         need(text == sign, f"next=1, 2, 3 or {sign}", text)
     else:
-        size = 1 if T.hint == r.HINT_EXACT else min(3, high - low + 1)
-        code, (first, last) = r.PLUS, parse_candidates(text)
+        size = 1 if T.hint == HINT_EXACT else min(3, high - low + 1)
+        code, (first, last) = PLUS, parse_candidates(text)
         limits = f"next=1, 2, 3 or {size} of {tile_value(low)}..{tile_value(high)} in a row, joined by '|'"
         need(last - first + 1 == size and low <= first and last <= high, limits, text)
         low, high = first, last
-    return int(code) << int(r.SHOWN.shift) | low << int(r.LOW.shift) | high << int(r.HIGH.shift)
+    return int(code) << int(SHOWN.shift) | low << int(LOW.shift) | high << int(HIGH.shift)
 
 
 def shown_name(text: str, highest: int, T: Tables) -> str:
@@ -201,7 +231,7 @@ def shown_name(text: str, highest: int, T: Tables) -> str:
     sign = SIGNS[T.hint][0] if T.hint in SIGNS else ""
     if text == sign or text not in ("white", "3+"):
         return text
-    if highest < 7 or (T.bonus_schedule == r.IID and T.bonus_p == 0):
+    if highest < 7 or (T.bonus_schedule == IID and T.bonus_p == 0):
         return "3"
     need(sign and text == "3+", "next=3 or the bonus that is shown, which do not look alike here", text)
     return sign
@@ -217,14 +247,6 @@ def parse_candidates(text: str) -> tuple[int, int]:
     return low, high
 
 
-def check_deck(tile: int, counts: tuple[int, int, int]) -> None:
-    """Raises ValueError if a base card is shown that has not left the deck."""
-    card = tile >> int(r.SHOWN.shift) & 7
-    if card <= 3 and counts != (4, 4, 4) and counts[card - 1] == 4:
-        got = ",".join(map(str, counts))
-        raise UserError(f"expected at most three {card}s in the deck (the one shown has left it), got deck={got}")
-
-
 def parse_entering(board: int, highest: int, given: dict[str, str], T: Tables) -> int:
     """Returns the fields for a tile that is about to enter after a slide."""
     direction, lanes = given.get("move", ""), given.get("lanes", "")
@@ -233,17 +255,17 @@ def parse_entering(board: int, highest: int, given: dict[str, str], T: Tables) -
     need(sound, "lanes=, each of 0 to 3 at most once", lanes)
     a = ACTIONS.index(direction)
     for k in map(int, lanes):
-        free = not board >> int(r.entry_shift(np.uint64(k), np.uint64(a))) & 15
+        free = not board >> int(entry_shift(np.uint64(k), np.uint64(a))) & 15
         need(free, f"an empty cell for lane {k} after move={direction}", "a tile")
     need(given.get("next"), "next= with move=")
     fields = parse_entering_tile(given["next"], highest, T)
-    return fields | ENTER | sum(1 << int(k) for k in lanes) << int(r.LANES.shift) | a << int(r.DIRECTION.shift)
+    return fields | ENTER | sum(1 << int(k) for k in lanes) << int(LANES.shift) | a << int(DIRECTION.shift)
 
 
 def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
     """Returns the fields of a tile about to enter; the slide may have made the highest tile of the board."""
     sign = SIGNS[T.hint][0] if T.hint in SIGNS else ""
-    first = [3] if T.hint == r.HINT_COLOUR else []
+    first = [3] if T.hint == HINT_COLOUR else []
     refused = ""
     for before in (highest, highest - 1):
         candidates = [*first, *(tile_value(rank) for rank in range(4, before - 2))]
@@ -255,22 +277,22 @@ def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
     raise UserError(refused)
 
 
-def parse_setup(row: NDArray[np.uint64], given: dict[str, str]) -> NDArray[np.uint64]:
+def parse_setup(row: Words, given: dict[str, str]) -> Words:
     """Returns a row in which start cards are being laid; the deck must fit the cards that lie."""
     cards = ranks(row)
     left = tuple(4 - cards.count(card) for card in (1, 2, 3))
     start_cards = max(cards) <= 3 and min(left) >= 0 and sum(left) > 3 and left == deck(row)
     sound = start_cards and set(given) <= {"deck", "start"}
-    need(sound, "with setup fewer than 9 start cards and the deck that they leave", ",".join(map(str, deck(row))))
+    need(sound, "with setup fewer than 9 start cards and the deck that they leave", deck_text(row))
     threes = cards.count(3)
-    need(field(row, r.START) == threes, f"start={3 * threes} with setup", given.get("start", "0"))
+    need(field(row, START) == threes, f"start={3 * threes} with setup", given.get("start", "0"))
     row[1] |= np.uint64(SETUP)
     return row
 
 
-def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+def outcome_name(before: Array, after: Array, T: Tables) -> str:
     """Returns what chance did: `3@2,1` for a tile that entered at row 2, column 1 (from 0), or the tile drawn."""
-    if field(before, r.PHASE) == DRAW:
+    if field(before, PHASE) == DRAW:
         return shown(after, T)
     for cell, (old, new) in enumerate(zip(ranks(before), ranks(after), strict=True)):
         if old != new:

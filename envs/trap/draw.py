@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import hypot
-from typing import Any
 
-from numpy.typing import NDArray
-
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.tables import Tables
@@ -21,7 +19,7 @@ ODDS = (0xF2, 0xA5, 0x3C)
 """Red, green and blue of a cell where the trap lands for certain."""
 
 
-def landing_odds(row: NDArray[Any], T: Tables) -> dict[int, float]:
+def landing_odds(row: Array, T: Tables) -> dict[int, float]:
     """Returns cell -> the probability that the trap in the air lands there; empty if none is."""
     seen = fields(row)
     if seen.target is None:
@@ -32,7 +30,7 @@ def landing_odds(row: NDArray[Any], T: Tables) -> dict[int, float]:
     return {cell: p for cell, p in odds.items() if p > 0}
 
 
-def status(row: NDArray[Any], T: Tables) -> str:
+def status(row: Array, T: Tables) -> str:
     """Returns who won, or who acts how."""
     seen = fields(row)
     player = seen.turn % 2 + 1
@@ -43,7 +41,7 @@ def status(row: NDArray[Any], T: Tables) -> str:
     return f"player {player} to {'move' if seen.phase == r.MOVE else 'throw'}"
 
 
-def to_board(row: NDArray[Any], T: Tables) -> str:
+def to_board(row: Array, T: Tables) -> str:
     """Returns the board as a grid with the numbers of rows and columns, who acts, and the odds of a trap in the air."""
     marks = [MARKS[cell] for cell in cells(row, T)]
     lines = ["  " + " ".join(str(column) for column in range(T.size))]
@@ -53,7 +51,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     return "\n".join([*lines, status(row, T) + (f": {words}" if words else "")])
 
 
-def draw(row: NDArray[Any], T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
+def draw(row: Array, T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
     """Returns a drawing of a row; `values` (throw -> value) writes a number on the cells thrown at, the best in green."""
     side = T.size * CELL
     canvas = Canvas(side + 2 * EDGE + RULER, side + 2 * EDGE + RULER + FOOT, PAPER)

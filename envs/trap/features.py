@@ -23,6 +23,7 @@ from leafwise.envs.trap.rules import (
     blocked,
     cell_of,
     has_trap,
+    holds,
     phase_of,
     turn_of,
 )
@@ -88,7 +89,7 @@ def transform(S, i, k, j, T):
     S[j, 0] = u64(0)
     S[j, 1] = (word & POSITIONS) | moved
     for cell in range(T.cells):
-        if (low & T.bit[cell, 0]) | (word & SECOND_TRAPS & T.bit[cell, 1]):
+        if holds(low, word & SECOND_TRAPS, cell, T):
             to = T.image[k, cell]
             S[j, 0] |= T.bit[to, 0]
             S[j, 1] |= T.bit[to, 1]

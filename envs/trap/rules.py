@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.stream import below, mix, u64, uniform
 
@@ -63,17 +64,34 @@ def blocked(S, i, T):
 
 
 @jit(inline=True)
+def holds(low, high, cell, T):
+    """Whether a set of cells, two words, has a cell."""
+    return (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]) != ZERO
+
+
+@jit(inline=True)
+def stuck(cell, low, high, T):
+    """Whether no neighbour of a cell is free; `low` and `high` are the free cells."""
+    return (T.near[cell, 0] & low) | (T.near[cell, 1] & high) == ZERO
+
+
+@jit(inline=True)
+def count_beside(cell, low, high, T):
+    """Counts the neighbours of a cell in a set of cells."""
+    return count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
+
+
+@jit(inline=True)
 def has_trap(S, i, cell, T):
     """Whether a trap lies on a cell."""
-    return (S[i, 0] & T.bit[cell, 0]) | (S[i, 1] & SECOND_TRAPS & T.bit[cell, 1]) != ZERO
+    return holds(S[i, 0], S[i, 1] & SECOND_TRAPS, cell, T)
 
 
 @jit(inline=True)
 def is_stuck(S, i, player, T):
     """Whether no neighbour of a player is free."""
     low, high = blocked(S, i, T)
-    cell = cell_of(S[i, 1], player)
-    return (T.near[cell, 0] & ~low) | (T.near[cell, 1] & ~high) == ZERO
+    return stuck(cell_of(S[i, 1], player), ~low, ~high, T)
 
 
 @jit(inline=True)
@@ -115,7 +133,7 @@ def legal_actions(S, i, A, T):
         cell = cell_of(word, turn_of(word) & ONE)
         for direction in range(8):
             to = T.step[cell, direction]
-            if to >= 0 and (low & T.bit[to, 0]) | (high & T.bit[to, 1]) == ZERO:
+            if to >= 0 and not holds(low, high, to, T):
                 A[n] = direction
                 n += 1
         return n
@@ -311,8 +329,7 @@ def candidates(S, i, A, T):
         for direction in range(0, 8, 2):
             cell = T.step[me, direction]
             if cell >= 0 and has_trap(S, i, cell, T):
-                near = (T.near[opponent, 0] & T.bit[cell, 0]) | (T.near[opponent, 1] & T.bit[cell, 1])
-                if near == ZERO:
+                if not holds(T.near[opponent, 0], T.near[opponent, 1], cell, T):
                     A[n] = 8 + cell
                     n += 1
                 break

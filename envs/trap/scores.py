@@ -13,15 +13,14 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.core.errors import UserError
-from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, current_player, turn_of
+from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, count_beside, current_player, holds, turn_of
 from leafwise.envs.trap.tables import Options
 
 COUNTS = ("moves", "ocls", "two", "three", "area")
@@ -34,7 +33,7 @@ MARGIN = 1.05
 class Weights(NamedTuple):
     """What `T.leaf` holds for `weighted`."""
 
-    factors: NDArray[np.float64]
+    factors: Floats
     """[2, 5]: what each count is worth for the player who acts and (negative, if it should be) for the other."""
 
 
@@ -60,8 +59,8 @@ def weigh(cell, low, high, factors, T):
         summed = ZERO
         for direction in range(8):
             to = T.step[cell, direction]
-            if to >= 0 and (T.bit[to, 0] & low) | (T.bit[to, 1] & high):
-                summed += count_bits(T.near[to, 0] & low) + count_bits(T.near[to, 1] & high)
+            if to >= 0 and holds(low, high, to, T):
+                summed += count_beside(to, low, high, T)
         total += factors[OPEN] * np.float64(summed)
     # Within two steps, three, and as many as there are, as far as any of them counts
     last = AREA
@@ -91,23 +90,14 @@ def weighted(S, i, T):
     return value
 
 
-def make_weighted(
-    options: Options, name: str, me: Sequence[float], opponent: Sequence[float] | None = None
-) -> Evaluator:
+def make_weighted(options: Options, name: str, me: Sequence[float], opponent: Sequence[float]) -> Evaluator:
     """Returns the evaluator sum(me * own counts) - sum(opponent * the other's), scaled into (-1, 1).
 
-    Weights are in the order of `COUNTS`, missing ones 0; the opponent's are by default the same. Raises ValueError for more
-    weights than counts, or none that is not 0.
+    Weights are in the order of `COUNTS`, missing ones 0; some weight is not 0.
     """
-    other = me if opponent is None else opponent
     factors = np.zeros((2, len(COUNTS)))
-    for line, weights, sign in zip(factors, (me, other), (1, -1), strict=True):
-        if len(weights) > len(COUNTS):
-            raise UserError(f"trap: expected at most {len(COUNTS)} weights ({', '.join(COUNTS)}), got {weights!r}")
-        line[: len(weights)] = sign * np.asarray(weights, dtype=np.float64)
+    factors[0, : len(me)], factors[1, : len(opponent)] = me, np.negative(opponent)
     scale = MARGIN * max(abs(line) @ [8, 64, 24, 48, options.size**2] for line in factors)  # the most that each can be
-    if scale == 0:
-        raise UserError(f"trap: expected a weight that is not 0, got {me!r} and {other!r}")
     if factors[0].min() < 0 or factors[1].max() > 0:
         scale *= 2  # the two halves may add up
     return Evaluator(name, weighted, weights=Weights(factors / scale), low=-1.0, high=1.0)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bytes, Floats, Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -45,31 +46,31 @@ class Memory(NamedTuple):
     """Geometry and values; C cells, E cells in an eighth of the board."""
 
     cells: int
-    step: NDArray[np.int64]
+    step: Ints
     """[C, 8]: neighbours, -1 off the board."""
-    near: NDArray[np.int64]
+    near: Ints
     """[C]: neighbours as a bitboard."""
-    hits: NDArray[np.float64]
+    hits: Floats
     """[C, C]: from, target -> probability of a hit."""
-    eighth: NDArray[np.int64]
+    eighth: Ints
     """[C]: which cell of the eighth a cell is an image of, counted from 0."""
-    turn: NDArray[np.int64]
+    turn: Ints
     """[C]: the symmetry that brings a cell there."""
-    image: NDArray[np.int64]
+    image: Ints
     """[8, C]"""
     turned: NDArray[np.int32]
     """[8, 2**C]: bitboards under each symmetry."""
-    values: NDArray[np.float64]
+    values: Floats
     """[E * C * 2**C]: for the player to move, by his cell, the other's and the traps."""
-    fresh: NDArray[np.float64]
+    fresh: Floats
     """Next values, in the order of a layer; as long as the largest."""
     places: NDArray[np.int32]
     """Where values of a layer have moved; as long as the largest."""
-    before: NDArray[np.float64]
+    before: Floats
     """What they were; as long."""
-    due: NDArray[np.uint8]
+    due: Bytes
     """[E * C * 2**C]: whether a value that this one depends on has moved."""
-    worth: NDArray[np.float64]
+    worth: Floats
     """[C]: scratch, value after the trap has landed on each cell."""
     immediate: bool
 
@@ -220,7 +221,7 @@ def sweep(states, M):
     return moved
 
 
-def layer(number: int, M: Memory) -> NDArray[np.int64]:
+def layer(number: int, M: Memory) -> Ints:
     """Returns the stored positions with so many traps; shape [n, 2]: place, cell of the player to move."""
     boards = np.arange(1 << M.cells)
     boards = boards[np.bitwise_count(boards) == number]
@@ -238,7 +239,7 @@ def layer(number: int, M: Memory) -> NDArray[np.int64]:
 MOST_SWEEPS = 5000
 """Of a layer without a cap; its last values then move by less than 1e-9 a sweep."""
 
-Moves = list[tuple[NDArray[np.int32], NDArray[np.float64]]]
+Moves = list[tuple[NDArray[np.int32], Floats]]
 """Where values move in a turn, and the values that are not in the table, by layer."""
 
 
@@ -258,7 +259,7 @@ class TurnTable:
         self.nodes = 0
         """Positions visited."""
         self._room = (table_mb - needed) * 2**20
-        self._layers: list[NDArray[np.int64]] = []
+        self._layers: list[Ints] = []
         """Layers by their traps, once turns are counted."""
         self._begin(capped=False)
 
@@ -277,13 +278,13 @@ class TurnTable:
         self._settled = False
         """Whether more turns change nothing."""
 
-    def solve(self, stop: NDArray[np.uint8], turns: int | None = None) -> bool:
+    def solve(self, stop: Bytes, turns: int | None = None) -> bool:
         """Goes to so many turns left (None: no cap); returns False if stopped, and goes on from there when asked again."""
         if (turns is not None) != self._capped or (turns is not None and turns < self._first):
             self._begin(capped=turns is not None)
         return self._add_layers(stop) if turns is None else self._count(stop, turns)
 
-    def _add_layers(self, stop: NDArray[np.uint8]) -> bool:
+    def _add_layers(self, stop: Bytes) -> bool:
         """Computes the values without a cap that are not yet known."""
         while self._done < self.memory.cells - 1:
             states = layer(self.memory.cells - 2 - self._done, self.memory)
@@ -296,7 +297,7 @@ class TurnTable:
             self._done += 1
         return True
 
-    def _count(self, stop: NDArray[np.uint8], turns: int) -> bool:
+    def _count(self, stop: Bytes, turns: int) -> bool:
         """Goes to so many turns left, no fewer than `_first`."""
         while self._done or self._turns != turns:
             known = self._first + len(self._moves)
@@ -318,7 +319,7 @@ class TurnTable:
         for places, values in moves:
             values[:], self.memory.values[places] = self.memory.values[places], values.copy()
 
-    def _add_turn(self, stop: NDArray[np.uint8]) -> bool:
+    def _add_turn(self, stop: Bytes) -> bool:
         """Computes the values with one turn more; layers with fewest traps first, which read only values of a turn less."""
         M = self.memory
         while self._done < M.cells - 1:
@@ -368,7 +369,7 @@ class Solver:
         self.game = game
         self.table = TurnTable(make_tables(game.options), table_mb)
         self.memory = self.table.memory
-        self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
+        self.stop: Bytes = np.zeros(1, dtype=np.uint8)
         sweep(np.zeros((0, 2), dtype=np.int64), self.memory)  # loads the compiled code
         moved_value(0, 2, 0, self.memory)
         value_landings(0, 2, 0, self.memory)

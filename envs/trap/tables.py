@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bytes, Floats, Ints, Words
 from leafwise.envs.core.fields import RULE_ONLY, SHOWN_ONLY
 from leafwise.envs.core.ranges import OneOf, Range, settle_fields
 
@@ -51,28 +51,28 @@ class Tables(NamedTuple):
 
     size: int
     cells: int
-    bit: NDArray[np.uint64]
+    bit: Words
     """[C, 2]: one cell as a bitboard of two words."""
-    near: NDArray[np.uint64]
+    near: Words
     """[C, 2]: the neighbours of a cell."""
-    step: NDArray[np.int64]
+    step: Ints
     """[C, 8]: the cell one step N, NE, E, SE, S, SW, W, NW; -1 off the board."""
-    place: NDArray[np.int64]
+    place: Ints
     """[C, 2]: row and column of a cell."""
-    around: NDArray[np.uint8]
+    around: Bytes
     """[4 * 32 * 32]: open neighbours of open cells next to the middle of a window of 5 x 5, by what is blocked in two rows of it,
     one below the other; summed over the four pairs of rows."""
-    board: NDArray[np.uint64]
+    board: Words
     """[2]: all cells."""
-    accuracy: NDArray[np.float64]
+    accuracy: Floats
     """[C, C]: from, target -> probability of a hit."""
-    image: NDArray[np.int64]
+    image: Ints
     """[8, C]: where each symmetry puts a cell."""
-    turned: NDArray[np.int64]
+    turned: Ints
     """[8, 8]: where each symmetry turns a direction."""
-    west: NDArray[np.uint64]
+    west: Words
     """[2]: all cells but the first column."""
-    east: NDArray[np.uint64]
+    east: Words
     """[2]: all cells but the last column."""
     immediate: bool
     """Whether a thrower who traps himself has lost at once."""
@@ -81,7 +81,7 @@ class Tables(NamedTuple):
     """Whether the observation tells the turns left."""
     candidates: int
     """Which throws a search considers, an index into `CANDIDATES`."""
-    stop: NDArray[np.uint8]
+    stop: Bytes
     leaf: Any
 
 
@@ -102,7 +102,7 @@ def bitboard(cells: list[int]) -> list[int]:
     return [whole & (1 << 64) - 1, whole >> 64]
 
 
-def images(size: int) -> NDArray[np.int64]:
+def images(size: int) -> Ints:
     """Returns, for the 8 symmetries of the square, identity first, where each cell goes; shape [8, cells]."""
     found, cells = [], np.divmod(np.arange(size * size), size)
     for k in range(8):
@@ -111,14 +111,14 @@ def images(size: int) -> NDArray[np.int64]:
     return np.array(found)
 
 
-def steps(size: int) -> NDArray[np.int64]:
+def steps(size: int) -> Ints:
     """Returns the cell one step in each direction from each cell, -1 off the board; shape [cells, 8]."""
     board = np.full((size + 2, size + 2), -1)
     board[1:-1, 1:-1] = np.arange(size * size).reshape(size, size)
     return np.stack([np.roll(board, (-y, -x), (0, 1))[1:-1, 1:-1].ravel() for y, x in DIRECTIONS.values()], axis=1)
 
 
-def turned(image: NDArray[np.int64], step: NDArray[np.int64]) -> list[int]:
+def turned(image: Ints, step: Ints) -> list[int]:
     """Returns the direction that each direction becomes when cells move as `image` says."""
     middle = next(cell for cell in range(len(step)) if (step[cell] >= 0).all())
     around = step[image[middle]].tolist()

@@ -8,11 +8,11 @@ player has moved and must throw, `throw=3,4` that the trap thrown at row 3, colu
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.contract.texts import before_fields, marked, need, whole_number
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.tables import Tables
@@ -43,7 +43,7 @@ class Fields(NamedTuple):
     """The cell that a trap in the air was thrown at, None if none is."""
 
 
-def fields(row: NDArray[Any]) -> Fields:
+def fields(row: Array) -> Fields:
     """Returns what the words of a row say."""
     word = int(row[1])
     turn, phase = word >> int(r.TURN) & int(r.LOW16), word >> int(r.PHASE) & int(r.LOW2)
@@ -54,7 +54,7 @@ def fields(row: NDArray[Any]) -> Fields:
     return Fields(turn, phase, word >> int(r.END), me, other, (first, second), traps, aim)
 
 
-def cells(row: NDArray[Any], T: Tables) -> list[int]:
+def cells(row: Array, T: Tables) -> list[int]:
     """Returns the cells row by row from the top: 0 free, 1 trap, 2 player 1, 3 player 2."""
     seen = fields(row)
     found = [seen.traps >> cell & 1 for cell in range(T.cells)]
@@ -63,7 +63,7 @@ def cells(row: NDArray[Any], T: Tables) -> list[int]:
     return found
 
 
-def to_text(row: NDArray[Any], T: Tables) -> str:
+def to_text(row: Array, T: Tables) -> str:
     """Returns the line of text for a row."""
     seen, marks = fields(row), "".join(MARKS[cell] for cell in cells(row, T))
     words = ["/".join(marks[k : k + T.size] for k in range(0, T.cells, T.size)), f"turn={seen.turn}"]
@@ -77,7 +77,7 @@ def cell_name(cell: int, T: Tables) -> str:
     return f"{cell // T.size},{cell % T.size}"
 
 
-def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
+def parse_row(text: str, T: Tables) -> Words:
     """Returns the row that a line of text describes; raises ValueError in the game's words."""
     rows, turn, throw, wanted = parse_words(text)
     row = parse_board(rows, T)
@@ -123,7 +123,7 @@ def parse_words(text: str) -> tuple[str, int, str | None, int]:
     return board, turn or 0, throw, end
 
 
-def parse_board(text: str, T: Tables) -> NDArray[np.uint64]:
+def parse_board(text: str, T: Tables) -> Words:
     """Returns a row with the traps and players of a board; raises ValueError in the game's words."""
     found = marked(text, [T.size] * T.size, MARKS, f"{T.size} rows of {T.size} cells", "cells", (COURSE_CODES,))
     need(found.count(2) == 1 and found.count(3) == 1, "each of the players 1 and 2 on one cell", text)
@@ -132,7 +132,7 @@ def parse_board(text: str, T: Tables) -> NDArray[np.uint64]:
     return np.array([traps & (1 << 64) - 1, second], dtype=np.uint64)
 
 
-def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
+def outcome_name(before: Array, after: Array, T: Tables) -> str:
     """Returns the cell on which the trap has landed, or `unchanged`: on a trap."""
     old, new = cells(before, T), cells(after, T)
     changed = [cell for cell in range(T.cells) if old[cell] != new[cell]]

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.intrinsics import deadline_in, is_late
 from leafwise.envs.core.compile.jit import Direct, bind, jit
 from leafwise.envs.core.contract.bits import count_bits
@@ -46,8 +46,10 @@ from leafwise.envs.trap.rules import (
     blocked,
     candidates,
     cell_of,
+    count_beside,
     has_trap,
     hash_of,
+    holds,
     key_word,
     land,
     legal_actions,
@@ -111,27 +113,27 @@ class Options(NamedTuple):
 class Buffers(NamedTuple):
     """The memory of one search; [level] counts open turns from the root, which is level 0."""
 
-    S: NDArray[Any]
+    S: Array
     """[levels * ROWS, 2]"""
-    pairs: NDArray[np.int64]
+    pairs: Ints
     """[level, pair]: move << 8 | cell thrown at, the best at a glance first as far as sorted."""
-    scores: NDArray[np.float64]
+    scores: Floats
     """[level, pair]: what they are worth at a glance, for who acts."""
-    landed: NDArray[np.float64]
+    landed: Floats
     """[level, move, cell or, last, unchanged]: what the evaluator says of the board after a landing, for who threw; above 1: not
     known yet."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """[level, action]: scratch."""
-    frames: NDArray[np.int64]
+    frames: Ints
     """[level, COLUMNS]"""
-    worth: NDArray[np.float64]
+    worth: Floats
     """[level, WORTHS]"""
-    counts: NDArray[np.int64]
-    deadline: NDArray[np.int64]
+    counts: Ints
+    deadline: Ints
     """[2]: a clock's number and the nanoseconds on it, 0: never."""
-    table: NDArray[np.uint64]
+    table: Words
     """[entries, 4]: what is known of turns, an even power of two; VALUE is a float."""
-    proven: NDArray[np.float64]
+    proven: Floats
     """The same memory read as floats."""
     options: Options
 
@@ -227,11 +229,11 @@ def take(B, level, pair, worth):
 
 
 @jit(inline=True)
-def child_window(B, level, stage):
+def child_window(B, level):
     """Returns the window of the open pair's child, for who acts there."""
     rest, weight = B.worth[level, REST], B.worth[level, WEIGHT]
     lower, upper = B.worth[level, LOWER], B.worth[level, UPPER]
-    if stage != WHOLE:
+    if B.frames[level, STAGE] != WHOLE:
         upper = min(upper, lower + EMPTY)
     return max(-1.0, (rest - upper) / weight), min(1.0, (rest - lower) / weight)
 
@@ -381,7 +383,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         if close:
             for direction in range(8):
                 to = T.step[other, direction]
-                if to >= 0 and (low & T.bit[to, 0]) | (high & T.bit[to, 1]):
+                if to >= 0 and holds(low, high, to, T):
                     total += left_by_a_miss(S, B, level, move, to, known, T)
         return (1.0 - p) * total / np.float64(n)
 
@@ -433,7 +435,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
         for k in range(n):
             a = B.actions[level, k]
             to = T.step[cell, a]
-            insert(B, level, k, a, np.float64(count_bits(T.near[to, 0] & ~low) + count_bits(T.near[to, 1] & ~high)))
+            insert(B, level, k, a, np.float64(count_beside(to, ~low, ~high, T)))
         # Each by what the evaluator says of the throw to come
         best = -1.0
         for k in range(n):
@@ -461,7 +463,7 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
                 word = S[after, 1]
                 other = cell_of(word, ONE - (turn_of(word) & ONE))
                 low, high = blocked(S, after, T)
-                free = count_bits(T.near[other, 0] & ~low) + count_bits(T.near[other, 1] & ~high)
+                free = count_beside(other, ~low, ~high, T)
                 worth = landed(S, B, level, move, T.cells, T) + B.options.gain
                 B.pairs[level, n], B.scores[level, n] = move << 8 | ANY_THROW, UNKNOWN if free <= ONE else worth
                 n += 1
@@ -589,31 +591,29 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
     def go_on(S, B, level, given, told, T):
         """Takes the value of the open pair's child, if given, and goes on at a turn.
 
-        Returns whether a child is to be searched, the turns left below, and the window; else the turn's value is in BEST.
+        Returns the turns left below for a child that is to be searched in `child_window`; 0 where the turn's value is in BEST.
         """
         # A pair that seems better than the best is searched again: to the full depth, then in the whole window
         left = B.frames[level, LEFT]
         if given:
             pair, stage = B.frames[level, TRIED], B.frames[level, STAGE]
             worth = B.worth[level, REST] - B.worth[level, WEIGHT] * told
-            better = worth > B.worth[level, LOWER]
-            if better and stage == REDUCED:
-                stage = SCOUT
-            elif better and stage == SCOUT and worth < B.worth[level, UPPER]:
-                stage = WHOLE
-            else:
-                if take(B, level, pair, worth):
-                    return False, 0, 0.0, 0.0
-                stage = -1
-            if stage >= 0:
-                B.frames[level, STAGE] = stage
-                lower, upper = child_window(B, level, stage)
-                return True, left - 1, lower, upper
+            again = -1
+            if worth > B.worth[level, LOWER]:
+                if stage == REDUCED:
+                    again = SCOUT
+                elif stage == SCOUT and worth < B.worth[level, UPPER]:
+                    again = WHOLE
+            if again >= 0:
+                B.frames[level, STAGE] = again
+                return left - 1
+            if take(B, level, pair, worth):
+                return 0
         # The next pair whose hit is worth a search
         while True:
             pair = next_pair(S, B, level, T)
             if pair == NO_PAIR:
-                return False, 0, 0.0, 0.0
+                return 0
             goes_on, worth = open_pair(S, B, level, pair, T)
             # A pair that no value of the hit, -1 to 1, brings into the window is decided
             if goes_on:
@@ -624,18 +624,15 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
                     goes_on, worth = False, rest - weight
             if not goes_on:
                 if take(B, level, pair, worth):
-                    return False, 0, 0.0, 0.0
+                    return 0
                 continue
             # The first pair in the whole window, the others in an empty one, late ones a turn less deep
             k = B.frames[level, NEXT] - 1
-            stage, below = WHOLE, left - 1
-            if k > 0:
-                stage = SCOUT
-                if k >= B.options.late_from and left >= REDUCED_FROM:
-                    stage, below = REDUCED, left - 2
+            stage = SCOUT if k > 0 else WHOLE
+            if k > 0 and k >= B.options.late_from and left >= REDUCED_FROM:
+                stage = REDUCED
             B.frames[level, TRIED], B.frames[level, STAGE] = pair, stage
-            lower, upper = child_window(B, level, stage)
-            return True, below, lower, upper
+            return left - 2 if stage == REDUCED else left - 1
 
     @bind(room)
     def search(B, depth, T):
@@ -654,8 +651,9 @@ def make_turn_search(value: Compiled, room: Path) -> Compiled:
             while True:
                 if level < 0:
                     return told
-                found, left, lower, upper = go_on(S, B, level, given, told, T)
-                if found:
+                left = go_on(S, B, level, given, told, T)
+                if left:
+                    lower, upper = child_window(B, level)
                     break
                 told, given = close_turn(S, B, level, T), True
                 level -= 1

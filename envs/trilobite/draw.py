@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from numpy.typing import NDArray
-
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.contract.texts import SIDES
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.trilobite.rules import has_line
@@ -18,7 +16,7 @@ INK, PAPER, FRAME, HOLE = "#22313f", "#fafafa", "#3a6ea5", "#e8eef4"
 COLOURS = (HOLE, "#d64541", "#f5c542")
 
 
-def status(row: NDArray[Any], T: Tables) -> str:
+def status(row: Array, T: Tables) -> str:
     """Returns who won, or who is to move."""
     for player, mark in enumerate("xo"):
         if has_line(row[player], T):
@@ -29,7 +27,7 @@ def status(row: NDArray[Any], T: Tables) -> str:
     return f"{'xo'[chips % 2]} to move"
 
 
-def to_board(row: NDArray[Any], T: Tables) -> str:
+def to_board(row: Array, T: Tables) -> str:
     """Returns the board as a grid over the numbers of the columns, and who is to move."""
     lines = ["| " + " ".join(SIDES[cell] for cell in line) + " |" for line in cells(row, T)]
     lines.append("+" + "-" * (2 * T.width + 1) + "+")
@@ -38,7 +36,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     return "\n".join(lines)
 
 
-def draw(row: NDArray[Any], T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
+def draw(row: Array, T: Tables, values: Mapping[str, float] | None = None) -> Canvas:
     """Returns a drawing of a row; `values` writes a number above the columns, the best in green."""
     width, height = T.width * CELL, T.height * CELL
     canvas = Canvas(width + 2 * EDGE, height + 2 * EDGE + 2 * HEAD, PAPER)

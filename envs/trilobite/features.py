@@ -65,13 +65,15 @@ def transform_action(a, k, T):
 
 
 @jit(inline=True)
-def lesser(S, i, T):
-    """Returns the chips of both players, of a board and its mirror image the lesser."""
+def seen(S, i, T):
+    """Returns the chips of both players on the lesser of a board and its mirror image, all chips, and the threats of either."""
     first, second = S[i, 0], S[i, 1]
     mirrored, mirrored_second = reversed_columns(first, T), reversed_columns(second, T)
     if mirrored < first or (mirrored == first and mirrored_second < second):
-        return mirrored, mirrored_second
-    return first, second
+        first, second = mirrored, mirrored_second
+    filled = first | second
+    empty = T.board & ~filled
+    return first, second, filled, threats(first, empty, T), threats(second, empty, T)
 
 
 @jit(inline=True)
@@ -93,7 +95,7 @@ def sparse_active(S, i, F, T):
     Such cells and their heights decide who is forced to play under one at the end (the odd and even threats of Connect Four).
     Of a board and its mirror image the lesser is seen, so both have the same features.
     """
-    first, second = lesser(S, i, T)
+    first, second, filled, wins, losses = seen(S, i, T)
     n = T.line_features.shape[0] - 1
     for k in range(n):
         F[k] = T.line_features[k]
@@ -105,9 +107,6 @@ def sparse_active(S, i, F, T):
             for k in range(3):
                 F[u64(T.lines_on[bit, k, 0])] += T.lines_on[bit, k, 1] << player
     start = T.line_features[n]
-    filled = first | second
-    empty = T.board & ~filled
-    wins, losses = threats(first, empty, T), threats(second, empty, T)
     for c in range(T.width):
         F[n + c] = start + np.int64(column_of(filled, wins, losses, c, T)[2])
         start += T.column_features
@@ -226,15 +225,12 @@ def parity_active(S, i, F, T):
 
     Of a board and its mirror image the lesser is seen, so both have the same features.
     """
-    first, second = lesser(S, i, T)
+    first, second, filled, wins, losses = seen(S, i, T)
     n = T.windows.shape[0]
     for k in range(n):
         pattern = T.base3[gathered(first, T.windows, k)] + 2 * T.base3[gathered(second, T.windows, k)]
         F[k] = np.int64(T.windows[k, 5]) + pattern
     start = T.parity_features[0]
-    filled = first | second
-    empty = T.board & ~filled
-    wins, losses = threats(first, empty, T), threats(second, empty, T)
     landing = landing_cells(filled, T)
     top = (landing | ((filled & T.top) << ONE)) >> ONE
     twos, other_twos = first & (first << ONE) & top, second & (second << ONE) & top

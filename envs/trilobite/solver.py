@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
 
+from leafwise.envs.core.arrays import Array, Bytes, Ints, Words
 from leafwise.envs.core.compile.emitted import hold
 from leafwise.envs.core.compile.jit import Direct, jit
 from leafwise.envs.core.contract.bits import count_bits
@@ -74,27 +75,27 @@ class Memory(NamedTuple):
     board: np.uint64
     bottom: np.uint64
     cells: int
-    columns: NDArray[np.uint64]
+    columns: Words
     """Cells of each column, centre first."""
-    good: NDArray[np.uint64]
+    good: Words
     """Empty cells left, modulo 2 -> cells where a threat of the mover lasts (odd rows for player 0)."""
-    table: NDArray[np.uint64]
+    table: Words
     """Pairs of entries: the deepest, then the newest."""
-    size: NDArray[np.int64]
+    size: Ints
     """BITS: log2 of the entries in use; STORES since it last grew."""
     max_bits: int
-    frames: NDArray[np.uint64]
+    frames: Words
     """Ply [64, 8]: mover's chips, all chips, opponent's threats, next move, end of moves, hash."""
-    bounds: NDArray[np.int64]
+    bounds: Ints
     """Ply [64, 3]: best so far, proven low, proven high."""
-    moves: NDArray[np.uint64]
+    moves: Words
     """Eight moves a ply [512, 4]: cell, mover's threats after it, replies that do not lose at once, order."""
-    out: NDArray[np.int64]
+    out: Ints
     """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line, how many
     columns are ANSWERED, and the LIMIT of nodes (0: none)."""
-    line: NDArray[np.int64]
+    line: Ints
     """Columns of best play [56]."""
-    stop: NDArray[np.uint8]
+    stop: Bytes
 
 
 @jit(inline=True)
@@ -468,9 +469,9 @@ BOARD = {"board": "7x6", "k": 4}
 class Openings(NamedTuple):
     """Scores of positions of the first plies, the later plies first."""
 
-    keys: NDArray[np.uint64]
+    keys: Words
     """`key_of` of each position [n]."""
-    left: NDArray[np.uint8]
+    left: Bytes
     """Empty cells [n]."""
     scores: NDArray[np.int8]
     """For the player to move [n]."""
@@ -550,7 +551,7 @@ class Solver:
         self.game = game
         self.tables = make_tables(game.options)
         self.memory = make_memory(self.tables, table_mb)
-        self.stop: NDArray[np.uint8] = self.memory.stop
+        self.stop: Bytes = self.memory.stop
         self.openings = read_openings() if by_heart and values_of(game.options) == BOARD else None
         self._first_plies = self.memory.cells if self.openings is None else int(self.openings.left.min())
         self._remembered: list[int] = []
@@ -611,7 +612,7 @@ class Solver:
             self._remember_all(self.openings.keys, self.openings.left, self.openings.scores, self.memory)
             self._remembered = size
 
-    def scores(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def scores(self, rows: Words) -> Ints:
         """Returns the exact scores of many positions, none of them finished; rows [n, 2]."""
         M = self.memory
         M.stop[0] = 0
@@ -671,7 +672,7 @@ class Labels:
         self.memory = make_memory(make_tables(game.options), table_mb)
         self._label_rows = Direct(label_rows)
 
-    def __call__(self, rows: NDArray[Any], first: NDArray[np.int64], nodes: int) -> NDArray[np.int8]:
+    def __call__(self, rows: Array, first: Ints, nodes: int) -> NDArray[np.int8]:
         """Returns what each of the rows is worth to the player to move, or `UNKNOWN`."""
         results = np.zeros(len(rows), dtype=np.int8)
         own = np.ascontiguousarray(rows)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bytes, Ints, Words
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, settle_fields
 
@@ -55,27 +56,27 @@ class Tables(NamedTuple):
     """All cells."""
     bottom: np.uint64
     """The lowest cell of every column."""
-    lines_on: NDArray[np.int64]
+    lines_on: Ints
     """Bit [64, 3, 2] -> the lines that features tell of (row, diagonals) on a cell, and the cell's power of 3."""
-    line_features: NDArray[np.int64]
+    line_features: Ints
     """First feature of each line, [lines + 1]; the last entry is the first feature after them."""
     column_features: int
     """Features of each column: which of its empty cells would complete a line, for either player."""
     top: np.uint64
     """The highest cell of every column."""
-    windows: NDArray[np.uint64]
+    windows: Words
     """How each window of `windows` is read, [windows, 6]."""
-    base3: NDArray[np.int64]
+    base3: Ints
     """Bits read as a number in base 3, [2 ** (k + 2)]."""
-    threat_starts: NDArray[np.int64]
+    threat_starts: Ints
     """Empty cells -> the first feature of such a column and how many it has for one kind of run, [height + 1, 2]."""
     threat_ranks: NDArray[np.int32]
     """Which of those a pattern of threats is, by empty cells and pattern."""
-    parity_features: NDArray[np.int64]
+    parity_features: Ints
     """The features of all windows, and those of each column, [2]."""
     candidates: int
     """Which of `rules.CANDIDATES` a search considers."""
-    stop: NDArray[np.uint8]
+    stop: Bytes
     leaf: Any
 
 

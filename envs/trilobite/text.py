@@ -6,17 +6,15 @@ empty cell. Who is to move follows from the number of chips.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.contract.texts import SIDES, last_player, marked, need
 from leafwise.envs.trilobite.rules import has_line
 from leafwise.envs.trilobite.tables import Tables
 
 
-def cells(row: NDArray[Any], T: Tables) -> list[list[int]]:
+def cells(row: Array, T: Tables) -> list[list[int]]:
     """Returns the cells row by row from the top: 0 empty, 1 player 0, 2 player 1."""
     first, second = int(row[0]), int(row[1])
     stride = int(T.stride)
@@ -28,7 +26,7 @@ def cells(row: NDArray[Any], T: Tables) -> list[list[int]]:
     return [[at(x, y) for x in range(T.width)] for y in reversed(range(T.height))]
 
 
-def to_text(row: NDArray[Any], T: Tables) -> str:
+def to_text(row: Array, T: Tables) -> str:
     """Returns the line of text for a row."""
     return "/".join("".join(SIDES[cell] for cell in line) for line in cells(row, T))
 
@@ -39,7 +37,7 @@ def column(text: str) -> str:
     return str(ord(letter) - ord("a") + 1) if len(letter) == 1 and "a" <= letter <= "h" else text.strip()
 
 
-def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
+def parse_row(text: str, T: Tables) -> Words:
     """Returns the row that a line of text describes; raises ValueError if no game leads there."""
     shape = f"{T.height} rows of {T.width} cells"
     chips = marked(text, [T.width] * T.height, SIDES, shape, "cells")

@@ -7,8 +7,7 @@ position up to renaming, judged by the exact solver. n = 8: paired games at equa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, leaves, results_of, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, leaves, results_of, signed, table, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
 
 S28 = u64(28)
@@ -59,34 +58,6 @@ def every_position(cassis: Game) -> Judged:
     return Judged(cassis, np.array(rows), np.array(keeps))
 
 
-def judge_all(judged: Judged, model: str) -> dict[str, Any]:
-    """Returns in how many positions one-ply play keeps the value: with a model, "" for the hand-made leaf."""
-    leaf = leaves.model_or_score(judged.game, model)
-    kept = judged.kept(judged.choices(leaf, 1))
-    critical = judged.keeps.sum(axis=1) < np.array([len(State(judged.game, row).legal_actions) for row in judged.rows])
-    return {
-        "leaf": model or leaf.name,
-        "positions": len(kept),
-        "kept": int(kept.sum()),
-        "critical": int(critical.sum()),
-        "kept_critical": int(kept[critical].sum()),
-    }
-
-
-def play_large(config: Config, results: Results) -> list[str]:
-    """Returns lines about games at n = 8."""
-    eight = game("cassis", n=8)
-    starts = leaves.openings(eight, config.games // 2, (4, 8))
-    rows = []
-    for depth in config.depths:
-        options = {"depth": depth}
-        match = leaves.Match(eight, ((config.large, options), ("", options)))
-        found = results.find(f"n = 8, depth {depth}", partial(leaves.play_match, match, starts, config.each))
-        rows.append(leaves.match_row(f"depth {depth}", found))
-    title = "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats"
-    return [title, "", *table(leaves.MATCH_HEAD, rows), ""]
-
-
 def study(config: Config) -> None:
     """Works out what is not known, and writes the page."""
     models = [model for model in (config.small, *config.others, config.large) if model]
@@ -94,7 +65,7 @@ def study(config: Config) -> None:
     judged = cache(lambda: every_position(game("cassis")))
     rows = []
     for model in (config.small, *config.others, ""):
-        one = results.find(f"n = 6, {model or 'hand-made'}", lambda: judge_all(judged(), model))  # noqa: B023
+        one = results.find(f"n = 6, {model or 'hand-made'}", lambda: leaves.judge(judged(), model))  # noqa: B023
         counts = (("kept", "positions"), ("kept_critical", "critical"))
         rows.append([one["leaf"], *(f"{one[kept]} of {one[of]}" for kept, of in counts)])
     lines = [
@@ -104,7 +75,12 @@ def study(config: Config) -> None:
         *table("leaf | keeps the value | of the critical ones", rows), "",
     ]  # fmt: skip
     if config.large:
-        lines += play_large(config, results)
+        starts = leaves.openings(game("cassis", n=8), config.games // 2, (4, 8))
+        searches = {f"depth {depth}": {"depth": depth} for depth in config.depths}
+        lines += [
+            "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats", "",
+            *leaves.games_table(config, results, "n = 8, ", config.large, starts, searches), "",
+        ]  # fmt: skip
     write_page(config, "learned.md", signed(config, lines))
 
 

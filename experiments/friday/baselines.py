@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from leafwise.search.players import load_code, player
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED
 from leafwise.training.evaluation.openings import PLAYER, derived
 from leafwise.training.evaluation.results import missing_seeds
-from leafwise.training.evaluation.statistics import error_half, share_interval
+from leafwise.training.evaluation.statistics import mean_interval, share_interval
 from leafwise.training.execution import in_pieces, map_pieces
 
 LEVELS = (1, 2, 3, 4)
@@ -138,9 +137,8 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
     phases = [n + sum(o.phase == k for o in outcomes) for k, n in enumerate(old["phases"])]
     scores = Counter({int(score): n for score, n in old["scores"].items()}) + Counter(o.score for o in outcomes)
     low, high = share_interval(wins, games)
-    mean = sum(score * n for score, n in scores.items()) / games
-    variance = sum((score - mean) ** 2 * n for score, n in scores.items()) / max(games - 1, 1)
-    error = error_half(sqrt(variance / games), games)
+    points = np.array([*scores.elements()], dtype=np.float64)
+    score_low, score_high = mean_interval(points)
     return {
         "games": games,
         "first_seed": FINAL_SEED,
@@ -148,9 +146,9 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
         "mean": wins / games,
         "ci_low": low,
         "ci_high": high,
-        "score": mean,
-        "score_ci_low": mean - error,
-        "score_ci_high": mean + error,
+        "score": float(points.mean()),
+        "score_ci_low": score_low,
+        "score_ci_high": score_high,
         "reached": {PHASES[k]: sum(phases[k:]) / games for k in (1, 2, 3)},
         "moves": moves,
         "seconds": seconds,

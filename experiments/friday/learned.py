@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 from leafwise.envs.friday.scores import NAMES
 from leafwise.envs.registry import game as find_game
@@ -33,6 +34,13 @@ FIRST_SEED = 2_200_000
 KINDS = {"depth 1": 250, "depth 2": 50, "1 ms": 20, "10 ms": 4}
 """Limits of a search, and how many games are kept at a time."""
 LEARNED = "learned"
+GAMES = {
+    LEARNED: {"depth 1": 2000, "1 ms": 300, "depth 2": 400, "10 ms": 40},
+    "pirates": {"depth 1": 2000, "1 ms": 100, "depth 2": 300, "10 ms": 20},
+}
+"""Games a level of a leaf under each limit, the quickest first; `pirates` is the only hand-made leaf that wins."""
+OTHERS = {"depth 1": 500, "1 ms": 100, "depth 2": 500, "10 ms": 20}
+"""The same of the others."""
 LEAVES = (LEARNED, "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
 
 
@@ -42,18 +50,6 @@ class Config(PlacedStudy):
 
     model: str = "friday"
     """Shipped model, run folder or file."""
-    games: tuple[int, int] = (2000, 400)
-    """Games a level at depth 1 and 2 of the learned leaf."""
-    pirates: tuple[int, int] = (2000, 300)
-    """The same of `pirates`, the only hand-made leaf that wins."""
-    others: int = 500
-    """The same of the others, at both depths."""
-    timed: tuple[int, int] = (300, 40)
-    """Games a level at 1 and at 10 ms a decision of the learned leaf."""
-    timed_by_hand: tuple[int, int] = (100, 20)
-    """The same of the hand-made ones."""
-    only: Literal["", "learned", "by hand"] = ""
-    """Play only the games of these leaves; the page is written when there are some of each."""
     nodes: int = 100
     """Most decisions that a search of given depth looks at."""
 
@@ -121,15 +117,10 @@ class Plan(NamedTuple):
         return f"{self.kind}, level {self.level}, {self.name}"
 
 
-def plans(config: Config) -> Iterator[Plan]:
+def plans() -> Iterator[Plan]:
     """Yields everything that is played, the quickest first."""
-    for k, (depth, clock) in enumerate((("depth 1", "1 ms"), ("depth 2", "10 ms"))):
-        at_depth = {LEARNED: config.games[k], "pirates": config.pirates[k]}
-        for level in LEVELS:
-            yield from (Plan(depth, level, name, at_depth.get(name, config.others)) for name in LEAVES)
-        for level in LEVELS:
-            games = {LEARNED: config.timed[k]}
-            yield from (Plan(clock, level, name, games.get(name, config.timed_by_hand[k])) for name in LEAVES)
+    for kind, level, name in product(OTHERS, LEVELS, LEAVES):
+        yield Plan(kind, level, name, GAMES.get(name, OTHERS)[kind])
 
 
 def study(config: Config) -> None:
@@ -138,19 +129,16 @@ def study(config: Config) -> None:
     by_hand = results_of(config, "learned_by_hand.json", command=rules)
     learned = results_of(config, "learned.json", [config.model], rules)
     missing = []
-    for plan in plans(config):
-        is_learned = plan.name == LEARNED
-        if config.only in ("", LEARNED if is_learned else "by hand"):
-            results, leaf = (learned, config.model) if is_learned else (by_hand, plan.name)
-            for name, seeds in missing_blocks(plan.title, results, plan.games, KINDS[plan.kind], FIRST_SEED):
-                missing.append((results, name, partial(play, plan.kind, plan.level, leaf, config.nodes, seeds)))
+    for plan in plans():
+        results, leaf = (learned, config.model) if plan.name == LEARNED else (by_hand, plan.name)
+        for name, seeds in missing_blocks(plan.title, results, plan.games, KINDS[plan.kind], FIRST_SEED):
+            missing.append((results, name, partial(play, plan.kind, plan.level, leaf, config.nodes, seeds)))
     played = config.each(call, [work for _, _, work in missing])
     for (results, name, _), found in zip(missing, played, strict=True):
         results.keep(name, found)
-    blocks = {plan.title: known_blocks(plan.title, {**by_hand, **learned}) for plan in plans(config)}
-    if all(blocks.values()):
-        found = {title: together(here) for title, here in blocks.items()}
-        write_page(config, "learned.md", signed(config, lines(found, config)))
+    every = {**by_hand, **learned}
+    together_by_title = {plan.title: together(known_blocks(plan.title, every)) for plan in plans()}
+    write_page(config, "learned.md", signed(config, lines(together_by_title, config)))
 
 
 def lines(results: dict[str, Any], config: Config) -> list[str]:

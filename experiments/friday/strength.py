@@ -15,8 +15,8 @@ from itertools import groupby, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.experiments.friday.baselines import (
     COLUMNS,
     LEVELS,
@@ -28,7 +28,17 @@ from leafwise.experiments.friday.baselines import (
     share_won,
     wins_of,
 )
-from leafwise.experiments.study import PlacedStudy, Results, command, picture, results_of, signed, table, write_page
+from leafwise.experiments.study import (
+    PlacedStudy,
+    Results,
+    command,
+    picture,
+    results_of,
+    section,
+    signed,
+    table,
+    write_page,
+)
 from leafwise.training.evaluation.calibration import BINS, calibration_test, cross_scaled, tenths_of
 
 FIRST_SEED = 2_000_000
@@ -113,7 +123,7 @@ def by_tenths(values: Sequence[float]) -> list[list[float]]:
 
 def told_games(
     blocks: Sequence[dict[str, Any]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats, Floats]:
     """Returns the decisions and the sums of their chances by game and tenth, and which games were won, of some judged blocks."""
     games = [game for block in blocks for game in block["told"]]
     decisions, chances = np.zeros((len(games), BINS)), np.zeros((len(games), BINS))
@@ -222,15 +232,13 @@ def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
     if not judged:
         return []
     rows = [test_row(point, *f["told"]) for point, f in judged.items()]
-    return [
-        "## Is the chance it tells the share it wins?",
-        "",
+    what = [
         "What the search says at each decision against who then won, in tenths; the interval is by games drawn again and again.",
         "By luck alone, chances that are right show less than the next column says in 95 of 100 such sets of games, and at least",
         "the error found in the share p of them.",
-        "",
-        *table(TESTED, rows),
-        "",
+    ]
+    return [
+        *section("Is the chance it tells the share it wins?", what, table(TESTED, rows)),
         *(line for ms in dict.fromkeys(point.milliseconds for point in judged) for line in scaled_lines(ms, judged)),
     ]
 
@@ -257,9 +265,7 @@ def scaled_lines(ms: int, judged: dict[Point, dict[str, Any]]) -> list[str]:
     ]
 
 
-def test_row(
-    point: Point, decisions: NDArray[np.float64], chances: NDArray[np.float64], outcomes: NDArray[np.float64]
-) -> list[str]:
+def test_row(point: Point, decisions: Floats, chances: Floats, outcomes: Floats) -> list[str]:
     """Returns the row of a test of chances that were told."""
     test = calibration_test(decisions, chances, outcomes)
     interval = f"{test.ci_low:.3f} to {test.ci_high:.3f}"

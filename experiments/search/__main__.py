@@ -3,13 +3,13 @@
 `python -m leafwise.experiments.search` plays, a part with `--share`. In games for two the searches meet, random openings from both
 seats; alone each plays the same seeds. The leaves are the shipped network and the game's first hand-made score; Monte Carlo tree
 search with the network meets the same with roll-outs too, at up to 10 ms a move. Every game is kept as it ends: what was stopped
-goes on where it was. `search.json`, `search.md` and `search.png` are what came out. What another network than the one that ships
+goes on where it was. `search.json` and `search.md` are what came out. What another network than the one that ships
 now has played is played anew, and what tree searches with other defaults have. Seeds from 2,400,000 on, used for nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -34,25 +34,19 @@ from leafwise.experiments.study import (
     bootstrapped,
     command,
     known_results,
-    picture,
     scored,
     signed,
     table,
-    with_bars,
     write_page,
 )
 from leafwise.training.evaluation.statistics import interval_text
 
 FIRST_SEED = 2_400_000
-MARKERS = {SEARCH: "o", MCTS: "s", ROLLOUTS: "^"}
-COLOURS = {"learned": "C0", "hand-made": "C1"}
-NAMES = {SEARCH: "depth-limited search, {}", MCTS: "MCTS, {}", ROLLOUTS: "MCTS with roll-outs"}
-"""Marks of the searches and leaves in the picture, and what the searches are called there, the leaf in braces."""
 
 
 @dataclass(frozen=True)
 class Config(PlacedStudy):
-    """Plays both searches against each other and writes search.json, search.md and search.png."""
+    """Plays both searches against each other and writes search.json and search.md."""
 
     games: tuple[str, ...] = tuple(CONTESTS)
     """Games to play; none: only the page is made again."""
@@ -120,41 +114,8 @@ def report(config: Config, results: Results) -> None:
         f"Games for two begin with random decisions ({openings}), each opening from both seats. Both searches value the actions",
         "of a decision once, however long that takes: of Starship's more than 1 ms where a part has hundreds of places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
-        "![scores and shares of the points by milliseconds a move](search.png)", "",
-        "*Scores, and in games for two the share of the points: of Monte Carlo tree search against depth-limited search, and of",
-        "roll-outs against the network. Lines join points whose intervals lie apart.*", "",
     ]  # fmt: skip
     write_page(whole, "search.md", signed(whole, lines))
-    draw(whole.target("search.png"), known)
-
-
-def draw(path: Path, known: Mapping[Cell, Mapping[str, Any]]) -> None:
-    """Draws every game: score, or share of the points against the other search, by milliseconds a move."""
-    times = sorted({cell.ms for cell in known})
-    labels = [label for label in CONTESTS if any(cell.label == label for cell in known)]
-    rows = -(-len(labels) // 2)
-    with picture(path, rows, 2, size=(10, 3 * rows + 0.6)) as axes:
-        axes = axes.ravel()
-        for axis, label in zip(axes, labels, strict=False):
-            for k, ((kind, marker), (leaf, colour)) in enumerate(product(MARKERS.items(), COLOURS.items())):
-                found = [
-                    (cell.ms * 1.08 ** (k - 2), told["mean"], told["ci_low"], told["ci_high"])
-                    for cell, told in known.items()
-                    if (cell.label, cell.leaf, cell.kind) == (label, leaf, kind)
-                ]
-                if found:
-                    with_bars(axis, *zip(*found, strict=True), fmt=marker, color=colour, label=NAMES[kind].format(leaf))
-            two = variant(label).players == 2
-            if two:
-                axis.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
-            axis.set(xscale="log", title=label, ylabel="share of the points" if two else "score", xlabel="ms a move")
-            axis.set_xticks(times, map(str, times))
-            axis.minorticks_off()
-            axis.yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}" if y > 1 else f"{y:g}")
-        for axis in axes[len(labels) :]:
-            axis.set_axis_off()
-        shown = {name: line for axis in axes for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
-        axes[0].figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=3, fontsize=8)
 
 
 def study(config: Config) -> None:

@@ -11,9 +11,8 @@ of networks that ship no more, and of tree searches with other defaults. Seeds f
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -21,15 +20,12 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.core.ranges import need_among
-from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.search import LEAVES, MCTS, ROLLOUTS, SEARCH, about, text
 from leafwise.experiments.study import (
-    CHECKOUT,
     Results,
     Study,
     bootstrapped,
@@ -43,7 +39,6 @@ from leafwise.experiments.study import (
 from leafwise.experiments.trilobite.critical import positions as critical
 from leafwise.models.files import shipped_model, write_atomically
 from leafwise.models.players import player
-from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval
 
@@ -61,8 +56,6 @@ class Truth(NamedTuple):
     name: str
     options: Mapping[str, Any]
     plies: tuple[int, int]
-    depth: int = 0
-    """Decisions to the end of every game, where no solver but the depth-limited search itself is exact; 0: the room's solver."""
 
 
 Decision = tuple[State, dict[str, float]]
@@ -74,9 +67,8 @@ TRUTHS = {
     "3x3, three in a row": Truth("trilobite", {}, (0, 8)),
     "5x5, four in a row": Truth("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
     CONNECT_FOUR: Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
-    "dice race": Truth("dice", {"length": 3, "turns": 3}, (0, 9), depth=30),
 }
-"""The games; the dice race is the example in the checkout."""
+"""The games, each with an exact solver."""
 
 
 @dataclass(frozen=True)
@@ -93,17 +85,9 @@ class Config(Study):
     """Processor time a decision."""
 
 
-@cache
 def game_of(label: str) -> Game:
-    """Returns a game; raises ValueError where it is an example and there is no checkout."""
-    truth = TRUTHS[label]
-    if truth.name == "dice":
-        if CHECKOUT is None:
-            raise UserError(
-                f"expected --games without {label!r}, which is an example in the checkout, got an installed leafwise"
-            )
-        return add_module(str(CHECKOUT.parent / "examples" / "race" / "leafwise_race")).variant(**truth.options)
-    return find_game(truth.name, **truth.options)
+    """Returns a game."""
+    return find_game(TRUTHS[label].name, **TRUTHS[label].options)
 
 
 def from_games() -> Iterator[Decision]:
@@ -115,23 +99,14 @@ def from_games() -> Iterator[Decision]:
         yield rows[k].state, {name: worth[letter] for name, letter in told if letter in worth}
 
 
-def exact(game: Game, depth: int) -> Callable[[State], Mapping[str, float]]:
-    """Returns what tells the exact value of every legal action: the room's solver, or with a depth the search."""
-    if not depth:
-        solver = exact_solver(game, TABLE_MB)
-        return lambda state: solver.solve(state).action_values
-    search = Search(game, game.score(), depth=depth, table_mb=TABLE_MB)
-    return lambda state: {game.actions[a]: value for a, value in search(state).values.items()}
-
-
 def solved(label: str, seed: int) -> Iterator[Decision]:
     """Yields critical decisions, each once, with the exact value of every legal action, for the player to move; in
     small games until hardly a new one comes."""
-    game, truth = game_of(label), TRUTHS[label]
-    solve = exact(game, truth.depth)
+    game = game_of(label)
+    solver = exact_solver(game, TABLE_MB)
     seen: set[State] = set()
     idle = 0
-    for state in random_positions(game, seed, truth.plies):
+    for state in random_positions(game, seed, TRUTHS[label].plies):
         idle += 1
         if idle > PATIENCE:
             return
@@ -139,7 +114,7 @@ def solved(label: str, seed: int) -> Iterator[Decision]:
             continue
         idle = 0
         seen.add(state)
-        values = solve(state)
+        values = solver.solve(state).action_values
         if max(values.values()) - min(values.values()) > EQUAL:
             yield state, {name: float(values[name]) for name in state.legal_names}
 

@@ -108,28 +108,26 @@ class Study:
             )
         return folder / name
 
-    def places(self, name: str) -> list[Path]:
-        """Returns where a file may be that the study reads, the first first."""
+    def found(self, name: str) -> tuple[Path | None, str]:
+        """Returns a file that the study reads, None where there is none, and in words where it may be."""
         folders = (self.out or self.home, self.data or self.home)
-        return list(dict.fromkeys(folder / name for folder in folders if folder is not None))
+        places = list(dict.fromkeys(folder / name for folder in folders if folder is not None))
+        where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise"
+        return next(filter(Path.exists, places), None), where
 
     def source(self, name: str) -> Path | None:
         """Returns a file of what is known already; None, with a line on standard error, if there is none."""
-        places = self.places(name)
-        for place in places:
-            if place.exists():
-                return place
-        where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise; --data names a folder"
-        print(f"no {name} in {where}: everything is worked out anew", file=sys.stderr)
-        return None
+        file, where = self.found(name)
+        if file is None:
+            print(f"no {name} in {where}, --data names a folder: everything is worked out anew", file=sys.stderr)
+        return file
 
     def needed(self, name: str, maker: str) -> Path:
         """Returns a file that the study cannot do without; raises ValueError that says what would write it."""
-        for place in (places := self.places(name)):
-            if place.exists():
-                return place
-        where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise"
-        raise UserError(f"expected {name}, found none in {where}; {maker} writes it, --data names its folder")
+        file, where = self.found(name)
+        if file is None:
+            raise UserError(f"expected {name}, found none in {where}; {maker} writes it, --data names its folder")
+        return file
 
 
 @dataclass(frozen=True)

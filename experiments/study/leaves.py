@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools, Floats, Ints
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.experiments.study import share
+from leafwise.experiments.study import PlacedStudy, Results, share, table
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer, load_code
@@ -28,6 +29,20 @@ def model_or_score(game: Game, model: str) -> Evaluator:
     return load_evaluator(game, model) if model else game.score()
 
 
+def judge(judged: Judged, model: str) -> dict[str, Any]:
+    """Returns in how many positions, and critical ones, one-ply play keeps the value: with a model, "" for the hand-made leaf."""
+    leaf = model_or_score(judged.game, model)
+    kept = judged.kept(judged.choices(leaf, 1))
+    critical = judged.keeps.sum(axis=1) < np.array([len(State(judged.game, row).legal_actions) for row in judged.rows])
+    return {
+        "leaf": model or leaf.name,
+        "positions": len(kept),
+        "kept": int(kept.sum()),
+        "critical": int(critical.sum()),
+        "kept_critical": int(kept[critical].sum()),
+    }
+
+
 def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, depth: int) -> dict[str, Any]:
     """Returns the shares of decisions in which each leaf keeps the value at a depth, and the interval of their difference."""
     kept = [judged.kept(judged.choices(leaf, depth)).astype(float) for leaf in (learned, hand_made)]
@@ -41,7 +56,7 @@ def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, de
     }
 
 
-def subset(judged: Judged, chosen: NDArray[np.bool_]) -> Judged:
+def subset(judged: Judged, chosen: Bools) -> Judged:
     """Returns some of the decisions."""
     return Judged(judged.game, judged.rows[chosen], judged.keeps[chosen])
 
@@ -86,7 +101,7 @@ class Match:
     sides: tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
     """Of either search its leaf, a model or "" for the game's hand-made score, and its options."""
 
-    def __call__(self, starts: Sequence[State]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    def __call__(self, starts: Sequence[State]) -> tuple[Floats, Floats, Ints]:
         """Returns the first side's points of each game [openings, 2], and the seconds and moves of either, [2]."""
         own, other = (
             CountingPlayer(
@@ -137,18 +152,21 @@ def share_row(kind: str, found: dict[str, Any]) -> list[str]:
     return [kind, f"{found['depth']}", f"{found['positions']}", *shares, difference]
 
 
-MATCH_HEAD = "search | games | won / drawn / lost | share of the points (95 %) | Elo | ms per move, learned / hand-made"
+def games_table(
+    config: PlacedStudy, results: Results, name: str, model: str, starts: Sequence[State],
+    searches: Mapping[str, Mapping[str, Any]],
+) -> list[str]:  # fmt: skip
+    """Returns the table of a model's games against the hand-made leaf, every opening from both seats, by what both search with.
 
-
-def match_row(kind: str, found: dict[str, Any]) -> list[str]:
-    """Returns a row of a table for `play_match`."""
-    results = f"{found['wins']} / {found['draws']} / {found['losses']}"
-    own, other = found["ms_per_move"]
-    return [
-        kind,
-        f"{found['games']}",
-        results,
-        share(found, "share"),
-        f"{found['elo']:+.0f}",
-        f"{own:.2f} / {other:.2f}",
-    ]
+    What is known of a search stands under the name and its words.
+    """
+    rows = []
+    for words, options in searches.items():
+        match = Match(starts[0].game, ((model, options), ("", options)))
+        found = results.find(name + words, partial(play_match, match, starts, config.each))
+        counts = f"{found['wins']} / {found['draws']} / {found['losses']}"
+        own, other = found["ms_per_move"]
+        times = f"{own:.2f} / {other:.2f}"
+        rows.append([words, f"{found['games']}", counts, share(found, "share"), f"{found['elo']:+.0f}", times])
+    head = "search | games | won / drawn / lost | share of the points (95 %) | Elo | ms per move, learned / hand-made"
+    return table(head, rows)

@@ -39,8 +39,6 @@ class Match:
     """Seeds between two times that games are written."""
     network: str | None = None
     """What tells a learned leaf's file from others: games of another are played anew."""
-    play: Callable[[Match, range, PlacedStudy], Evaluation] | None = None
-    """What plays seeds in place of `evaluate`."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for a game for two without chance: blocks of seeds would draw the same openings again."""
@@ -108,8 +106,6 @@ def more_games(known: Found, more: Evaluation) -> dict[str, Any]:
 
 def played(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
     """Returns the games of some seeds; raises ValueError for players who fail in one: that is no result of a study."""
-    if match.play is not None:
-        return match.play(match, seeds, config)
     found = evaluate(
         match.game, match.player, match.game.players * len(seeds), seeds[0], opponent=match.opponent,
         processes=config.processes, cluster=config.cluster,

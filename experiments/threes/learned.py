@@ -33,7 +33,7 @@ from leafwise.models.files import model_path
 from leafwise.models.ntuple import load_ntuples, merged
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.results import Evaluation
-from leafwise.training.ntuple_td.games import play_games
+from leafwise.training.ntuple_td.kernels import play_games
 
 THREES = game("threes")
 LEARNED_SEED = 2_000_000
@@ -75,10 +75,8 @@ class Config(PlacedStudy):
     """Share of the games to play, above 0 to 1."""
     model: str = "threes"
     """The learned leaf: a shipped model's name, a run folder or a model file."""
-    most_depth: int = 5
-    """Greatest depth of the part depth."""
-    least_depth: int = 1
-    """Least depth of the part depth."""
+    depths: tuple[int, ...] = tuple(GAMES_AT_DEPTH)
+    """Depths of the part depth."""
     leaves: tuple[str, ...] = ("learned", *LEAVES, TREES)
     """Leaves of both parts; mcts, at equal time alone, is tree search with the learned one."""
     times: tuple[int, ...] = tuple(GAMES_AT_TIME)
@@ -88,7 +86,7 @@ class Config(PlacedStudy):
 def play_compiled(match: Match, seeds: range, config: PlacedStudy) -> Evaluation:
     """Plays games of an n-tuple network, compiled: the player's text is model, depth and cutoff."""
     model, depth, cutoff = match.player.rsplit(" ", 2)
-    where: dict[str, Any] = {"threads": config.processes, "cluster": config.cluster}
+    where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster}
     network = merged(load_ntuples(model_path(model), THREES))
     found = play_games(network, int(depth), seeds[0], len(seeds), cutoff=float(cutoff), **where)
     return Evaluation(model, seeds[0], found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1))
@@ -106,7 +104,7 @@ def matches(config: Config) -> Iterator[Match]:
         seed, network = (LEARNED_SEED, digest_of(config.model)) if is_learned else (FINAL_SEED, None)
         return Match(title, THREES, player, games, None, seed, max(2, games // 10), network, **how)
 
-    for depth in range(config.least_depth, config.most_depth + 1) if "depth" in config.parts else ():
+    for depth in config.depths if "depth" in config.parts else ():
         cutoff = CUTOFFS.get(depth, 0.0)
         for leaf in config.leaves:
             if leaf == "learned":

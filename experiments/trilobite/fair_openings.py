@@ -38,14 +38,9 @@ class Config(Study):
 
 def is_fair(solver: Solver, state: State) -> bool:
     """Whether a position is drawn, or only one move keeps its value."""
-    value, keeping = solver.value(state), 0
-    if value == 0:
-        return True
-    for a in state.legal_actions:
-        keeping += solver.value(state.play(a)) == -value
-        if keeping > 1:
-            return False
-    return True
+    value = solver.value(state)
+    keeping = (a for a in state.legal_actions if solver.value(state.play(a)) == -value)
+    return value == 0 or len(list(islice(keeping, 2))) == 1
 
 
 def read(file: Path) -> tuple[int, list[State]]:

@@ -90,13 +90,8 @@ def judge_small(config: Config, results: Results) -> list[str]:
     """Returns lines about 3x3."""
     boards = cache(lambda: every_board(game("trilobite")))
 
-    def judged(model: str) -> dict[str, Any]:
-        leaf = leaves.model_or_score(boards().game, model)
-        kept = int(boards().kept(boards().choices(leaf, 1)).sum())
-        return {"leaf": model or leaf.name, "positions": len(boards().rows), "kept": kept}
-
     models = (config.small, *config.others, "")
-    found = [results.find(f"3x3, {m or 'hand-made'}", partial(judged, m)) for m in models]
+    found = [results.find(f"3x3, {m or 'hand-made'}", lambda: leaves.judge(boards(), m)) for m in models]  # noqa: B023
     rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in found]
     return ["## 3x3: every reachable unfinished board, one-ply play", "", *table("leaf | keeps the value", rows), ""]
 
@@ -132,18 +127,13 @@ def play_large(config: Config, results: Results) -> list[str]:
     starts = read(file)[1][: config.games // 2]
     if len(starts) < config.games // 2:
         raise UserError(f"expected {config.games // 2} openings in {str(file)!r}, got {len(starts)}")
-    searches: list[tuple[str, dict[str, Any]]] = [(f"depth {depth}", {"depth": depth}) for depth in config.depths]
-    searches.append((f"{1000 * config.seconds:g} ms a move", {"seconds": config.seconds}))
-    rows = []
-    for kind, options in searches:
-        match = leaves.Match(LARGE, ((config.large, options), ("", options)))
-        found = results.find(f"7x6, games, {kind}", partial(leaves.play_match, match, starts, config.each))
-        rows.append(leaves.match_row(kind, found))
+    searches: dict[str, dict[str, Any]] = {f"depth {depth}": {"depth": depth} for depth in config.depths}
+    searches[f"{1000 * config.seconds:g} ms a move"] = {"seconds": config.seconds}
     low, high = PLIES
     return [
         "## 7x6: games against the hand-made leaf `lines`, both seats", "",
         f"Openings of {low} to {high} random moves that are drawn, or in which one reply only keeps the value.", "",
-        *table(leaves.MATCH_HEAD, rows), "",
+        *leaves.games_table(config, results, "7x6, games, ", config.large, starts, searches), "",
     ]  # fmt: skip
 
 

@@ -11,13 +11,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
@@ -64,7 +62,8 @@ class Book:
         self.solver = Solver(game("trilobite", **BOARD), config.table_mb, by_heart=False)
         self.known: dict[int, tuple[int, int]] = {}
         """Key -> (empty cells, score for the player to move)."""
-        self.nodes, self.seconds, self.saved = 0, 0.0, time.perf_counter()
+        self.nodes, self.seconds = 0, 0.0
+        self.counted = self.saved = time.perf_counter()
         if (path := config.source(FILE)) is not None:
             old = read_openings(path)
             entries = zip(old.left.tolist(), old.scores.tolist(), strict=True)
@@ -76,36 +75,39 @@ class Book:
         own, filled = state.row[state.current_player], state.row[0] | state.row[1]
         return int(key_of(own, filled, left_in(state), self.solver.memory))
 
+    def after(self, states: Iterable[State]) -> list[State]:
+        """Returns the unfinished positions after any move, one of each pair of mirror images."""
+        found = (state.play(name) for state in states for name in state.legal_names)
+        return list({self.key(state): state for state in found if not state.is_terminal}.values())
+
     def add(self, state: State, score: int) -> None:
         """Keeps a score."""
         self.known[self.key(state)] = left_in(state), score
 
-    def score(self, state: State) -> int:
-        """Returns the exact score of an unfinished position; solves it if need be."""
+    def score(self, state: State) -> None:
+        """Solves an unfinished position whose score is not known."""
         if self.key(state) not in self.known:
-            started = time.perf_counter()
             self.add(state, int(self.solver.scores(state.row[None])[0]))
-            self.count(started)
-        return self.known[self.key(state)][1]
+            self.count()
 
     def best(self, state: State) -> State:
         """Returns the position after the solver's move; scores both, as far as they are not finished."""
-        started = time.perf_counter()
         table = self.table()
         remember_all(table.keys, table.left, table.scores, self.solver.memory)
         solution = self.solver.solve(state, "move")
-        self.count(started)
+        self.count()
         after = state.play(solution.line[0])
         self.add(state, int(solution.score or 0))
         if not after.is_terminal:
             self.add(after, -int(solution.score or 0))
         return after
 
-    def count(self, started: float) -> None:
-        """Adds up the work since `started`, tells it, and now and then saves."""
+    def count(self) -> None:
+        """Adds up the work since the last count, tells it, and now and then saves."""
         self.nodes += int(self.solver.memory.out[NODES])
-        self.seconds += time.perf_counter() - started
-        if time.perf_counter() - self.saved > SAVE_SECONDS:
+        now = time.perf_counter()
+        self.seconds, self.counted = self.seconds + now - self.counted, now
+        if now - self.saved > SAVE_SECONDS:
             self.save()
             print(f"{len(self.known):,} positions, {self.nodes:,} nodes, {self.seconds:.0f} s", file=sys.stderr)
 
@@ -127,24 +129,13 @@ class Book:
     def save(self) -> None:
         """Writes the file."""
         table = self.table()
-        tensors: dict[str, NDArray[Any]] = {"keys": table.keys, "left": table.left, "scores": table.scores}
-        save_tensors(self.path, tensors, table.about)
+        save_tensors(self.path, {"keys": table.keys, "left": table.left, "scores": table.scores}, table.about)
         self.saved = time.perf_counter()
 
 
 def left_in(state: State) -> int:
     """Returns the number of empty cells."""
     return str(state).count(".")
-
-
-def unfinished_after(state: State) -> Iterator[State]:
-    """Yields the positions after every move that does not end the game."""
-    return (after for name in state.legal_names if not (after := state.play(name)).is_terminal)
-
-
-def mirrored_once(book: Book, states: Iterator[State]) -> list[State]:
-    """Returns one of each pair of mirror images."""
-    return list({book.key(state): state for state in states}.values())
 
 
 def study(config: Config) -> None:
@@ -156,14 +147,13 @@ def study(config: Config) -> None:
     start = book.solver.game.start()
     levels = [[start]]
     for _ in range(config.plies):
-        levels.append(mirrored_once(book, (after for state in levels[-1] for after in unfinished_after(state))))
+        levels.append(book.after(levels[-1]))
     for level in reversed(levels):  # the later plies first: the table then knows the answers to the earlier ones
         for state in level:
             book.score(state)
-    for turns in ([start], mirrored_once(book, unfinished_after(start))):
+    for turns in ([start], book.after([start])):
         while turns and book.solver.memory.cells - left_in(turns[0]) <= config.lines:
-            played = [book.best(state) for state in turns]
-            turns = mirrored_once(book, (after for state in played for after in unfinished_after(state)))
+            turns = book.after([book.best(state) for state in turns])
     book.save()
     print(json.dumps(book.table().about))
 

@@ -11,7 +11,7 @@ Drawing is kept: edges' means weighted by the probabilities of the outcomes seen
 ways see Veness et al., "Variance reduction in Monte-Carlo tree search", 2011), were tried on exact decisions of Trap 3x3 and of a
 dice race and were no better, beyond error, at equal simulations.
 
-In games without chance finished games prove values, as `proofs` says.
+In games without chance finished games prove values, as `tree` says.
 
 Values are player 0's. Where PUCT needs them between 0 and 1 they are scaled by the least and the greatest that the search has seen
 (Schrittwieser et al., "Mastering Atari, Go, chess and shogi by planning with a learned model", 2020), so that games with any

@@ -10,8 +10,8 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Ints, Words
 from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS
 from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, answered, finished_value, leaf_spec, value_bounds
 from leafwise.envs.core.contract.game import Game
@@ -22,10 +22,21 @@ from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
 from leafwise.search.mcts.root import choice, halve, values_of_edges
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
-from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
+from leafwise.search.mcts.tree import (
+    NONE,
+    ROW,
+    Options,
+    back_up,
+    bounds_of_edges,
+    edges_of,
+    find_node,
+    forget_nodes,
+    give_back,
+    knows_all,
+    new_tree,
+)
 from leafwise.search.result import MctsResult, principal_line
 from leafwise.search.search_options import MOST_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
 
@@ -118,7 +129,7 @@ class Mcts(BaseSearch):
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
         self._line_of = Line(self)
-        self._last: Callable[[], MctsResult | None] = _nothing
+        self._last: Callable[[], MctsResult | None] = lambda: None
         self._reads_clock = HAS_CLOCKS and not batched and not evaluator.python_only
 
     def __copy__(self) -> Mcts:
@@ -131,16 +142,16 @@ class Mcts(BaseSearch):
         check_pickles(prior, f"expected a prior that is a module's function, to pickle a search, got {prior!r}")
         return (*super().__reduce__(), self.tree.stream.copy())
 
-    def __setstate__(self, stream: NDArray[np.uint64]) -> None:
+    def __setstate__(self, stream: Words) -> None:
         """Goes on in the random numbers where another search was."""
         self.tree.stream[:] = stream
 
     def __del__(self) -> None:
-        last = getattr(self, "_last", _nothing)()
+        last = getattr(self, "_last", lambda: None)()
         if last is not None and not sys.is_finalizing():  # its line is to be known without the tree
             vars(last).setdefault("line", self._line(last))
 
-    def draw_from(self, stream: NDArray[np.uint64]) -> None:
+    def draw_from(self, stream: Words) -> None:
         """Takes random numbers from another stream [2] from now on, and forgets the tree."""
         self.forget()
         self.tree = self.tree._replace(stream=stream)
@@ -256,7 +267,10 @@ class Mcts(BaseSearch):
                 offsets[b] = outcome if spec.to_go else 0.0
                 self._batch_rows[len(asked)] = S[ROW]
                 asked.append(b)
-            values = self._ask(len(asked))
+            values = np.zeros(len(asked))
+            if asked and self._values is not None:
+                self._values(self._batch_rows[: len(asked)], values, self._T)
+                tree.counts[M.LEAVES] += len(asked)
         except BaseException:
             for b in range(done):
                 give_back(tree, b)
@@ -270,15 +284,7 @@ class Mcts(BaseSearch):
                 back_up(tree, b, offsets[b], node, how == ENDED)
         return done
 
-    def _ask(self, n: int) -> NDArray[np.float64]:
-        """Returns the evaluator's numbers for the first n rows of the batch."""
-        values = np.zeros(n)
-        if n and self._values is not None:
-            self._values(self._batch_rows[:n], values, self._T)
-            self.tree.counts[M.LEAVES] += n
-        return values
-
-    def _ask_policy(self, nodes: NDArray[np.int64]) -> None:
+    def _ask_policy(self, nodes: Ints) -> None:
         """Gives nodes the priors of the policy."""
         assert callable(self.options.prior)
         tree = self.tree
@@ -291,14 +297,14 @@ class Mcts(BaseSearch):
         if len(unfit):
             raise UserError(f"{expected}, got {float(unfit[0])!r} among them")
         for node, weights in zip(nodes, found, strict=True):
-            edges = slice(int(tree.first[node]), int(tree.end[node]))
+            edges = edges_of(tree, node)
             legal = weights[tree.action[edges]]
             total = legal.sum()
             tree.prior[edges] = legal / total if total > 0 else 1.0 / len(legal)
 
     def _result(self, state: State, root: int, forced: int | None) -> MctsResult:
         tree = self.tree
-        edges = slice(int(tree.first[root]), int(tree.end[root]))
+        edges = edges_of(tree, root)
         actions, n, values = tree.action[edges].tolist(), tree.n[edges], values_of_edges(tree, root)
         least, most = bounds_of_edges(tree, root)
         best = choice(tree, root)
@@ -336,24 +342,16 @@ class Mcts(BaseSearch):
 
     def _names(self, result: MctsResult) -> tuple[str, ...]:
         """Returns what `_line` does, for who has the turn."""
-        left = M.LONGEST
+        tree, left = self.tree, M.LONGEST
 
         def answer(state: State) -> int | None:
+            """Returns the action to play at a decision; None where no simulation went on from it and nothing is certain."""
             nonlocal left
             left -= 1
-            return self._oftenest(state) if left else None
+            self._S[ROW] = state.row
+            node = int(find_node(tree, self._S, ROW))
+            if not left or node == NONE or not (tree.visits[node] or knows_all(tree, node)):
+                return None
+            return int(tree.action[int(tree.first[node]) + choice(tree, node)])
 
         return principal_line(result.state, result.chosen, answer)
-
-    def _oftenest(self, state: State) -> int | None:
-        """Returns the action to play at a decision; None where no simulation went on from it and nothing is certain."""
-        tree = self.tree
-        self._S[ROW] = state.row
-        node = int(find_node(tree, self._S, ROW))
-        if node == NONE or not (tree.visits[node] or knows_all(tree, node)):
-            return None
-        return int(tree.action[int(tree.first[node]) + choice(tree, node)])
-
-
-def _nothing() -> None:
-    """Stands in for the last result where there was none."""

@@ -12,12 +12,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import uniform
-from leafwise.search.mcts.proofs import bounds_of_edges
-from leafwise.search.mcts.tree import Tree, scaled
+from leafwise.search.mcts.tree import Tree, bounds_of_edges, edges_of, scaled
 
 LEAST = 1e-300
 
@@ -71,7 +70,8 @@ def halve(tree: Tree, root: int, considered: int, simulations: int, run: Callabl
 
     `run(root, edge, n)` makes n simulations that begin with an edge. Returns the edge that is left, by noise, prior and value.
     """
-    edges = np.arange(int(tree.first[root]), int(tree.end[root]))
+    where = edges_of(tree, root)
+    edges = np.arange(where.start, where.stop)
     noise = np.array([-math.log(-math.log(max(float(uniform(tree.stream)), 1e-300))) for _ in edges])
     noisy = noise + np.log(np.maximum(tree.prior[edges], 1e-12))
     player = int(tree.player[root])
@@ -100,9 +100,9 @@ def halve(tree: Tree, root: int, considered: int, simulations: int, run: Callabl
     return int(edges[left[0]])
 
 
-def values_of_edges(tree: Tree, node: int) -> NDArray[np.float64]:
+def values_of_edges(tree: Tree, node: int) -> Floats:
     """Returns what each edge of a node is worth to who acts: the mean of its simulations, within its bounds."""
-    edges = slice(int(tree.first[node]), int(tree.end[node]))
+    edges = edges_of(tree, node)
     n, known = tree.n[edges], tree.known[edges]
     mean = tree.total[node] / tree.visits[node] if tree.visits[node] else 0.0
     sign = -1.0 if tree.player[node] == 1 else 1.0
@@ -115,7 +115,7 @@ def choice(tree: Tree, node: int) -> int:
 
     What can be no better than what is certain is left out, and what is certain goes before what seems worth less.
     """
-    n, values = tree.n[int(tree.first[node]) : int(tree.end[node])], values_of_edges(tree, node)
+    n, values = tree.n[edges_of(tree, node)], values_of_edges(tree, node)
     least, most = bounds_of_edges(tree, node)
     certain, hoped = least.max(), most > least.max()
     best = 0

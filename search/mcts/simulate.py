@@ -13,10 +13,23 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
-from leafwise.search.compiled import compiled_search
+from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.proofs import is_proven, open_bounds, proves, tighten
-from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, select, share_prior, slot_of, widen
+from leafwise.search.mcts.tree import (
+    ABOVE,
+    NONE,
+    ROOT_ROW,
+    ROW,
+    back_up,
+    is_proven,
+    open_bounds,
+    proves,
+    select,
+    share_prior,
+    slot_of,
+    tighten,
+    widen,
+)
 
 ASK, PROVEN, STUCK, ENDED = 0, 1, 2, 3
 """How a way down ends: row ROW of S is to be valued by the leaf; at a node of exact value; one ply is to be searched from row ROW;
@@ -72,17 +85,6 @@ def make_descend(rules: Rules, leaf_stage: int, room: Path) -> Compiled:
     add_node = make_add_node(rules, room)
 
     @bind(room, inline=True)
-    def settle(S, tree, fresh, T):
-        """Draws what chance does at row ROW; returns who acts there then, CHANCE where the leaf is asked."""
-        player = current_player(S, ROW, T)
-        while player == CHANCE:
-            if fresh and leaf_stage != 0 and stage(S, ROW, T) == leaf_stage:
-                return player
-            sample_outcome(S, ROW, tree.stream, T)
-            player = current_player(S, ROW, T)
-        return player
-
-    @bind(room, inline=True)
     def descend(S, A, tree, b, root, root_edge, options, T):
         """Goes down from node `root`, by `root_edge` first unless it is NONE, and writes the way of simulation b.
 
@@ -102,7 +104,12 @@ def make_descend(rules: Rules, leaf_stage: int, room: Path) -> Compiled:
             for w in range(S.shape[1]):
                 S[ROOT_ROW, w] = tree.rows[node, w]
             apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
-            player = settle(S, tree, fresh and not options.one_ply, T)
+            # What chance does then is drawn, but where the leaf is asked
+            asks = fresh and not options.one_ply and leaf_stage != 0
+            player = current_player(S, ROW, T)
+            while player == CHANCE and not (asks and stage(S, ROW, T) == leaf_stage):
+                sample_outcome(S, ROW, tree.stream, T)
+                player = current_player(S, ROW, T)
             if player < 0:
                 return (ENDED if player == TERMINAL else ASK), NONE
             node = tree.slots[slot_of(tree, S, ROW)] - 1
@@ -132,19 +139,12 @@ class MctsFunctions(NamedTuple):
 def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
     """Returns what a tree search of a game with a compiled leaf calls."""
     spec, room = leaf_spec(evaluator, game.stages), evaluator.room or game.room
-    found = compiled_search(game, evaluator)
-    return _compiled(game.rules, found.plain, found.leaf_value, evaluator.policy, spec, room)
+    return _compiled(game.rules, compiled_search(game, evaluator), evaluator.policy, spec, room)
 
 
 @cache
-def _compiled(
-    rules: Rules,
-    search: Compiled,
-    leaf_value: Compiled,
-    told: Compiled | None,
-    spec: LeafSpec,
-    room: Path,
-) -> MctsFunctions:
+def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: LeafSpec, room: Path) -> MctsFunctions:
+    search, leaf_value = found.plain, found.leaf_value
     apply_action, current_player, returns = rules.apply_action, rules.current_player, rules.returns
     descend = make_descend(rules, spec.stage, room)
     has_policy, to_go = told is not None, spec.to_go
@@ -195,20 +195,6 @@ def _compiled(
             worth = -worth
         return worth + returns(S, ROW, T) if to_go else worth
 
-    @bind(room, inline=True)
-    def value_of(S, B, how, node, tree, options, T):
-        """Returns player 0's value of where a way ended."""
-        if how == PROVEN:
-            return tree.low[node]
-        if node != NONE and options.one_ply:
-            return one_ply(S, B, node, tree, options.temperature, T)
-        if how == STUCK or options.one_ply:
-            return search(S, B, ROW, ABOVE, 1, -np.inf, np.inf, T)
-        tree.counts[M.LEAVES] += 1
-        if has_policy and options.policy and node != NONE:
-            return by_policy(S, node, tree, T)
-        return leaf_value(S, ROW, T)
-
     @bind(room)
     def simulate(S, B, tree, root, root_edge, most, options, T):
         """Makes at most so many simulations, until the search is stopped or late, or knows all; returns how many were made."""
@@ -233,7 +219,19 @@ def _compiled(
                 return k
             # Down to a leaf, and back with its value
             how, node = descend(S, B.A[0], tree, 0, root, root_edge, options, T)
-            back_up(tree, 0, value_of(S, B, how, node, tree, options, T), node, how == ENDED)
+            if how == PROVEN:
+                value = tree.low[node]
+            elif node != NONE and options.one_ply:
+                value = one_ply(S, B, node, tree, options.temperature, T)
+            elif how == STUCK or options.one_ply:
+                value = search(S, B, ROW, ABOVE, 1, -np.inf, np.inf, T)
+            else:
+                tree.counts[M.LEAVES] += 1
+                if has_policy and options.policy and node != NONE:
+                    value = by_policy(S, node, tree, T)
+                else:
+                    value = leaf_value(S, ROW, T)
+            back_up(tree, 0, value, node, how == ENDED)
         return most
 
     return MctsFunctions(one_ply, by_policy, simulate)

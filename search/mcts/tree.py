@@ -1,16 +1,23 @@
-"""The memory of a Monte Carlo tree search: nodes found by their rows, edges, and the ways of the simulations under way."""
+"""The memory of a Monte Carlo tree search: nodes found by their rows, edges, and the ways of the simulations under way.
+
+In games without chance the tree also holds what is known for certain: bounds of nodes and edges, which finished games tighten,
+as in score bounded Monte Carlo tree search (Cazenave and Saffidine, 2010), after MCTS-Solver (Winands, Björnsson and Saito,
+"Monte-Carlo tree search solver", 2008). Bounds are player 0's. An edge that cannot be better than what its player has for
+certain is not taken again, a node whose bounds meet is a leaf of exact value, and what goes up from a node stays within its
+bounds.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
-from leafwise.search.mcts.proofs import back_up_bounds, proves
+from leafwise.search.search_options import ints
 
 NODES, EDGES, SIMULATIONS, LEAVES, FULL, FAILED, DEEPEST = 0, 1, 2, 3, 4, 5, 6
 """What `Tree.counts` counts: nodes and edges in use, simulations, leaves valued, rows that found no room; whether the search was
@@ -38,52 +45,52 @@ hash_of = jit(inline=True)(row_hash)
 class Tree(NamedTuple):
     """N nodes and E edges; the edges of a node follow each other."""
 
-    rows: NDArray[Any]
+    rows: Array
     """[N, width]."""
-    slots: NDArray[np.int64]
+    slots: Ints
     """Hash table of node + 1, [a power of two, at least 2 N]; rows are compared whole."""
-    at: NDArray[np.int64]
+    at: Ints
     """Slot of a node, [N]."""
-    player: NDArray[np.int64]
-    first: NDArray[np.int64]
-    end: NDArray[np.int64]
-    visits: NDArray[np.int64]
+    player: Ints
+    first: Ints
+    end: Ints
+    visits: Ints
     """Simulations that went through a node, [N]."""
-    total: NDArray[np.float64]
+    total: Floats
     """Sum of their values, [N]."""
-    action: NDArray[np.int64]
-    prior: NDArray[np.float64]
+    action: Ints
+    prior: Floats
     """Probability with which an edge is thought the best, [E]; they add up to 1 at a node, before proofs close edges."""
-    known: NDArray[np.float64]
+    known: Floats
     """What an edge was worth by one ply, [E]; nan: not asked."""
-    n: NDArray[np.int64]
+    n: Ints
     """Simulations that took an edge, [E]."""
-    w: NDArray[np.float64]
+    w: Floats
     """Sum of their values, [E]."""
-    waiting: NDArray[np.int64]
+    waiting: Ints
     """Simulations that took an edge and have no value yet, [E]."""
-    weights: NDArray[np.float64]
+    weights: Floats
     """Scratch: what a policy says of actions, [max_actions]."""
-    path_nodes: NDArray[np.int64]
+    path_nodes: Ints
     """[simulations at once, LONGEST]."""
-    path_edges: NDArray[np.int64]
-    path_values: NDArray[np.float64]
+    path_edges: Ints
+    path_values: Floats
     """What a simulation's value counts as for the edges on its way, as `path_edges`; [., 0] without proofs."""
-    lengths: NDArray[np.int64]
-    low: NDArray[np.float64]
+    lengths: Ints
+    low: Floats
     """The least that a node is worth, [N]; [0] without proofs, like the next three."""
-    high: NDArray[np.float64]
-    edge_low: NDArray[np.float64]
+    high: Floats
+    edge_low: Floats
     """The least that an edge is worth, [E]."""
-    edge_high: NDArray[np.float64]
-    limits: NDArray[np.float64]
+    edge_high: Floats
+    limits: Floats
     """The least and the most that any game is worth, [2]."""
-    span: NDArray[np.float64]
+    span: Floats
     """The least and the greatest value seen, [2]."""
-    spread: NDArray[np.float64]
+    spread: Floats
     """[2], as SQUARES and the name beside it say."""
-    counts: NDArray[np.int64]
-    stream: NDArray[np.uint64]
+    counts: Ints
+    stream: Words
 
 
 class Options(NamedTuple):
@@ -101,32 +108,30 @@ class Options(NamedTuple):
     """Whether the leaf's own policy is a new node's prior."""
 
 
-def new_tree(
-    game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64], limits: tuple[float, float] | None = None
-) -> Tree:
+def new_tree(game: Game, nodes: int, at_once: int, stream: Words, limits: tuple[float, float] | None = None) -> Tree:
     """Returns an empty tree with room for so many nodes; with `limits` of the values of games it proves values."""
     edges = nodes * min(game.max_actions, EDGES_A_NODE) + game.max_actions
     bounded = (0, 0, 0) if limits is None else (nodes, edges, LONGEST)
     return Tree(
         rows=game.rows(nodes),
-        slots=np.zeros(1 << (2 * nodes).bit_length(), dtype=np.int64),
-        at=np.zeros(nodes, dtype=np.int64),
-        player=np.zeros(nodes, dtype=np.int64),
-        first=np.zeros(nodes, dtype=np.int64),
-        end=np.zeros(nodes, dtype=np.int64),
-        visits=np.zeros(nodes, dtype=np.int64),
+        slots=ints(1 << (2 * nodes).bit_length()),
+        at=ints(nodes),
+        player=ints(nodes),
+        first=ints(nodes),
+        end=ints(nodes),
+        visits=ints(nodes),
         total=np.zeros(nodes),
-        action=np.zeros(edges, dtype=np.int64),
+        action=ints(edges),
         prior=np.zeros(edges),
         known=np.zeros(edges),
-        n=np.zeros(edges, dtype=np.int64),
+        n=ints(edges),
         w=np.zeros(edges),
-        waiting=np.zeros(edges, dtype=np.int64),
+        waiting=ints(edges),
         weights=np.zeros(game.max_actions),
-        path_nodes=np.zeros((at_once, LONGEST), dtype=np.int64),
-        path_edges=np.zeros((at_once, LONGEST), dtype=np.int64),
+        path_nodes=ints((at_once, LONGEST)),
+        path_edges=ints((at_once, LONGEST)),
         path_values=np.zeros((at_once, bounded[2])),
-        lengths=np.zeros(at_once, dtype=np.int64),
+        lengths=ints(at_once),
         low=np.zeros(bounded[0]),
         high=np.zeros(bounded[0]),
         edge_low=np.zeros(bounded[1]),
@@ -134,9 +139,91 @@ def new_tree(
         limits=np.array(limits or (-np.inf, np.inf)),
         span=np.array([np.inf, -np.inf]),
         spread=np.zeros(2),
-        counts=np.zeros(COUNTS, dtype=np.int64),
+        counts=ints(COUNTS),
         stream=stream,
     )
+
+
+CLOSED = -np.inf
+"""The prior of an edge that is not taken again."""
+
+
+@jit(inline=True)
+def proves(tree):
+    """Whether a tree has bounds."""
+    return tree.low.shape[0] > 0
+
+
+@jit(inline=True)
+def is_proven(tree, node):
+    """Whether the value of a node is known for certain."""
+    return proves(tree) and tree.low[node] == tree.high[node]
+
+
+@jit(inline=True)
+def open_bounds(tree, node):
+    """Gives a new node and its edges the bounds of all games."""
+    tree.low[node], tree.high[node] = tree.limits[0], tree.limits[1]
+    for e in range(tree.first[node], tree.end[node]):
+        tree.edge_low[e], tree.edge_high[e] = tree.limits[0], tree.limits[1]
+
+
+@jit
+def tighten(tree, node):
+    """Works the bounds of a node out from those of its edges, and closes the edges that cannot be better for who acts than what is
+    certain: their prior is CLOSED."""
+    first, minimises = tree.first[node], tree.player[node] == 1
+    low, high = tree.edge_low[first], tree.edge_high[first]
+    for e in range(first + 1, tree.end[node]):
+        if minimises:
+            low, high = min(low, tree.edge_low[e]), min(high, tree.edge_high[e])
+        else:
+            low, high = max(low, tree.edge_low[e]), max(high, tree.edge_high[e])
+    tree.low[node], tree.high[node] = low, high
+    for e in range(first, tree.end[node]):
+        if tree.edge_low[e] >= high if minimises else tree.edge_high[e] <= low:
+            tree.prior[e] = CLOSED
+
+
+@jit(inline=True)
+def back_up_bounds(tree, b, value, below, ended):
+    """Tightens bounds along the way of simulation b, which ended at node `below`, if not negative, or with a finished game.
+
+    What its value counts as for each edge goes to `path_values`.
+    """
+    for k in range(tree.lengths[b] - 1, -1, -1):
+        e = tree.path_edges[b, k]
+        low, high = tree.edge_low[e], tree.edge_high[e]
+        if ended:
+            low, high = value, value
+        elif below >= 0:
+            low, high = max(low, tree.low[below]), min(high, tree.high[below])
+        below, ended = tree.path_nodes[b, k], False
+        if low != tree.edge_low[e] or high != tree.edge_high[e]:
+            tree.edge_low[e], tree.edge_high[e] = low, high
+            tighten(tree, below)
+        value = min(max(value, low), high)
+        tree.path_values[b, k] = value
+
+
+def knows_all(tree, node: int) -> bool:
+    """`is_proven` for callers in Python, to whom a compiled call costs more than the answer."""
+    return bool(len(tree.low) and tree.low[node] == tree.high[node])
+
+
+def edges_of(tree, node: int) -> slice:
+    """Returns where the edges of a node stand."""
+    return slice(int(tree.first[node]), int(tree.end[node]))
+
+
+def bounds_of_edges(tree, node: int) -> tuple[Floats, Floats]:
+    """Returns the least and the most that each edge of a node is worth to who acts."""
+    edges = edges_of(tree, node)
+    if not proves(tree):
+        n = edges.stop - edges.start
+        return np.full(n, -np.inf), np.full(n, np.inf)
+    low, high = tree.edge_low[edges], tree.edge_high[edges]
+    return (-high, -low) if tree.player[node] == 1 else (low, high)
 
 
 @jit

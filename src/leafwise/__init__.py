@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from leafwise.search.mcts import Mcts, MctsResult
     from leafwise.search.players import Player
     from leafwise.training.dataset import Dataset, collect_dataset, read_dataset, write_dataset
-    from leafwise.training.evaluation.arena import arena, evaluate
+    from leafwise.training.evaluation.arena import Tournament, arena, evaluate
     from leafwise.training.evaluation.results import Evaluation
-    from leafwise.training.evaluation.tournament import Tournament
     from leafwise.training.execution import executor_for
     from leafwise.training.sb3 import Sb3VecEnv
 
@@ -108,7 +107,7 @@ _HOMES = {
     "Result": "search",
     "Search": "search",
     "State": "envs.core.contract.state",
-    "Tournament": "training.evaluation.tournament",
+    "Tournament": "training.evaluation.arena",
     "Units": "models.units",
     "UserError": "envs.core.errors",
     "arena": "training.evaluation.arena",

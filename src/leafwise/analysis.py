@@ -18,8 +18,8 @@ from leafwise.models.players import player
 from leafwise.models.units import PLAIN, units_of, why_no_units
 from leafwise.search import Result, Search
 from leafwise.search.mcts import Mcts, MctsResult
-from leafwise.search.players import BEST, MctsPlayer, load_code, search_options, split
-from leafwise.search.search_options import MOST_SECONDS
+from leafwise.search.players import BEST, OPTIONS, MctsPlayer, load_code, split
+from leafwise.search.search_options import MOST_SECONDS, read_options
 
 SOLVER_SECONDS = 10.0
 """Seconds that the exact solver gets for a hint; after them the search answers."""
@@ -96,7 +96,7 @@ def analyst_of(
         assert isinstance(who, MctsPlayer)
         return Analyst(who.search, leaf)
     need_in(seconds, Range(0, MOST_SECONDS), "--seconds")
-    more = search_options(split(options))
+    more = read_options(split(options), OPTIONS)
     for name in ("depth", "seconds"):
         if name in more:
             raise UserError(f"expected {name} as --{name}, got it in --options")

@@ -25,10 +25,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from leafwise.envs.core.commandline import flag_of, parse
 from leafwise.envs.core.errors import UserError, perhaps
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import GameRecord
 
-C = TypeVar("C")
 Report = str | tuple[dict[str, Any], Iterable[str]]
 """What a command tells: a line for people, or a result as `--json` prints it and its lines for people."""
 OutputFile = Annotated[str, "is written"]
@@ -57,29 +57,39 @@ class Interrupted(Exception):
     """Ends a command that Ctrl-C has cut short, after all that is known was told; says how to go on, "" for nothing."""
 
 
+WithStatus = Generator[Report, None, int]
+"""What a command yields that returns its exit status, where that may be another than 0."""
+Reports = Iterator[Report] | WithStatus | None
+
+
 def command(
-    config_class: type[C],
-) -> Callable[[Callable[..., Iterable[Report] | None]], Callable[[Sequence[str]], int]]:
+    options: type | Callable[[Sequence[str]], tuple[Any, ...]], prog: str = ""
+) -> Callable[[Callable[..., Reports]], Callable[[Sequence[str]], int]]:
     """Makes a function of options a command, which takes the words of a command line and returns the exit status.
 
-    `config_class` is a dataclass with the options. Where it has a field `game` without a default, the function takes that game as
-    its second argument, in the variant that the game's own options among the words ask for. What the function yields is printed:
-    with `--json` results alone, each one line, otherwise text for people.
+    `options` is a dataclass. Where it has a field `game` without a default, the function takes that game as its second argument,
+    in the variant that the game's own options among the words ask for. Or it is a function that makes the arguments of the words.
+    What the command yields is printed: with `--json` results alone, each one line, otherwise text for people. `prog` is what help
+    calls the command (default: after its module).
     """
 
-    def decorate(work: Callable[..., Iterable[Report] | None]) -> Callable[[Sequence[str]], int]:
+    def decorate(work: Callable[..., Reports]) -> Callable[[Sequence[str]], int]:
+        name = prog or f"leafwise {work.__module__.rpartition('.')[2]}"
+
         @functools.wraps(work)
         def main(words: Sequence[str]) -> int:
-            config, *game = parsed(config_class, words, f"leafwise {work.__module__.rpartition('.')[2]}")
+            config, *more = parsed(options, words, name) if isinstance(options, type) else options(words)
             as_json = getattr(config, "json", False) in (True, "-")
             try:
-                for report in work(config, *game) or ():
-                    tell(report, as_json)
+                reports = work(config, *more) or iter(())
+                while True:
+                    tell(next(reports), as_json)
+            except StopIteration as end:
+                return end.value or 0
             except Interrupted as how:
                 if str(how):
                     print(f"interrupted; {how}", file=sys.stderr)
                 return INTERRUPTED
-            return 0
 
         return main
 
@@ -96,15 +106,16 @@ def tell(report: Report, as_json: bool) -> None:
         print_json(result)
 
 
-def parsed(config_class: type[C], words: Sequence[str], prog: str) -> tuple[Any, ...]:
+def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ...]:
     """Returns the options of a command, checked, and the game with which it begins, where it does with one.
 
     Options that `config_class` does not have are the game's, `--hint exact`, or words that are appended to the field `position`
     where there is one, `--next 1`. A field `game_file` is `--game FILE`, which stands for the game of that file; a field `variant`
     has the names of the game's options that are given. What else the class may have: `respelt(words)`, words in its own spelling;
-    `no_games`, words that may stand in place of a game; `more_help(game)`, lines of its help.
+    `defaults(words)`, the options that others change; `no_games`, words that may stand in place of a game; `more_help(game)`,
+    lines of its help.
     """
-    fields = {field.name: field for field in dataclasses.fields(config_class)}  # type: ignore[arg-type]
+    fields = {field.name: field for field in dataclasses.fields(config_class)}
     words = getattr(config_class, "respelt", list)(words)
     file, words = game_file(words) if "game_file" in fields else ("", words)
     named = "game" in fields and fields["game"].default is dataclasses.MISSING
@@ -114,7 +125,8 @@ def parsed(config_class: type[C], words: Sequence[str], prog: str) -> tuple[Any,
         parse(config_class, ["--help"], prog, description=description(config_class, own))
     if named and own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
         check_options(own[0], options, config_class)
-    config: Any = check_fields(parse(config_class, own, prog), shown=flag_of)
+    default = config_class.defaults(own) if hasattr(config_class, "defaults") else None
+    config: Any = check_fields(parse(config_class, own, prog, default=default), shown=flag_of)
     keeps = not any(getattr(config, name, False) for name in ("overwrite", "resume", "assist"))
     for name, field in fields.items():
         if field.type == "OutputFile" and getattr(config, name):
@@ -288,6 +300,12 @@ def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State])
         raise UserError(wrong[0] + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""))
 
 
+def folder_of(package: str) -> Path:
+    """Returns the folder of a package of leafwise, found without importing what is in it."""
+    places: Any = getattr(find_spec(f"leafwise.{package}"), "submodule_search_locations", None)
+    return Path(next(iter(places)))
+
+
 def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
     """Raises ValueError for a file, the value of `flag`, that cannot be written, or that is there and is to stay."""
     path = Path(os.path.realpath(file))
@@ -313,10 +331,10 @@ REPORT = 60.0
 
 
 @contextlib.contextmanager
-def progress_bar(what: str, total: int, counted: str = "") -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal.
+def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yields a function that is told how many games are done, and draws a bar on standard error if it is a terminal.
 
-    Elsewhere it prints a line now and then where it is said what is `counted`: "games".
+    Elsewhere it prints a line now and then.
     """
     from rich.console import Console
 
@@ -330,8 +348,8 @@ def progress_bar(what: str, total: int, counted: str = "") -> Iterator[Callable[
             nonlocal printed
             told = f"{done:,} of {total:,}"
             bar.update(task, completed=done, told=told)
-            if counted and not sys.stderr.isatty() and time.monotonic() - printed > REPORT:
+            if not sys.stderr.isatty() and time.monotonic() - printed > REPORT:
                 printed = time.monotonic()
-                print(f"{told} {counted}", file=sys.stderr, flush=True)
+                print(f"{told} games", file=sys.stderr, flush=True)
 
         yield update

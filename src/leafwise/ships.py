@@ -6,29 +6,23 @@ TOML, `gen --save-config FILE` writes them.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import io
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 import tyro
 
-from leafwise.cli import flag_of
-from leafwise.envs.core.commandline import one_line
+from leafwise.cli import WithStatus, command
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_small_text
-from leafwise.envs.core.ranges import Range, check_fields
+from leafwise.envs.core.ranges import Range
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,
     Parameters,
     Ship,
-    check,
     dump,
     from_toml,
     preset,
@@ -37,11 +31,12 @@ from leafwise.envs.starship import (
     switched,
     to_toml,
 )
+from leafwise.envs.starship import check as faults_of
 from leafwise.envs.starship.hull import lines_of
 from leafwise.envs.starship.ship import write_bytes
 from leafwise.envs.starship.targets import read_targets, with_targets
+from leafwise.training.runs.run_options import take_option
 
-PROGRAM = "leafwise ship"
 MOST_PICTURED = 400
 AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
 
@@ -59,6 +54,16 @@ class Common:
     targets: str = ""
     """What each ship is to have, as JSON: {"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}."""
     parameters: AllParameters = field(default_factory=lambda: CLASSIC)
+    markers: ClassVar[tuple[Any, ...]] = ()
+    """How options are read: --thrusters.no-enabled too where that is so anyway."""
+
+    @classmethod
+    def defaults(cls, words: Sequence[str]) -> Self:
+        """Returns the options that the others change: with the parameters of --config, or else of --preset."""
+        (name, _), (file, _) = (take_option(words, flag) for flag in ("--preset", "--config"))
+        if name and file:
+            raise UserError("expected --preset or --config, got both: the file names its preset")
+        return cls(parameters=from_toml(read_small_text(Path(file))) if file else preset(name or "classic"))
 
     def chosen(self) -> Parameters:
         """Returns the parameters with the named stages switched, and what the targets ask for."""
@@ -133,13 +138,8 @@ class Gallery(Common):
     """Size; 1 means 12 pixels a cell."""
 
 
-def run(command: str, arguments: list[str]) -> int:
-    """Runs a command; returns 0, 1 if a ship is not valid. Raises ValueError for wrong input."""
-    kind, work = COMMANDS[command]
-    return work(check_fields(parse(kind, command, arguments), shown=flag_of))
-
-
-def gen(options: Gen) -> int:
+@command(Gen, "leafwise ship gen")
+def gen(options: Gen) -> WithStatus:
     """Makes one ship."""
     parameters = options.chosen()
     generator = Generator(
@@ -152,11 +152,11 @@ def gen(options: Gen) -> int:
     if options.save_config:
         write_bytes(to_toml(parameters).encode(), options.save_config)
     if not save_files(options, generator, ship):
-        print("\n".join(line.rstrip() for line in ship.text.splitlines() if line.strip()))
+        yield from (line.rstrip() for line in ship.text.splitlines() if line.strip())
     state = "valid" if ship.valid else "not valid: " + ", ".join(ship.reasons)
     said = f"{state}, quality {ship.stats['quality']:.3f}, {ship_hash(ship)[:16]}"
-    print(f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {said}")
-    return 0 if ship.valid else 1
+    yield f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {said}"
+    return int(not ship.valid)
 
 
 def built(options: Gen, parameters: Parameters) -> Ship:
@@ -176,14 +176,14 @@ def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
     """Writes the ship and its pictures to the files that the options name; returns whether there are any."""
     from leafwise.envs.starship import draw
 
-    def told() -> list[tuple[str, Ship]]:
-        return generator.stages(ship.seed, ship.attempt)
+    def story() -> bytes:
+        return draw.png_bytes(draw.story(generator.stages(ship.seed, ship.attempt), scale=options.scale / 2))
 
     files: list[tuple[Path | None, Callable[[], bytes]]] = [
         (options.json, lambda: (dump(ship) + "\n").encode("ascii")),
         (options.png, lambda: draw.png(ship, lanes=options.lanes, scale=options.scale)),
         (options.svg, lambda: draw.svg(ship, lanes=options.lanes, scale=options.scale).encode("utf-8")),
-        (options.story, lambda: draw.png_bytes(draw.story(told(), scale=options.scale / 2))),
+        (options.story, story),
     ]
     for path, content in files:
         if path:
@@ -191,27 +191,27 @@ def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
     return any(path for path, _ in files)
 
 
-def checked(options: Check) -> int:
+@command(Check, "leafwise ship check")
+def check(options: Check) -> WithStatus:
     """Checks ship files."""
     if not options.files:
         raise UserError("expected one ship file or more, got none")
-    status = 0
+    wrong = False
     for path in options.files:
         try:
             ship = read(path)
         except UserError as problem:
             raise UserError(f"{path}: {problem}") from None
-        broken = [str(fault) for fault in check(ship)]
-        if ship.valid and not broken:
-            print(f"{path}: ok")
-        else:
-            status = 1
-            for fault in broken or [f"not valid: {', '.join(ship.reasons)}"]:
-                print(f"{path}: {fault}")
-    return status
+        broken = [str(fault) for fault in faults_of(ship)]
+        if not ship.valid:
+            broken = broken or [f"not valid: {', '.join(ship.reasons)}"]
+        wrong |= bool(broken)
+        yield from (f"{path}: {fault}" for fault in broken or ["ok"])
+    return int(wrong)
 
 
-def stats(options: Stats) -> int:
+@command(Stats, "leafwise ship stats")
+def stats(options: Stats) -> WithStatus:
     """Measures the ships of many seeds."""
     from leafwise.envs.starship.statistics import survey
     from leafwise.training.execution import executor_for
@@ -222,15 +222,12 @@ def stats(options: Stats) -> int:
 
     targets = read_targets(options.targets)
     figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check, targets=targets, each=each)
-    if options.json:
-        print(json.dumps(figures))
-    else:
-        for name, value in figures.items():
-            print(f"{name:24} {_shown(value)}")
-    return 0 if figures["valid"] == 1.0 and not figures.get("broken") else 1
+    yield figures, (f"{name:24} {_shown(value)}" for name, value in figures.items())
+    return int(figures["valid"] < 1 or bool(figures.get("broken")))
 
 
-def sheet(options: Gallery) -> int:
+@command(Gallery, "leafwise ship gallery")
+def gallery(options: Gallery) -> WithStatus:
     """Draws a contact sheet."""
     from leafwise.envs.starship import draw
 
@@ -240,45 +237,9 @@ def sheet(options: Gallery) -> int:
     generator = Generator(options.chosen())
     ships = [generator.ship(seed) for seed in seeds]
     write_bytes(draw.png_bytes(draw.gallery(ships, options.columns, options.scale)), options.png)
-    print(f"{options.png}: {len(ships)} ships, {sum(ship.valid for ship in ships)} valid")
-    return 0 if all(ship.valid for ship in ships) else 1
-
-
-COMMANDS: dict[str, tuple[Any, Callable[[Any], int]]] = {
-    "gen": (Gen, gen),
-    "check": (Check, checked),
-    "stats": (Stats, stats),
-    "gallery": (Gallery, sheet),
-}
-
-
-def parse(kind: Any, command: str, arguments: list[str]) -> Any:
-    """Returns the options of a command; ValueError in one line for wrong ones."""
-    extra = {"default": kind(parameters=base(arguments))} if issubclass(kind, Common) else {}
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(said):
-            return tyro.cli(kind, args=arguments, prog=f"{PROGRAM} {command}", description=kind.__doc__, **extra)
-    except SystemExit as end:
-        if not end.code:
-            raise
-        raise UserError(f"{one_line(said.getvalue())} (see {PROGRAM} {command} --help)") from None
-
-
-def base(arguments: Sequence[str]) -> Parameters:
-    """Returns the parameters that the other options change: those of --config, or else of --preset."""
-    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    first.add_argument("--preset")
-    first.add_argument("--config", type=Path)
-    try:
-        known, _ = first.parse_known_args(list(arguments))
-    except argparse.ArgumentError as problem:
-        raise UserError(str(problem)) from None
-    if known.config is None:
-        return preset(known.preset or "classic")
-    if known.preset is not None:
-        raise UserError("expected --preset or --config, got both: the file names its preset")
-    return from_toml(read_small_text(known.config))
+    valid = sum(ship.valid for ship in ships)
+    yield f"{options.png}: {len(ships)} ships, {valid} valid"
+    return int(valid < len(ships))
 
 
 def seed_range(text: str) -> range:

@@ -50,7 +50,7 @@ def test_the_sdist_holds_no_more_of_the_studies_than_the_wheel(wheel):
     (path,) = wheel.parent.glob("*.tar.gz")
     with tarfile.open(path) as sdist:
         names = [name.partition("/")[2] for name in sdist.getnames()]
-    assert "experiments/demo.py" in names
+    assert "experiments/boards.py" in names
     assert [name for name in names if is_left_out(name) and Path(name).suffix] == []
 
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from contract.cases import twin
 from leafwise.envs.core.check.door import PLAYED, Door
-from leafwise.envs.core.check.inspection import compare_with_twin, moves, with_texts
+from leafwise.envs.core.check.inspection import compare_with_twin, in_words
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 
@@ -20,4 +20,4 @@ def door(game: Game) -> Door:
 def compare(state: State) -> None:
     """Compares all that the rules say of a position; raises RuleFault where the twin says otherwise."""
     asked = door(state.game)
-    compare_with_twin(with_texts(asked, moves(asked, state.row)), twin(state.game))
+    compare_with_twin(in_words(asked, state.row), twin(state.game))

@@ -27,7 +27,7 @@ def test_the_positions_cover_every_stage_and_finished_games(game: Game) -> None:
 @pytest.mark.parametrize("game", CASES, ids=repr)
 def test_pictures(game: Game) -> None:
     shapes = set()
-    for state in positions(game)[:: max(1, len(positions(game)) // 6)]:
+    for state in positions(game)[:: max(1, len(positions(game)) // 3)]:
         svg, rgb = state.svg(), state.rgb()
         assert svg.startswith("<svg")
         assert svg.endswith("</svg>")

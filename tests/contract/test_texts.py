@@ -55,7 +55,7 @@ def test_edited_texts_get_one_clear_line(game: Game) -> None:
     rng = Random(5)
     alphabet = sorted(set("".join(map(str, positions(game))))) + ["-", "٣", "99", "\n"]
     for state in positions(game):
-        for _ in range(12):
+        for _ in range(4):
             letters = list(str(state))
             for _ in range(rng.randint(1, 3)):
                 at = rng.randrange(len(letters) + 1)

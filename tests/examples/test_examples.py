@@ -1,7 +1,5 @@
 """The examples' own tests pass, and those of what `leafwise new` writes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

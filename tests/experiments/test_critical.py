@@ -1,7 +1,5 @@
 """The critical positions of Connect Four, and programs that are asked for their moves."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys
@@ -11,32 +9,10 @@ import pytest
 
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study import Program
-from leafwise.experiments.trilobite.critical.__main__ import (
-    Config,
-    Perfect,
-    games_table,
-    kept_table,
-    known,
-    missing,
-    mixed,
-    more_answers,
-    more_games,
-    outside,
-)
-from leafwise.experiments.trilobite.critical.positions import (
-    CONNECT_FOUR,
-    FILE,
-    KINDS,
-    LETTERS,
-    OPENING,
-    Position,
-    after,
-    judged,
-    read,
-)
-from leafwise.experiments.trilobite.critical.positions import Config as Made
+from leafwise.experiments.trilobite.critical import __main__ as study
+from leafwise.experiments.trilobite.critical import positions
 
-ROWS = read()
+ROWS = positions.read()
 LATE = [p for p in ROWS if p.plies >= 28]
 LEFTMOST = """
 import sys
@@ -52,64 +28,61 @@ def command(script: str) -> str:
 
 
 def test_the_file_holds_positions_that_are_critical() -> None:
-    path = Path(sys.modules["leafwise.experiments.trilobite.critical.positions"].__file__ or "").with_name(FILE)
-    assert path.stat().st_size < 200_000
-    assert {p.kind for p in ROWS} == set(KINDS)
+    assert Path(positions.__file__).with_name(positions.FILE).stat().st_size < 200_000
+    assert {p.kind for p in ROWS} == set(positions.KINDS)
     assert len({(p.kind, p.moves) for p in ROWS}) == len(ROWS) >= 1_800
     for p in ROWS:
-        legal = [CONNECT_FOUR.actions[a] for a in p.state.legal_actions]
-        assert [CONNECT_FOUR.actions[k] for k, letter in enumerate(p.columns) if letter != "."] == legal
+        legal = [positions.CONNECT_FOUR.actions[a] for a in p.state.legal_actions]
+        assert [positions.CONNECT_FOUR.actions[k] for k, letter in enumerate(p.columns) if letter != "."] == legal
         assert p.value == next(letter for letter in "WDL" if letter in p.columns)
-        assert p.value == "D" if p.kind == OPENING else p.kept_by < len(legal)
+        assert p.value == "D" if p.kind == positions.OPENING else p.kept_by < len(legal)
 
 
 def test_late_positions_are_solved_alike_by_a_table_of_another_size() -> None:
-    solver = Solver(CONNECT_FOUR, 8)
+    solver = Solver(positions.CONNECT_FOUR, 8)
     assert len(LATE) > 100
-    for p in LATE:
+    for p in LATE[::3]:
         values = solver.solve(p.state).action_values
-        assert "".join(LETTERS[values[a]] if a in values else "." for a in CONNECT_FOUR.actions) == p.columns, p.moves
+        letters = [positions.LETTERS[values[a]] if a in values else "." for a in positions.CONNECT_FOUR.actions]
+        assert "".join(letters) == p.columns, p.moves
 
 
 def test_a_position_in_which_every_move_loses_is_not_critical() -> None:
-    open_three = after("2233")  # the first has two in a row with both ends open: any third chip there wins
-    assert judged(Made(), OPENING, open_three, (1, 1, 2, 2)) is None
-    assert after("22334").legal_actions == (0, 1, 2, 3, 4, 5, 6)
+    open_three = positions.after("2233")  # the first has two in a row with both ends open: any third chip there wins
+    assert positions.judged(positions.Config(), positions.OPENING, open_three, (1, 1, 2, 2)) is None
+    assert positions.after("22334").legal_actions == (0, 1, 2, 3, 4, 5, 6)
 
 
 def test_a_program_is_judged_and_plays() -> None:
-    some = LATE[:20]
+    some, opening = LATE[:20], positions.Position(positions.OPENING, "44444" + "1122766", "D", "DLLLLLL")
     with Program(command(LEFTMOST)) as program:
-        one = outside(program)
-        found = more_answers(one, some, {})
+        found = study.go_on(lambda: study.asked("", program), study.Perfect, {}, some, [opening], 0)
+        assert found is not None
         expected = "".join(str(int(p.columns[p.state.legal_actions[0]] == p.value)) for p in some)
         assert found["kept"] == expected
         assert found["ms"] > 0
-        opening = Position(OPENING, "44444" + "1122766", "D", "DLLLLLL")
-        ends = more_games(one, Perfect(), [opening], 0, {})
-    assert ends["empty"] == ""
-    assert len(ends["openings"]) == 2
+        ends = study.go_on(lambda: study.asked("", program), study.Perfect, found, some, [opening], 0)
+    assert ends is not None
+    assert (ends["empty"], len(ends["openings"])) == ("", 2)
     assert set(ends["openings"]) <= set("WDL")
-    lines = kept_table(some, {"leftmost": found}, some[0].kind)  # type: ignore[arg-type]
+    lines = study.kept_table(some, {"leftmost": found}, some[0].kind)  # type: ignore[arg-type]
     assert f"| {expected.count('1') / 20:.1%} (" in lines[-1]
 
 
 def test_a_player_has_a_row_when_it_has_answered_all() -> None:
     found = {"kept": "1" * len(LATE), "ms": 1.0}
-    assert not missing(found, len(LATE), 0, 0)
-    assert missing(found, len(LATE), 0, 1)
-    lines = kept_table(ROWS, {"x": found}, "played")  # type: ignore[arg-type]
-    assert lines[-1].startswith("|---")
+    assert study.go_on(lambda: study.asked("nobody"), study.Perfect, found, LATE, [], 0) is None
+    assert study.kept_table(ROWS, {"x": found}, "played")[-1].startswith("|---")  # type: ignore[arg-type]
 
 
 def test_the_first_openings_are_of_all_lengths_alike() -> None:
-    openings = [p for p in ROWS if p.kind == OPENING]
-    some = mixed(openings)
+    openings = [p for p in ROWS if p.kind == positions.OPENING]
+    some = study.mixed(openings)
     assert sorted(p.moves for p in some) == sorted(p.moves for p in openings)
     assert [p.plies for p in some[:10]] == [8, 9, 10, 11, 12] * 2
-    lines = games_table({"x": {"kept": "1", "openings": "DLDD", "empty": "WL"}})  # type: ignore[arg-type]
-    assert "| 4 | 0 / 3 / 1 | 37.5% (" in lines[-1]
-    assert lines[-1].endswith("| 1 of 2 |")
+    line = study.games_table({"x": {"kept": "1", "openings": "DLDD", "empty": "WL"}})[-1]  # type: ignore[arg-type]
+    assert "| 4 | 0 / 3 / 1 | 37.5% (" in line
+    assert line.endswith("| 1 of 2 |")
 
 
 @pytest.mark.parametrize(
@@ -122,20 +95,15 @@ def test_the_first_openings_are_of_all_lengths_alike() -> None:
 )
 def test_a_wrong_answer_is_one_line(script: str, message: str) -> None:
     with Program(command(script), patience=1) as program, pytest.raises(ValueError, match=message):
-        outside(program).choose("", CONNECT_FOUR.start())
+        study.asked("", program)[0]("", positions.CONNECT_FOUR.start())
 
 
 def test_what_was_found_with_another_model_is_not_known(tmp_path: Path) -> None:
-    here, model = known(Config(out=tmp_path))
+    here, model = study.known(study.Config(out=tmp_path))
     assert {"search:lines,depth=2", "search:learned,depth=2"} <= set(here)
     assert here["search:learned,depth=2"]["model"] == model
-    told = json.loads((Path(sys.modules[known.__module__].__file__ or "").with_name("scores.json")).read_text())
+    told = json.loads(Path(study.__file__).with_name("scores.json").read_text())
     told["results"]["search:learned,depth=2"]["model"] = "another"
     (tmp_path / "scores.json").write_text(json.dumps(told))
-    later, _ = known(Config(out=tmp_path))
+    later, _ = study.known(study.Config(out=tmp_path))
     assert set(here) - set(later) == {"search:learned,depth=2"}
-
-
-def test_a_program_that_does_not_start() -> None:
-    with pytest.raises(ValueError, match="expected a command that starts, got 'no-such-program'"):
-        Program("no-such-program")

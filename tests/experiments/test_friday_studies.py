@@ -1,7 +1,5 @@
 """The studies of Friday: blocks of games are kept and not played again, figures of blocks are those of the whole."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -68,15 +66,12 @@ def test_figures_of_the_learned_leaf() -> None:
     assert [t["decisions"] for t in found["tenths"]] == [t["decisions"] for t in tenths]
 
 
-def test_it_tells_where_intervals_lie_apart() -> None:
+def test_it_tells_where_intervals_lie_apart_and_players_their_limits() -> None:
     results: dict[str, dict[str, float]] = {}
     for level in LEVELS:
         results |= {f"1 ms, level {level}, {n}": {"ci_low": 0.1 * level, "ci_high": 0.25} for n in learned.LEAVES}
     told = learned.apart(results, "1 ms")
     assert told == "The learned leaf's interval lies above all others at level 3, 4, not at level 1, 2."
-
-
-def test_limits_are_what_players_are_told() -> None:
     texts = (f"search:pirates,{learned.limit(kind, 100)}" for kind in ("depth 2", "10 ms"))
     found = [player(text, GAME) for text in (*texts, strength.PLAN[0].player("pirates"))]
     searches = [one.search for one in found if isinstance(one, SearchPlayer)]

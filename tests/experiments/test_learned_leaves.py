@@ -1,7 +1,5 @@
 """How learned leaves are measured, and what the shipped ones reach."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np
@@ -9,12 +7,14 @@ import pytest
 
 import leafwise
 from leafwise.envs.trilobite.solver import Solver
+from leafwise.experiments.cassis import critical
 from leafwise.experiments.study import CHECKOUT
 from leafwise.experiments.study.leaves import Match, compare_choices, is_quiet, openings, play_match, subset
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
 from leafwise.training.evaluation.agreement import Judged, critical_positions, played_lines
 from leafwise.training.evaluation.arena import play_game
+from leafwise.training.evaluation.statistics import share_interval
 
 GAME = leafwise.game("trilobite")
 
@@ -103,3 +103,13 @@ def test_the_fair_openings_of_connect_four() -> None:
     late = [state for state in found if str(state).count(".") == 34][:3]
     assert all(is_fair(solver, state) for state in late)
     assert all(34 <= str(state).count(".") <= 38 for state in found)
+
+
+def test_shares_of_kept_values_have_intervals_and_are_of_the_leaf_that_is_named() -> None:
+    cassis = leafwise.game("cassis")
+    start = cassis.start().play(0)
+    keeps = np.zeros((2, len(cassis.actions)), dtype=bool)
+    keeps[0] = True
+    judged = Judged(cassis, np.array([start.row, start.row]), keeps)
+    assert critical.kept(judged, "", 1)["mean"] == 0.5
+    assert critical.kept(judged, "", 1)["ci_low"] == share_interval(1, 2)[0] > 0

@@ -1,7 +1,5 @@
 """The runner of matches: studies go on where they were, of the same players and network; figures are those of the scores."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal
@@ -127,14 +125,19 @@ def test_kept_games_of_another_start_or_form_are_refused(tmp_path: Path, found: 
     assert (tmp_path / "games.json").read_text() == before
 
 
-def test_a_study_that_is_stopped_leaves_the_page_of_its_last_match(tmp_path: Path) -> None:
-    def stop(*_: object) -> Evaluation:
-        raise KeyboardInterrupt
+def test_a_study_that_is_stopped_leaves_the_page_of_its_last_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopping(*words: Any, **where: Any) -> Evaluation:
+        if words[1] == "nobody":
+            raise KeyboardInterrupt
+        return evaluate(*words, **where)
 
     def two(config: Config) -> list[Match]:
         first = matches(config)[0]
-        return [first, replace(first, title="another", play=stop)]
+        return [first, replace(first, title="another", player="nobody")]
 
+    monkeypatch.setattr(runner, "evaluate", stopping)
     with pytest.raises(KeyboardInterrupt):
         MatchStudy("games", two, page)(Config(tmp_path, tmp_path))
     assert "| a match | 4 |" in (tmp_path / "games.md").read_text()

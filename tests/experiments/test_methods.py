@@ -1,7 +1,5 @@
 """The comparison of all methods: its plans are runs that there are, its page tells what is known, and it goes on."""
 
-from __future__ import annotations
-
 import base64
 import json
 import pickle
@@ -14,7 +12,8 @@ import gymnasium as gym
 import pytest
 
 import leafwise.experiments.methods.__main__ as methods
-from leafwise.experiments.methods import LIKELIEST, PLANS, Plan, Way, newcomers, trained, words_of
+from leafwise.experiments.methods import newcomers
+from leafwise.experiments.methods.__main__ import LIKELIEST, PLANS, Plan, Way, trained, words_of
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import method_of, with_recipe
 from leafwise.training.runs.run_options import parse_options
@@ -45,7 +44,9 @@ def test_every_way_of_a_plan_is_a_run_that_there_is(name: str, tmp_path: Path) -
         assert recipe == [module, *words[:4], *own]
 
 
-def test_the_dry_run_tells_the_hours_and_does_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_dry_run_tells_the_hours_and_replay_buffers_fit_into_memory(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert methods.main(["--dry-run", "--out", str(tmp_path), "--minutes", "30"]) == 0
     said = capsys.readouterr().out.splitlines()
     runs = sum(len(plan.ways) for plan in PLANS.values())
@@ -53,6 +54,12 @@ def test_the_dry_run_tells_the_hours_and_does_nothing(capsys: pytest.CaptureFixt
     hours = float(said[-1].split(", ")[1].split()[0])
     assert 0 < hours <= 16
     assert not list(tmp_path.iterdir())
+    spaces = {name: gym.make(f"leafwise/{name}-v0").observation_space for name in ("Trap", "StarshipPlace")}
+    assert newcomers.fitting("DQN", spaces["Trap"]) == {}
+    steps = newcomers.fitting("DQN", spaces["StarshipPlace"])["buffer_size"]
+    values = 25 * 24 * 24 + 48  # a grid and what stands beside it
+    assert 3.9e9 < 2 * 4 * values * steps <= newcomers.BUFFER_BYTES
+    assert newcomers.fitting("PPO", spaces["StarshipPlace"]) == {}
 
 
 def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,18 +118,18 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
 
 
 def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path: Path) -> None:
-    config = methods.Config(out=tmp_path)
     plan = Plan("", "lines", {}, {1: 8}, "points against it", plies=2)
-    found = methods.measured(
-        config, "trilobite", plan, "search:lines,depth=1", "search:lines,depth=1", 8, tmp_path / "g.json"
-    )
+
+    def measured(text: str, against: str, games: int) -> dict[str, Any]:
+        file = tmp_path / f"{games}.json"
+        return methods.measured(methods.Config(out=tmp_path), "trilobite", plan, text, against, games, file)
+
+    found = measured("search:lines,depth=1", "search:lines,depth=1", 8)
     assert 0 <= found["ci_low"] <= found["mean"] <= found["ci_high"] <= 1
     assert found["games"] == 8
-    worse = methods.measured(config, "trilobite", plan, "random", "search:lines,depth=2", 40, tmp_path / "h.json")
-    assert worse["mean"] < 0.4
-    faulty = "search:lines,depth=1,batched=1,table_mb=1"
+    assert measured("random", "search:lines,depth=2", 40)["mean"] < 0.4
     with pytest.raises(ValueError, match="expected players without faults, got crash of search:lines"):
-        methods.measured(config, "trilobite", plan, faulty, "search:lines,depth=1", 2, tmp_path / "f.json")
+        measured("search:lines,depth=1,batched=1,table_mb=1", "search:lines,depth=1", 2)
 
 
 @pytest.mark.long
@@ -139,10 +146,6 @@ def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
     assert (tmp_path / "sb3" / "model.zip").exists()
 
 
-def touch(path: str) -> None:
-    Path(path).touch()
-
-
 class Evil:
     """Touches a file when it is unpickled."""
 
@@ -150,14 +153,13 @@ class Evil:
         self.path = path
 
     def __reduce__(self) -> Any:
-        return touch, (str(self.path),)
+        return Path.touch, (self.path,)
 
 
 @pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
 def test_a_newcomer_goes_on_and_runs_no_code_of_its_folder(algorithm: Literal["PPO", "DQN"], tmp_path: Path) -> None:
     path = tmp_path / "run"
-    given: dict[str, Any] = {"env": '{"opponent": "random"}', "run": str(path)}
-    config = newcomers.Config("trilobite", algorithm=algorithm, minutes=1e-3, **given)
+    config = newcomers.Config("trilobite", "", algorithm, '{"opponent": "random"}', 1e-3, run=str(path))
     newcomers.train(config)
     told, old, new = json.loads((path / "config.json").read_text()), path / "model.zip", path / "new.zip"
     evil = {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Evil(tmp_path / "ran"))).decode()}
@@ -171,12 +173,3 @@ def test_a_newcomer_goes_on_and_runs_no_code_of_its_folder(algorithm: Literal["P
     assert not (tmp_path / "ran").exists()
     assert again["steps"] > told["steps"] > 0
     assert again["seconds"] > told["seconds"]
-
-
-def test_replay_buffers_of_newcomers_fit_into_memory() -> None:
-    spaces = {name: gym.make(f"leafwise/{name}-v0").observation_space for name in ("Trap", "StarshipPlace")}
-    assert newcomers.fitting("DQN", spaces["Trap"]) == {}
-    steps = newcomers.fitting("DQN", spaces["StarshipPlace"])["buffer_size"]
-    values = 25 * 24 * 24 + 48  # a grid and what stands beside it
-    assert 3.9e9 < 2 * 4 * values * steps <= newcomers.BUFFER_BYTES
-    assert newcomers.fitting("PPO", spaces["StarshipPlace"]) == {}

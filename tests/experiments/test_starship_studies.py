@@ -1,11 +1,10 @@
 """The studies of ships: builders compared, results that a later run adds to, ships that are asked for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
+from front.console import shows
 
 from leafwise.experiments.starship.learned import __main__ as learned
 from leafwise.experiments.starship.targets import __main__ as targets
@@ -27,8 +26,7 @@ def test_the_page(tmp_path: Path) -> None:
     words += ["--diversity", "3", "--builders", "hand", "best:3", "--pairs", "best:3 > hand"]
     assert learned.main(words) == 0
     text = (tmp_path / "page" / "README.md").read_text()
-    assert "| `best:3` | `hand` | +" in text
-    assert "| builder, 3 ships | set score | mean distance |" in text
+    shows(text, "| `best:3` | `hand` | +", "| builder, 3 ships | set score | mean distance |")
     assert "python -m leafwise.experiments.starship.learned" in text
     told = json.loads((tmp_path / "page" / "results.json").read_text())
     assert list(told) == ["scout"]

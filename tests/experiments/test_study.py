@@ -1,7 +1,5 @@
 """What all studies share: folders, results that are kept, tables, pictures."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil
@@ -27,12 +25,8 @@ from leafwise.experiments.study import (
 )
 from leafwise.training.evaluation.results import missing_seeds
 
-OTHER_COMMANDS = (
-    "leafwise.experiments.demo",
-    "leafwise.experiments.methods.newcomers",
-    "leafwise.experiments.trap.clock",
-)
-"""They keep no results: two write run folders, the other only prints."""
+OTHER_COMMANDS = ("leafwise.experiments.methods.newcomers",)
+"""They keep no results: this one writes run folders."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +80,9 @@ class Looking(Config):
 def test_missing_data_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    with pytest.raises(UserError, match=r"^expected a run that logged eval/elo, eval/score_mean, got '.*'$"):
+        logged(tmp_path, ["eval/elo", "eval/score_mean"])
+
     def main(*words: str) -> int:
         return command(Config, lambda config: config.needed("none.json", "--run RUN"))(list(words))
 
@@ -99,7 +96,7 @@ def test_missing_data_is_one_line(
     assert main() == 2
     assert "found none in an installed leafwise; --run RUN writes it" in capsys.readouterr().err
     assert Config().source("a.json") is None
-    assert "no a.json in an installed leafwise; --data names a folder: everything is worked out anew" in (
+    assert "no a.json in an installed leafwise, --data names a folder: everything is worked out anew" in (
         capsys.readouterr().err
     )
     with pytest.raises(ValueError, match=r"^expected --out FOLDER, got none: an installed leafwise holds no folder"):
@@ -107,11 +104,6 @@ def test_missing_data_is_one_line(
     with pytest.raises(UserError, match=r"^expected --out FOLDER, got none"):  # before anything is played
         known_results(Config(), "a.json")
     assert not known_results(Looking(), "a.json")
-
-
-def test_a_run_that_logged_nothing_of_the_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"^expected a run that logged eval/elo, eval/score_mean, got '.*'$"):
-        logged(tmp_path, ["eval/elo", "eval/score_mean"])
 
 
 def test_a_command_says_what_is_wrong_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,47 +119,30 @@ def test_a_command_says_what_is_wrong_in_one_line(capsys: pytest.CaptureFixture[
 
 
 def test_the_seeds_that_are_missing() -> None:
-    assert list(missing_seeds(3, 8, 2, 1_000_000)) == [
-        range(1_000_003, 1_000_005),
-        range(1_000_005, 1_000_007),
-        range(1_000_007, 1_000_008),
-    ]
+    found = list(missing_seeds(3, 8, 2, 1_000_000))
+    assert found == [range(1_000_003, 1_000_005), range(1_000_005, 1_000_007), range(1_000_007, 1_000_008)]
     assert list(missing_seeds(8, 8, 2, 1_000_000)) == []
 
 
-def test_tables() -> None:
-    assert table("leaf | games: | won: 95 %", [["`a`", "1", share({"mean": 0.5, "ci_low": 0.4, "ci_high": 0.75})]]) == [
-        "| leaf | games | won: 95 % |",
-        "|---|---:|---|",
-        "| `a` | 1 | 50.0% (40.0% to 75.0%) |",
-    ]
-
-
-def test_a_page_says_which_intervals_are_by_bootstrap() -> None:
+def test_tables_and_what_a_page_says_of_intervals_by_bootstrap() -> None:
+    row = ["`a`", "1", share({"mean": 0.5, "ci_low": 0.4, "ci_high": 0.75})]
+    lines = ["| leaf | games | won: 95 % |", "|---|---:|---|", "| `a` | 1 | 50.0% (40.0% to 75.0%) |"]
+    assert table("leaf | games: | won: 95 %", [row]) == lines
     new, old = {"ci_low": 0.1}, {"ci_low": 0.1, "interval": "bootstrap"}
     assert bootstrapped([new, {"steps": 3}]) == []
     assert bootstrapped([old, {"steps": 3}])[0].startswith("All intervals are by bootstrap.")
     assert bootstrapped([old, new, old])[0].startswith("2 of the 3 intervals are by bootstrap")
 
 
-def test_points_are_joined_only_where_their_bars_lie_apart(tmp_path: Path) -> None:
+def test_points_are_joined_only_where_their_bars_lie_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with picture(tmp_path / "a.png") as axis:
         with_bars(axis, [1, 2, 3], [1, 2, 5], [0, 1, 4], [2, 3, 6])
-        joined = [
-            line.get_xdata().tolist()
-            for line in axis.lines
-            if line.get_linestyle() == "-" and len(line.get_xdata()) == 2
-        ]
-    assert joined == [[2, 3]]
+        lines = [line.get_xdata().tolist() for line in axis.lines if line.get_linestyle() == "-"]
+    assert [ends for ends in lines if len(ends) == 2] == [[2, 3]]
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_pictures_want_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with (
-        pytest.raises(ValueError, match=r"^expected matplotlib for a\.png, found none: pip install"),
-        picture(tmp_path / "a.png"),
-    ):
+    wanted = pytest.raises(ValueError, match=r"^expected matplotlib for a\.png, found none: pip install")
+    with wanted, picture(tmp_path / "a.png"):
         pass
 
 

@@ -1,7 +1,5 @@
 """The studies of Threes: what they play, what their pages say, and that compiled games are gone on with."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 from leafwise.experiments.threes import baselines, learned
 from leafwise.experiments.threes.baselines import figures
 
-SMALL = ["--leaves", "learned", "openness", "--model", "threes-small", "--most-depth", "1", "--times", "1"]
+SMALL = ["--leaves", "learned", "openness", "--model", "threes-small", "--depths", "1", "--times", "1"]
 
 
 def test_baselines_are_worked_out_once(
@@ -90,9 +88,7 @@ def test_leaves_are_compared_once_and_compiled_games_gone_on_with(
     assert capsys.readouterr().out == ""
     # more games of the same network
     assert learned.main([*words, "--parts", "depth", "--leaves", "learned", "--share", "0.0125"]) == 0
-    (match,) = learned.matches(
-        learned.Config(model="threes-small", parts=("depth",), leaves=("learned",), most_depth=1)
-    )
+    (match,) = learned.matches(learned.Config(model="threes-small", parts=("depth",), leaves=("learned",), depths=(1,)))
     whole = learned.play_compiled(match, range(learned.LEARNED_SEED, learned.LEARNED_SEED + 5), learned.Config())
     more = json.loads((tmp_path / "learned.json").read_text())["depth, learned 1"]
     assert more["scores"] == whole.scores.tolist()

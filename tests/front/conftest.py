@@ -1,7 +1,5 @@
 """Fixtures of the command line's tests."""
 
-from __future__ import annotations
-
 import pytest
 from front.console import Shell, make_shell
 

@@ -1,10 +1,11 @@
 """Runs command lines inside the test's process."""
 
-from __future__ import annotations
-
 import io
+import json
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -26,18 +27,34 @@ class Answer:
         assert self.error.count("\n") == 1, self.error
         return self.error.strip()
 
+    @property
+    def json(self) -> Any:
+        """What was printed as one JSON object."""
+        return json.loads(self.out)
+
+    @property
+    def jsons(self) -> list[Any]:
+        """What was printed as JSON objects, one a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
 
 Shell = Callable[..., Answer]
 
 
-def make_shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """Returns a function that runs `leafwise` with arguments and typed lines."""
+def shows(said: str, *texts: str) -> None:
+    """Fails the test unless all texts stand in what was said."""
+    for text in texts:
+        assert text in said, f"{text!r} in\n{said}"
 
-    def shell(*arguments: str, typed: str = "") -> Answer:
+
+def make_shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Returns a function that runs `leafwise` with a line of arguments, more of them as they are, and typed lines."""
+
+    def shell(line: str = "", *more: str, typed: str = "") -> Answer:
         monkeypatch.setattr("sys.stdin", io.StringIO(typed))
         capsys.readouterr()
         try:
-            status = run(arguments)
+            status = run([*shlex.split(line), *more])
         except SystemExit as exit:
             status = exit.code if isinstance(exit.code, int) else 0
         said = capsys.readouterr()

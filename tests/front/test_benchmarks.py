@@ -1,7 +1,5 @@
 """Rates, equal searches where they are compared, versions by commit or path, and what counts as slower."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess
@@ -72,9 +70,6 @@ def test_a_room_brings_positions_and_searches_written_by_hand() -> None:
     assert set(told) == names | {f"{name} time ratio" for name in names}
     with pytest.raises(ArithmeticError, match=r"expected equal trees and values"):
         rates.bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
-
-
-def test_the_hand_written_search_knows_one_variant_and_its_scores() -> None:
     with pytest.raises(ValueError, match=r"expected leafwise.game\('threes'\)"):
         ScalarSearch(leafwise.game("threes", hint="exact"), THREES.score("rows"))
     with pytest.raises(ValueError, match=r"expected a score among openness, rows, rows_cli, got 'total_score'"):
@@ -88,11 +83,19 @@ def test_other_people_s_programs_are_measured() -> None:
     assert min(told.values()) > 0
 
 
-def test_simulations_are_measured_beside_the_leaves_that_they_take() -> None:
+def test_simulations_threads_and_depths_of_the_dice_race_are_measured() -> None:
     told = rates.bench_simulations(dice.GAME, dice.GAME.score(), seconds=0.0)
     assert list(told) == ["lead/start/simulations/s", "lead/start/leaves/s by simulations"]
     simulations, leaves = told.values()
     assert 0 < simulations < leaves <= dice.GAME.max_actions * simulations * (1 + 1 / rates.SIMULATIONS)
+    state = dice.GAME.new(900_001)
+    depth = rates.measured_depth(dice.GAME, state)
+    found = Search(dice.GAME, dice.GAME.score(), depth, **rates.OPTIONS["plain"])(state)
+    assert found.leaves <= 2 * rates.MOST_LEAVES
+    assert depth > 3
+    told = rates.bench_threads(dice.GAME, seconds=0.01, at_least=0.0)
+    assert list(told) == ["lead/start/depth=1 speed-up of 2 threads"]
+    assert told.popitem()[1] > 0
 
 
 @pytest.mark.long
@@ -105,20 +108,6 @@ def test_options_are_measured_at_equal_value() -> None:
     assert max(told[f"{option} error"] for option in rates.OPTIONS if option not in rates.APPROXIMATE) < 1e-12
 
 
-def test_the_measured_depth_keeps_the_plain_search_short() -> None:
-    state = dice.GAME.new(900_001)
-    depth = rates.measured_depth(dice.GAME, state)
-    found = Search(dice.GAME, dice.GAME.score(), depth, **rates.OPTIONS["plain"])(state)
-    assert found.leaves <= 2 * rates.MOST_LEAVES
-    assert depth > 3
-
-
-def test_threads_are_measured_against_one() -> None:
-    told = rates.bench_threads(dice.GAME, seconds=0.01, at_least=0.0)
-    assert list(told) == ["lead/start/depth=1 speed-up of 2 threads"]
-    assert told.popitem()[1] > 0
-
-
 @pytest.mark.long
 def test_the_depth_that_a_clock_allows_is_measured(short: None) -> None:
     trap = leafwise.game("trap", size=4)
@@ -126,20 +115,28 @@ def test_the_depth_that_a_clock_allows_is_measured(short: None) -> None:
     what = ("nodes/s", "median depth in 0.01 s")
     assert set(told) == {f"{name}/{one}" for name in ("reach", "again") for one in what}
     assert min(told.values()) >= 1
-    positions = rates.early_positions(trap, 4)
-    assert len(positions) == 4
-    assert all(state.legal_actions for state in positions)
 
 
-def test_slower_is_what_lies_above_one_with_its_whole_interval() -> None:
+def test_two_are_measured_in_turns_and_slower_lies_above_one_with_its_whole_interval() -> None:
     slow = [(1.0, 1.1)] * 5 + [(1.0, 1.2)] * 5 + [(1.0, 0.5)]  # one round that something else disturbed
     assert judged(slow) == Compared(1.0, 0.5, 1.1, 1.1, 1.2)
     assert judged(slow).verdict == "slower"
     assert judged([(now, before) for before, now in slow]).verdict == "faster"
     assert judged([(1.0, 1.1)] * 9 + [(1.0, 0.9)] * 2).verdict == ""
+    asked: list[str] = []
+
+    def take(name: str, time: float) -> float:
+        asked.append(name)
+        return time
+
+    found = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
+    assert found == Compared(2.0, 1.0, 0.5, 0.5, 0.5)
+    assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
+    assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == found
+    assert asked[8:] == ["before", "now"]
 
 
-def test_versions_are_commits_or_paths(tmp_path: Path) -> None:
+def test_versions_are_paths_or_commits_laid_out_as_they_are_installed(tmp_path: Path) -> None:
     interpreter = tmp_path / ".venv" / "bin" / "python"
     interpreter.parent.mkdir(parents=True)
     interpreter.symlink_to(sys.executable)
@@ -151,9 +148,6 @@ def test_versions_are_commits_or_paths(tmp_path: Path) -> None:
             ValueError, match=r"expected (a commit, or )?the path of an interpreter or an environment.*, got "
         ):
             comparing.version_of(wrong).__enter__()
-
-
-def test_a_commit_is_laid_out_as_it_is_installed(tmp_path: Path) -> None:
     files = {"src/leafwise/__init__.py": "", **{f"{room}/__init__.py": "place = __file__" for room in comparing.ROOMS}}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
@@ -192,32 +186,12 @@ def test_a_probe_says_why_it_does_not_measure(tmp_path: Path) -> None:
                 one.measure("step", 0.0)
 
 
-def test_only_games_with_an_id_are_compared() -> None:
-    assert id_of(leafwise.game("trilobite", board="7x6", k=4)) == "leafwise/Trilobite7x6-v0"
-    with pytest.raises(ValueError, match=r"^threes: expected the options of one of Threes, got "):
-        id_of(leafwise.game("threes", hint="exact"))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["threes", "trilobite7x6", "friday"])
-def test_all_that_is_named_can_be_measured(name: str) -> None:
-    game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
-    for part in ("envs", "search", "models", "training"):
-        compared = dict(compare(game, sys.executable, 0.0, rounds=1, part=part))
-        assert all(isinstance(found, Compared) and found.ratio > 0 for found in compared.values()), compared
-        # How deep a leaf is measured is a matter of time.
-        expected = names_of(game, part, search_depths(game) if part == "search" else {})
-        assert [name.partition(" depth=")[0] for name in compared] == [
-            name.partition(" depth=")[0] for name in expected
-        ]
-
-
-def test_parts_name_what_is_measured() -> None:
+def test_parts_name_what_is_measured_of_games_with_an_id() -> None:
     depths = {"openness": 3, "load:threes": 2}
     names = {part: names_of(THREES, part, depths) for part in comparing.PARTS}
     assert names == {
         "envs": ["step", "batch_64"],
-        "search": ["search openness", "search load:threes", "program nneonneo", "program threesus"],
+        "search": ["search openness", "search load:threes"],
         "models": ["leaf load:threes depth=3", "leaf load:threes depth=4"],
         "training": ["td"],
         "warmup": [],
@@ -225,20 +199,30 @@ def test_parts_name_what_is_measured() -> None:
     four = leafwise.game("trilobite", board="7x6", k=4)
     assert names_of(four, "search", {"lines": 3}) == ["search lines", "solver one", "solver all", "solver batch"]
     assert names_of(four, "training", {}) == ["selfplay depth=1", "selfplay depth=2"]
+    assert id_of(leafwise.game("trilobite", board="7x6", k=4)) == "leafwise/Trilobite7x6-v0"
+    with pytest.raises(ValueError, match=r"^threes: expected the options of one of Threes, got "):
+        id_of(leafwise.game("threes", hint="exact"))
 
 
-def test_two_are_measured_in_turns() -> None:
-    asked: list[str] = []
-
-    def take(name: str, time: float) -> float:
-        asked.append(name)
-        return time
-
-    found = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
-    assert found == Compared(2.0, 1.0, 0.5, 0.5, 0.5)
-    assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
-    assert in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=0) == found
-    assert asked[8:] == ["before", "now"]
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("threes", ("envs", "search", "models", "training")),
+        ("trilobite7x6", ("search", "training")),  # with the solver, of two players
+        ("friday", ("models", "training")),
+    ],
+)
+def test_all_that_is_named_can_be_measured(name: str, parts: tuple[str, ...]) -> None:
+    game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
+    for part in parts:
+        compared = dict(compare(game, sys.executable, 0.0, rounds=1, part=part))
+        assert all(isinstance(found, Compared) and found.ratio > 0 for found in compared.values()), compared
+        # How deep a leaf is measured is a matter of time.
+        expected = names_of(game, part, search_depths(game) if part == "search" else {})
+        assert [name.partition(" depth=")[0] for name in compared] == [
+            name.partition(" depth=")[0] for name in expected
+        ]
 
 
 @pytest.mark.long

@@ -1,16 +1,13 @@
 """What each command prints, and that wrong input is one line and status 2."""
 
-from __future__ import annotations
-
 import json
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from front.console import Shell
+from front.console import Shell, shows
 from PIL import Image
 
 import leafwise
@@ -30,10 +27,9 @@ BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
 def test_help_lists_every_command_with_one_line(shell: Shell) -> None:
     answer = shell("--help")
     assert answer.status == 0
-    for name in ("games", "warmup", "play", "analyze", "record", "eval", "bench", "train", "demo"):
-        assert f"  {name} " in answer.out
-        assert summary(name) in answer.out
-    assert all(summary(name) for name in command_names())
+    assert all(summary(name) and f"  {name} " in answer.out and summary(name) in answer.out for name in command_names())
+    assert {"games", "warmup", "play", "analyze", "record", "eval", "bench", "train", "demo"} <= set(command_names())
+    assert shell("--version").out == f"leafwise {leafwise.__version__}\n"
 
 
 @pytest.mark.parametrize("name", command_names())
@@ -44,19 +40,20 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
 
 
 def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
-    text = " ".join(shell("analyze", "threes", "--help").out.split())
-    assert "--bonus-schedule iid" in text
-    assert "--next, the tile shown, 1, 2, 3 or +; --deck, 1s, 2s and 3s not yet drawn" in text
-    assert "(default: 0.0)" in text
-    assert "Seconds per position" in text
-
-
-def test_version(shell: Shell) -> None:
-    assert shell("--version").out == f"leafwise {leafwise.__version__}\n"
+    text = " ".join(shell("analyze threes --help").out.split())
+    tile = "--next, the tile shown, 1, 2, 3 or +; --deck, 1s, 2s and 3s not yet drawn"
+    for told in ("--bonus-schedule iid", tile, "(default: 0.0)", "Seconds per position"):
+        assert told in text
 
 
 WRONG = {
     "foo": "expected a command among",
+    "analyze threes BOARD --deck 0,2,1 --next 5": "expected",
+    "analyze threes BOARD --deck 4,4,9": "expected",
+    "analyze threes BOARD --next 1 --depth -1": "expected",
+    "analyze threes '1 3 1 3/3 1 3 1/1 3 1 3/3 1 3 1'": "expected a position to play, got a finished game",
+    "play threes --seat second": "expected no --seat in threes, a game for one player, got 'second'",
+    "play threes --seat third": "expected no --seat in threes, a game for one player, got 'third'",
     "games trhees": "expected a game among threes, or an id of one, got 'trhees'",
     "eval": "expected GAME and PLAYER, got nothing",
     "eval threes": "expected PLAYER, got nothing",
@@ -71,8 +68,12 @@ WRONG = {
     "eval threes random --gmaes 3": "expected an option among --games",
     "eval threes random --hint": "expected a value after --hint, got nothing",
     "eval threes random --bonus-p x": "expected FLOAT for --bonus-p, got 'x'",
+    "eval threes random --plies 1": "expected no plies in 'threes', a game for one player, got 1",
+    "eval trilobite minimax --plies 1001": "expected openings of 0 to 1000 plies, got 1001",
     "eval threes random more": "expected known arguments, got 'more'",
     "analyze threes 1/2": "expected 4 rows separated by '/', got 2",
+    "analyze trilobite --file -": "expected positions in '-', got none",
+    "analyze trilobite '[[0,1],[2,3]]'": "expected 3 rows of 3 cells",
     "analyze threes --file /no/such/file": "cannot use '/no/such/file'",
     "analyze threes x --file y": "expected one of a position (or --moves), --file and --game, got several",
     "analyze --game": "expected a value after --game, got nothing",
@@ -88,7 +89,7 @@ WRONG = {
     "analyze threes --simulations -9": "expected --simulations of at least 0, got -9",
     "analyze cassis --simulations 9 --options width=2": "expected options among simulations, seconds,",
     "analyze threes --options thread=2": "expected options among depth, seconds, pruning, table_mb, star2,",
-    "analyze threes --options threads=two": "expected a number for threads, got 'two'",
+    "analyze threes --options threads=two": "expected a whole number for threads, got 'two'",
     "analyze threes --options threads=0": "expected threads of 1 to 256, got 0",
     "analyze threes --options batched=yes": "expected 0 or 1 for batched, got 'yes'",
     "analyze threes --options batched=1,pruning=1": "expected batched without pruning, table_mb, width, more threads and rare",
@@ -152,53 +153,41 @@ WRONG = {
 @pytest.mark.parametrize("line", WRONG)
 def test_wrong_input_is_one_line_and_status_2(shell: Shell, line: str) -> None:
     expected = WRONG[line].replace("among threes,", f"among {', '.join(leafwise.games())},")
-    assert expected in shell(*shlex.split(line)).refusal
+    assert expected in shell(line.replace("BOARD", f"'{BOARD}'")).refusal
 
 
-@pytest.mark.parametrize(
-    "words", [("--deck", "0,2,1", "--next", "5"), ("--deck", "4,4,9"), ("--next", "1", "--depth", "-1")]
-)
-def test_an_impossible_position_is_refused(shell: Shell, words: tuple[str, ...]) -> None:
-    assert "expected" in shell("analyze", "threes", BOARD, *words).refusal
+RACE = "analyze dice '1,0 0,2 turn=2 steps=1,0' "
 
 
 @pytest.mark.parametrize("options", ["batched=1", "threads=2", "pruning=1,table_mb=1"])
-def test_exact_options_change_no_value(shell: Shell, dice_game: None, options: str) -> None:
-    plain, other = (
-        json.loads(shell("analyze", "dice", "1,0 0,2 turn=2 steps=1,0", "--json", "--options", given).out)
-        for given in ("pruning=0", options)
-    )
+def test_options_of_the_search_change_no_value(shell: Shell, dice_game: None, options: str) -> None:
+    plain, other = (shell(f"{RACE} --json --options {given}").json for given in ("pruning=0", options))
     assert other["action_values"] == pytest.approx(plain["action_values"], rel=1e-12)
     assert (other["line"], other["depth"], other["best_actions"]) == (plain["line"], 3, plain["best_actions"])
     assert plain["leaves"] > plain["nodes"] > 10
-    shown = shell("analyze", "dice", "1,0 0,2 turn=2 steps=1,0", "--options", options).out
+    shown = shell(f"{RACE} --options {options}").out
     for word in (" ".join(plain["line"]), "leaf   lead, depth 3", "decisions, ", " leaves, ", *plain["action_values"]):
         assert word in shown
 
 
-def test_a_rollout_is_a_leaf_and_a_player(shell: Shell, dice_game: None) -> None:
-    answer = json.loads(shell("analyze", "dice", "1,0 0,2 turn=2 steps=1,0", "--leaf", "rollout:n=3", "--json").out)
-    assert all(abs(value) <= 1 for value in answer["action_values"].values())
-    found = json.loads(shell("eval", "dice", "rollout:n=3", "--opponent", "random", "--games", "4", "--json").out)
+def test_a_rollout_is_a_leaf_and_a_player_and_simulations_begin_with_a_decision(shell: Shell, dice_game: None) -> None:
+    values = shell(f"{RACE} --leaf rollout:n=3 --json").json["action_values"].values()
+    assert all(abs(value) <= 1 for value in values)
+    found = shell("eval dice rollout:n=3 --opponent random --games 4 --json").json
     assert (found["player"], found["games"]) == ("rollout:n=3", 4)
-
-
-def test_a_finished_game_is_refused(shell: Shell) -> None:
-    line = shell("analyze", "threes", "1 3 1 3/3 1 3 1/1 3 1 3/3 1 3 1").refusal
-    assert "expected a position to play, got a finished game" in line
+    refused = shell("analyze dice '0,0 0,0 turn=0 steps=0,0 roll=left' --simulations 9").refusal
+    assert "expected a decision for --simulations, got chance acting" in refused
 
 
 def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(shell: Shell) -> None:
-    asked = ("analyze", "threes", BOARD, *["--next", "1", "--deck", "0,2,1", "--leaf", "openness", "--depth", "2"])
-    answer = json.loads(shell(*asked, "--json").out)
-    threes = leafwise.game("threes")
+    asked = f"analyze threes '{BOARD}' --next 1 --deck 0,2,1 --leaf openness --depth 2"
+    answer, threes = shell(asked, "--json").json, leafwise.game("threes")
     result = leafwise.Search(threes, threes.score(), 2)(threes.parse(f"{BOARD} next=1 deck=0,2,1"))
-    assert answer["action_values"] == result.action_values
-    assert (answer["value"], answer["best_actions"]) == (result.value, [result.name])
-    assert (answer["line"], answer["nodes"], answer["leaves"]) == (list(result.line), result.nodes, result.leaves)
-    assert answer["depth"] == 2
+    told = {"action_values": result.action_values, "value": result.value, "best_actions": [result.name], "depth": 2}
+    told |= {"line": list(result.line), "nodes": result.nodes, "leaves": result.leaves}
+    assert {name: answer[name] for name in told} == told
     assert 0 < answer["seconds"] < 60
-    lines = shell(*asked).out.splitlines()
+    lines = shell(asked).out.splitlines()
     assert "  score of the leaf" in lines
     named = [line.split() for line in lines if line.split()[:1] and line.split()[0] in threes.actions]
     assert [words[0] for words in named] == ["right", "left", "up", "down"]
@@ -206,57 +195,45 @@ def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(s
 
 
 def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> None:
-    words = ("--next", "1", "--deck", "0,2,1", "--leaf", "openness", "--simulations", "300", "--options", "gumbel=0")
-    answer = json.loads(shell("analyze", "threes", BOARD, *words, "--json").out)
-    threes = leafwise.game("threes")
+    asked = f"analyze threes '{BOARD}' --next 1 --deck 0,2,1 --leaf openness --simulations 300 --options gumbel=0"
+    answer, threes = shell(asked, "--json").json, leafwise.game("threes")
     result = Mcts(threes, threes.score(), simulations=300)(threes.parse(f"{BOARD} next=1 deck=0,2,1"))
-    assert answer["action_values"] == result.action_values
-    assert answer["simulations"] == result.action_visits
+    told = {"action_values": result.action_values, "simulations": result.action_visits, "line": list(result.line)}
+    assert {name: answer[name] for name in told} == told
     assert sum(result.action_visits.values()) == 300
-    assert answer["line"] == list(result.line)
-    shown = shell("analyze", "threes", BOARD, *words).out.splitlines()
+    shown = shell(asked).out.splitlines()
     assert "  score of the leaf, simulations" in shown
     best = next(line for line in shown if line.endswith("best")).split()
-    assert best[0] == result.name
-    assert best[-2] == str(max(result.visits.values()))
+    assert (best[0], best[-2]) == (result.name, str(max(result.visits.values())))
 
 
 def test_analyze_says_what_simulations_prove(shell: Shell) -> None:
-    words = ("analyze", "trilobite", "..x/..o/oxx", "--leaf", "lines", "--simulations")
-    proven = json.loads(shell(*words, "100", "--json").out)
+    asked = "analyze trilobite ..x/..o/oxx --leaf lines --simulations"
+    proven = shell(asked, "100", "--json").json
     assert (proven["proven"], proven["value"], proven["best_actions"]) == (True, 1.0, ["1"])
-    assert "  proven the value is exact" in shell(*words, "100").out
-    assert json.loads(shell(*words, "1", "--json").out)["proven"] is False
-
-
-def test_simulations_do_not_begin_with_chance(shell: Shell, dice_game: None) -> None:
-    refused = shell("analyze", "dice", "0,0 0,0 turn=0 steps=0,0 roll=left", "--simulations", "9").refusal
-    assert "expected a decision for --simulations, got chance acting" in refused
+    assert "  proven the value is exact" in shell(asked, "100").out
+    assert shell(asked, "1", "--json").json["proven"] is False
 
 
 def test_analyze_reads_many_positions(shell: Shell, tmp_path: Path) -> None:
-    lines = f"{BOARD} next=1\n\n{BOARD} next=2\n"
+    lines, asked = f"{BOARD} next=1\n\n{BOARD} next=2\n", "analyze threes --leaf openness --depth 1"
     (tmp_path / "positions.txt").write_text(lines)
-    words = ("--leaf", "openness", "--depth", "1")
-    from_file = shell("analyze", "threes", "--file", str(tmp_path / "positions.txt"), *words).out.splitlines()
-    from_input = shell("analyze", "threes", *words, typed=lines).out.splitlines()
-    assert [json.loads(x)["position"] for x in from_file] == [f"{BOARD} next=1", f"{BOARD} next=2"]
-    assert [json.loads(x)["action_values"] for x in from_input] == [json.loads(x)["action_values"] for x in from_file]
-    wrong = shell("analyze", "threes", *words, typed="foo\n")
+    from_file, from_input = shell(asked, "--file", f"{tmp_path}/positions.txt").jsons, shell(asked, typed=lines).jsons
+    assert [one["position"] for one in from_file] == [f"{BOARD} next=1", f"{BOARD} next=2"]
+    assert [one["action_values"] for one in from_input] == [one["action_values"] for one in from_file]
+    wrong = shell(asked, typed="foo\n")
     assert (wrong.status, wrong.error.startswith("error: line 1: threes: expected 4 rows")) == (2, True)
 
 
 def test_games_describes_each_game(shell: Shell) -> None:
-    about = [json.loads(line) for line in shell("games", "--json").out.splitlines()]
-    assert [a["name"] for a in about] == list(leafwise.games())
-    threes = next(a for a in about if a["name"] == "threes")
-    assert threes["actions"] == ["up", "down", "left", "right"]
-    assert threes["default_score"] == "openness"
-    assert "openness (default)" in shell("games", "threes").out
-    best = {a["name"]: a["best"] for a in about}
+    about = {told["name"]: told for told in shell("games --json").jsons}
+    assert list(about) == list(leafwise.games())
+    assert about["threes"]["actions"] == ["up", "down", "left", "right"]
+    assert about["threes"]["default_score"] == "openness"
+    assert "openness (default)" in shell("games threes").out
+    best = {name: told["best"] for name, told in about.items()}
     assert best["friday"] == "search:learned,depth=2,nodes=20000"
-    assert best["trap"] == "turns:learned"
-    assert best["threes"] == "mcts:learned,simulations=500"
+    assert (best["trap"], best["threes"]) == ("turns:learned", "mcts:learned,simulations=500")
     told, meant = (leafwise.player(text, "cassis") for text in (best["cassis"], "best"))
     assert isinstance(told, SearchPlayer)
     assert isinstance(meant, SearchPlayer)
@@ -265,45 +242,38 @@ def test_games_describes_each_game(shell: Shell) -> None:
 
 
 def test_eval_prints_figures_and_reached_tiles(shell: Shell) -> None:
-    answer = json.loads(shell("eval", "threes", "greedy", "--games", "12", "--hint", "exact", "--json").out)
+    asked = "eval threes greedy --games 12 --hint exact"
+    answer = shell(asked, "--json").json
     assert (answer["games"], answer["first_seed"], answer["options"]) == (12, 1_000_000, {"hint": "exact"})
     assert answer["low"] <= answer["ci_low"] <= answer["mean"] <= answer["ci_high"] <= answer["high"]
     shares = list(answer["reached"].values())
     assert shares[0] == 1.0
     assert shares == sorted(shares, reverse=True)
-    again = shell("eval", "threes", "greedy", "--games", "12", "--hint", "exact").out
-    assert f"{answer['mean']:,.0f}" in again
-    assert "95 % interval" in again
+    again = shell(asked).out
+    shows(again, f"{answer['mean']:,.0f}", "95 % interval")
 
 
 def test_eval_against_an_opponent(shell: Shell, dice_game: None) -> None:
-    answer = json.loads(shell("eval", "dice", "greedy", "--opponent", "random", "--games", "40", "--json").out)
+    answer = shell("eval dice greedy --opponent random --games 40 --json").json
     assert answer["wins"] + answer["draws"] + answer["losses"] == 40
     assert answer["mean"] == pytest.approx((answer["wins"] - answer["losses"]) / 40)
     assert answer["mean"] > 0
-    assert "won" in shell("eval", "dice", "greedy", "--opponent", "random", "--games", "4").out
-    assert "expected an even number of games" in shell("eval", "dice", "greedy", "--games", "3").refusal
-    assert "expected a player like" in shell("eval", "dice", "greedy", "--opponent", "x").refusal
+    assert "won" in shell("eval dice greedy --opponent random --games 4").out
+    assert "expected an even number of games" in shell("eval dice greedy --games 3").refusal
+    assert "expected a player like" in shell("eval dice greedy --opponent x").refusal
 
 
 def test_eval_says_what_games_begin_with(shell: Shell) -> None:
-    words = ("eval", "trilobite", "minimax", "--opponent", "solver", "--games", "80", "--plies", "1")
-    told = json.loads(shell(*words, "--json").out)
-    assert {name: told[name] for name in ("games", "asked", "plies", "openings")} == {
-        "games": 4, "asked": 80, "plies": 1, "openings": 2,
-    }  # fmt: skip
+    asked = "eval trilobite minimax --opponent solver --games 80 --plies"
+    told = shell(asked, "1", "--json").json
+    assert [told[name] for name in ("games", "asked", "plies", "openings")] == [4, 80, 1, 2]
     assert told["ci_low"] < told["ci_high"]
-    assert (
-        "  begin   after 1 random plies, 2 different openings; of the 80 games asked for only 4 differ, "
-        "since neither player draws at random\n"
-    ) in shell(*words).out
-    assert "  begin   at the start\n" in shell(*words[:4], "random", "--games", "4", "--plies", "0").out
-    assert (
-        "expected no plies in 'threes', a game for one player, got 1"
-        in shell("eval", "threes", "random", "--plies", "1").refusal
+    begin = (
+        "  begin   after 1 random plies, 2 different openings; of the 80 games asked for only 4 differ, since neither"
     )
-    assert "expected openings of 0 to 1000 plies, got 1001" in shell(*words[:4], "random", "--plies", "1001").refusal
-    assert "expected openings that leave something to play, got 9 plies" in shell(*words[:-1], "9").refusal
+    assert f"{begin} player draws at random\n" in shell(asked, "1").out
+    assert "  begin   at the start\n" in shell("eval trilobite minimax --opponent random --games 4 --plies 0").out
+    assert "expected openings that leave something to play, got 9 plies" in shell(asked, "9").refusal
 
 
 def test_eval_of_scores_that_are_alike_has_no_interval() -> None:
@@ -315,8 +285,7 @@ def test_eval_of_scores_that_are_alike_has_no_interval() -> None:
 
 def test_record_writes_a_small_animation(shell: Shell, tmp_path: Path) -> None:
     out = tmp_path / "game.gif"
-    answer = shell("record", "threes", "--player", "random", "--moves", "5", "--out", str(out), "--width", "120")
-    assert answer.status == 0
+    assert shell("record threes --player random --moves 5 --width 120 --out", str(out)).status == 0
     with Image.open(out) as image:
         assert (image.width, getattr(image, "n_frames", 1)) == (120, 6)
     assert out.stat().st_size < 60_000
@@ -324,25 +293,25 @@ def test_record_writes_a_small_animation(shell: Shell, tmp_path: Path) -> None:
 
 
 WRITING = (
-    ("record", "trilobite", "--player", "random", "--opponent", "random", "--out"),
-    ("record", "trilobite", "--player", "random", "--opponent", "random", "--out", "{new}.gif", "--save"),
-    ("eval", "trilobite", "random", "--opponent", "random", "--games", "2", "--save"),
-    ("arena", "trilobite", "random", "greedy", "--games", "2", "--save"),
-    ("play", "trilobite", "--opponent", "random", "--save"),
-    ("analyze", "--game", "{game}", "--depth", "1", "--leaf", "lines", "--review", "--svg"),
+    "record trilobite --player random --opponent random --out",
+    "record trilobite --player random --opponent random --out {new}.gif --save",
+    "eval trilobite random --opponent random --games 2 --save",
+    "arena trilobite random greedy --games 2 --save",
+    "play trilobite --opponent random --save",
+    "analyze --game {game} --depth 1 --leaf lines --review --svg",
 )
 
 
-@pytest.mark.parametrize("words", WRITING, ids=lambda words: f"{words[0]} {words[-1]}")
-def test_a_file_is_overwritten_on_request_alone(words: tuple[str, ...], shell: Shell, tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", WRITING)
+def test_a_file_is_overwritten_on_request_alone(line: str, shell: Shell, tmp_path: Path) -> None:
     game, file = tmp_path / "one.txt", tmp_path / "kept.gif"
     game.write_text('[Game "trilobite"]\n1. 1\n2. 2\n3. 1\n4. 2\n5. 1\n')
-    line = [word.format(new=tmp_path / "new", game=game) for word in words]
+    line = line.format(new=tmp_path / "new", game=game)
     file.write_text("kept")
-    said = shell(*line, str(file), typed="q\n").refusal
-    assert f"expected a new file for {words[-1]}, or --overwrite, got {str(file)!r}, which is there" in said
+    said = shell(line, str(file), typed="q\n").refusal
+    assert f"expected a new file for {line.split()[-1]}, or --overwrite, got {str(file)!r}, which is there" in said
     assert file.read_text() == "kept"
-    assert shell(*line, str(file), "--overwrite", typed="q\n").status == 0
+    assert shell(line, str(file), "--overwrite", typed="q\n").status == 0
     assert file.read_bytes() != b"kept"
 
 
@@ -361,44 +330,36 @@ THREE_IN_A_ROW = "rules: trilobite with board=7x6, k=3, a variant without an id 
     ],
 )
 def test_rules_that_no_id_stands_for_are_told(line: str, shell: Shell, tmp_path: Path) -> None:
-    words = line.format(out=tmp_path / "game.gif").split()
-    told = shell(*words, "--board", "7x6", typed="q\n")
+    told = shell(line.format(out=tmp_path / "game.gif"), "--board", "7x6", typed="q\n")
     assert (told.status, told.error) == (0, THREE_IN_A_ROW)
-    assert shell(*words[:2], "nobody", "--x", "1", "--board", "7x6").refusal
+    assert shell(" ".join(line.split()[:2]), "nobody", "--x", "1", "--board", "7x6").refusal
 
 
 def test_rules_of_an_id_need_no_words(shell: Shell) -> None:
-    words = ("eval", "trilobite", "random", "--opponent", "random", "--games", "2")
-    assert shell(*words, "--board", "7x6", "--k", "4").error == shell(*words).error == ""
-    assert shell(*words, "--board", "4x4").error == "rules: trilobite with board=4x4, k=3, a variant without an id\n"
-    refused = shell("eval", "trilobite", "nobody", "--board", "4x4").refusal
-    assert "expected a player like" in refused
-
-
-@pytest.mark.parametrize("seat", ["second", "third"])
-def test_a_game_for_one_has_no_seats(shell: Shell, seat: str) -> None:
-    expected = f"expected no --seat in threes, a game for one player, got {seat!r}"
-    assert expected in shell("play", "threes", "--seat", seat, typed="q\n").refusal
+    asked = "eval trilobite random --opponent random --games 2"
+    assert shell(asked, "--board", "7x6", "--k", "4").error == shell(asked).error == ""
+    assert shell(asked, "--board", "4x4").error == "rules: trilobite with board=4x4, k=3, a variant without an id\n"
+    assert "expected a player like" in shell("eval trilobite nobody --board 4x4").refusal
 
 
 def test_bench_prints_rates(shell: Shell) -> None:
-    rates = json.loads(shell("bench", "threes", "envs", "--seconds", "0.01", "--json").out)
+    rates = shell("bench threes envs --seconds 0.01 --json").json
     assert rates.keys() == {"envs/single", "envs/batch_1", "envs/batch_64", "envs/batch_1024"}
     assert min(rates.values()) > 0
-    assert shell("bench", "threes", "models", "--hint", "exact", "--json").out == "{}\n"
-    assert "envs/single" in shell("bench", "threes", "envs", "--seconds", "0.01").out
+    assert shell("bench threes models --hint exact --json").out == "{}\n"
+    assert "envs/single" in shell("bench threes envs --seconds 0.01").out
 
 
 @pytest.mark.long
 def test_warmup_of_a_room(shell: Shell) -> None:
-    answer = json.loads(shell("warmup", "threes", "--json").out)
+    answer = shell("warmup threes --json").json
     assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
 
 
 def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
-    answer = json.loads(shell("warmup", "dice", "--json").out)
+    answer = shell("warmup dice --json").json
     assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
-    out = shell("warmup", "dice").out
+    out = shell("warmup dice").out
     for item in ("search, lead", "depth-first search, lead", "batched search, lead", "search, rollout", "environment"):
         assert f" s  dice {item}\n" in out
     assert "in all; machine code is kept in" in out
@@ -407,29 +368,20 @@ def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
 def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     run = tmp_path / "run"
-    options = [
-        "--total-steps",
-        "2000",
-        "--interval",
-        "1000",
-        "--evaluate-every",
-        "1",
-        "--evaluate-games",
-        "4",
-        "--tuples",
-        "0145",
-    ]
-    answer = shell("train", "threes", "--method", "ntuple-td", "--run", str(run), *options)
+    options = f"--total-steps 2000 --interval 1000 --evaluate-every 1 --evaluate-games 4 --tuples 0145 --run {run}"
+    answer = shell(f"train threes --method ntuple-td {options}")
     assert (answer.status, (run / "model.safetensors").exists()) == (0, True)
-    assert json.loads(shell("eval", "threes", f"greedy:{run}", "--games", "2", "--json").out)["games"] == 2
-    assert "expected a new run folder" in shell("train", "threes", "--run", str(run), *options).error
+    assert shell(f"eval threes greedy:{run} --games 2 --json").json["games"] == 2
+    assert "expected a new run folder" in shell(f"train threes {options}").error
 
 
-def test_options_of_a_game_and_its_variant_are_one() -> None:
+def test_options_of_a_game_its_variant_and_of_a_command() -> None:
     words = ["--variant=level=2", "--seed", "3", "--start-life=30", "--empty-aging", "lose"]
     variant = "level=2,empty_aging=lose,start_life=30"
     assert with_variant("friday", words) == ["--seed", "3", "--variant", variant]
     assert with_variant("friday", ["--seed", "3"]) == ["--seed", "3"]
+    for fields, name in ((play.Config, "variant"), (analyze.Config, "game_file")):
+        assert split_options(fields, ["mine", f"--{name.replace('_', '-')}", "2"]) == (["mine"], {name: "2"})
 
 
 def test_the_program_ends_with_the_status(tmp_path: Path) -> None:
@@ -439,6 +391,28 @@ def test_the_program_ends_with_the_status(tmp_path: Path) -> None:
     assert answer.stderr.startswith("error: expected a player")
 
 
-def test_fields_of_a_command_that_are_no_options_are_names_for_those_of_games() -> None:
-    for fields, name in ((play.Config, "variant"), (analyze.Config, "game_file")):
-        assert split_options(fields, ["mine", f"--{name.replace('_', '-')}", "2"]) == (["mine"], {name: "2"})
+# `leafwise arena`: tables for people, JSON, and wrong input in one line
+
+
+def test_an_arena_tells_players_and_figures_in_tables_and_as_json(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    answer = shell("arena trilobite random greedy --games 4 --plies 2 --json", str(file))
+    assert answer.status == 0
+    lines = answer.out.splitlines()
+    assert lines[0] == "trilobite: 4 of 4 games, 2 openings of 2 plies, seeds from 1000000"
+    assert lines[1].split() == ["player", "games", "won", "drawn", "lost", "elo", "95", "%", "ms/move"]
+    assert {line.split()[0] for line in lines[2:4]} == {"random", "greedy"}
+    assert lines[4].startswith("  random - greedy: ")
+    written = json.loads(file.read_text())
+    assert (written["game"], written["plies"], written["complete"], len(written["played"])) == ("trilobite", 2, True, 4)
+    assert (
+        "expected a new file, or to resume"
+        in shell("arena trilobite random greedy --games 4 --json", str(file)).refusal
+    )
+    words = ("--k", "4", "--board", "4x4", "--games", "2", "--json", "-")
+    answer = shell("arena trilobite random greedy:lines", *words)
+    figures = answer.json
+    assert figures["options"] == {"board": "4x4", "k": 4}
+    line = figures["standings"][0]
+    expected = {"games", "mean", "ci_low", "ci_high", "elo", "elo_error", "wins", "draws", "losses", "seconds_per_move"}
+    assert expected <= line.keys()

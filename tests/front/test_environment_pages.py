@@ -1,8 +1,5 @@
 """Pages of environments: made of the code, up to date, printed by `leafwise games`; and the reference returns."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import pytest
@@ -19,7 +16,7 @@ EVERY = [short for _, short in IDS]
 
 def test_the_pages_of_the_documentation_are_up_to_date(tmp_path: Path, shell: Shell) -> None:
     """`leafwise games --pages docs/environments` writes them."""
-    assert shell("games", "--pages", str(tmp_path / "made")).status == 0
+    assert shell("games --pages", str(tmp_path / "made")).status == 0
     for made in sorted((tmp_path / "made").iterdir()):
         assert (PAGES / made.name).read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), made.name
     assert {path.name for path in PAGES.iterdir()} == {path.name for path in (tmp_path / "made").iterdir()}
@@ -28,21 +25,15 @@ def test_the_pages_of_the_documentation_are_up_to_date(tmp_path: Path, shell: Sh
     assert all(f"environments/{short}-v0.md" in listed for short in EVERY)
 
 
-@pytest.mark.parametrize("given", ["Friday-v0", "leafwise/Friday-v0", "Friday"])
-def test_an_id_prints_its_page(shell: Shell, given: str) -> None:
-    assert shell("games", given).out == page(leafwise.game("friday"), "Friday") + "\n"
-
-
-def test_a_game_prints_the_pages_of_its_ids(shell: Shell) -> None:
-    said = shell("games", "cassis").out
+def test_an_id_prints_its_page_and_a_game_those_of_its_ids(shell: Shell) -> None:
+    for given in ("Friday-v0", "leafwise/Friday-v0", "Friday"):
+        assert shell("games", given).out == page(leafwise.game("friday"), "Friday") + "\n"
+    said = shell("games cassis").out
     assert said.startswith("cassis: Cassis, ")
-    assert [line for line in said.splitlines() if line.startswith("# ")] == [
-        "# Cassis-v0",
-        "# Cassis7-v0",
-        "# Cassis8-v0",
-    ]
+    heads = [line for line in said.splitlines() if line.startswith("# ")]
+    assert heads == ["# Cassis-v0", "# Cassis7-v0", "# Cassis8-v0"]
     assert "`27` edge 6-7" in said
-    assert "`27`" not in shell("games", "Cassis-v0").out
+    assert "`27`" not in shell("games Cassis-v0").out
 
 
 @pytest.mark.parametrize(("name", "short"), IDS, ids=EVERY)
@@ -73,13 +64,8 @@ def test_reference_returns(name: str, short: str) -> None:
             leafwise.player(one.player, game)
 
 
-def test_an_id_of_which_nothing_is_known_is_refused() -> None:
+def test_reference_returns_are_told_in_json_and_of_known_ids_alone(shell: Shell) -> None:
     with pytest.raises(ValueError, match=r"^expected an id among Cassis-v0, .*, got 'Chess-v0'$"):
         leafwise.reference("Chess-v0")
-
-
-def test_json_has_the_reference_returns(shell: Shell) -> None:
-    told = json.loads(shell("games", "threes", "--json").out)
-    assert [one["player"] for one in told["reference"]["Threes-v0"]] == [
-        one.player for one in leafwise.reference("Threes-v0")
-    ]
+    told = shell("games threes --json").json["reference"]["Threes-v0"]
+    assert [one["player"] for one in told] == [one.player for one in leafwise.reference("Threes-v0")]

@@ -1,14 +1,8 @@
 """What a person did wrong is one line and status 2, a plug-in's refusals too; a defect keeps its traceback."""
 
-from __future__ import annotations
-
-import contextlib
 import dataclasses
 import errno
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,6 +20,9 @@ from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.play.companion import Companion, Following, Question
 from leafwise.search import Search
 from leafwise.training.execution.executor import Lost, Unfit
+from leafwise.web import games
+from leafwise.web.requests import JOBS
+from leafwise.web.workers import JobContext, do
 
 PLANTED = "planted: a number that is none"
 
@@ -85,7 +82,7 @@ def test_a_person_who_plays_is_told_what_a_plugin_refuses_and_goes_on(
     plugin: Callable[..., None], shell: Shell
 ) -> None:
     plugin(text=Text(action=refuse))
-    answer = shell("play", "nim", "--opponent", "random", typed="x\nq\n")
+    answer = shell("play nim --opponent random", typed="x\nq\n")
     assert answer.status == 0
     assert f"nim: {PLANTED}; " in answer.out
 
@@ -104,7 +101,7 @@ def test_a_companion_refuses_as_any_other_function_of_a_plugin() -> None:
         Following(checked, checked.start())
 
 
-def test_a_value_error_inside_a_search_keeps_its_traceback(
+def test_a_value_error_inside_a_search_or_a_reader_of_positions_keeps_its_traceback(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Search, "__call__", refuse)
@@ -118,9 +115,6 @@ def test_a_value_error_inside_a_search_keeps_its_traceback(
             shell(*words.split())
         assert type(defect.value) is ValueError, words
         assert "error: " not in capsys.readouterr().err
-
-
-def test_a_value_error_inside_a_reader_of_positions_keeps_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     game = leafwise.game("trilobite")
     lines = [(1, ".../.../..."), (2, "nothing")]
     with pytest.raises(leafwise.UserError, match=r"^line 2: trilobite: expected "):
@@ -131,48 +125,18 @@ def test_a_value_error_inside_a_reader_of_positions_keeps_its_traceback(capsys: 
     assert type(defect.value) is ValueError
 
 
-WORKER = """
-import dataclasses, sys
-sys.path.insert(0, {tests!r})
-from games import nim
-from leafwise.envs import registry
-from leafwise.envs.core.contract.game import Text
-from leafwise.web import games, workers
-
-def refuse(*given):
-    raise ValueError({planted!r})
-
-registry._added["nim"] = dataclasses.replace(nim.GAME, text=Text(parse=refuse))
-if {defect}:
-    games.replayed = refuse
-workers.main()
-"""
-
-
-@pytest.mark.parametrize("defect", [False, True])
-def test_the_pages_server_tells_a_plugins_refusal_and_a_defect_apart(defect: bool) -> None:
-    ask = {"game": "trilobite", "moves": ["2"]} if defect else {"game": "nim", "text": "7,0"}
-    script = WORKER.format(tests=str(Path(__file__).parents[1]), planted=PLANTED, defect=defect)
-    process = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )
-    assert process.stdin
-    assert process.stdout
-    with process, contextlib.closing(process.stdin):
-        process.stdin.write(json.dumps({"job": "/api/state", "request": ask}) + "\n")
-        process.stdin.flush()
-        answers = (json.loads(line) for line in process.stdout)
-        last = next(answer for answer in answers if answer.keys() & {"error", "fault", "end"})
-        process.stdin.close()
-        assert process.stderr
-        said = process.stderr.read()
-    assert last == ({"fault": f"/api/state: ValueError: {PLANTED}"} if defect else {"error": f"nim: {PLANTED}"})
-    assert ("Traceback" in said) == defect
+def test_the_pages_server_tells_a_plugins_refusal_and_a_defect_apart(
+    plugin: Callable[..., None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin(text=Text(parse=refuse))
+    told: list[dict[str, Any]] = []
+    do(JOBS["/api/state"], {"game": "nim", "text": "7,0"}, JobContext(told.append))
+    assert told[-1] == {"error": f"nim: {PLANTED}"}
+    assert "Traceback" not in capsys.readouterr().err
+    monkeypatch.setattr(games, "replayed", refuse)
+    do(JOBS["/api/state"], {"game": "trilobite", "moves": ["2"]}, JobContext(told.append))
+    assert told[-1] == {"fault": f"/api/state: ValueError: {PLANTED}"}
+    assert "Traceback" in capsys.readouterr().err
 
 
 def test_a_program_of_ours_turns_what_a_person_did_wrong_into_one_line(
@@ -184,16 +148,15 @@ def test_a_program_of_ours_turns_what_a_person_did_wrong_into_one_line(
 
         return as_command(run, [])
 
-    def line(problem: BaseException) -> str:
+    for problem, line in (
+        (leafwise.UserError("expected a,\n got b"), "expected a, got b"),
+        (Lost("expected work"), "expected work"),
+        (Unfit("expected work"), "expected work"),
+        (FileNotFoundError(errno.ENOENT, "No such file", "x.txt"), "cannot use 'x.txt': No such file"),
+        (OSError(errno.ENOSPC, "No space left on device"), "cannot use a file: No space left on device"),
+    ):
         assert status(problem) == 2
-        return capsys.readouterr().err
-
-    assert line(leafwise.UserError("expected a,\n got b")) == "error: expected a, got b\n"
-    assert line(Lost("expected work")) == line(Unfit("expected work")) == "error: expected work\n"
-    there_is_none = FileNotFoundError(errno.ENOENT, "No such file or directory", "x.txt")
-    assert line(there_is_none) == "error: cannot use 'x.txt': No such file or directory\n"
-    full = OSError(errno.ENOSPC, "No space left on device")
-    assert line(full) == "error: cannot use a file: No space left on device\n"
+        assert capsys.readouterr().err == f"error: {line}\n"
     (tmp_path / "latin.txt").write_bytes("é".encode("latin-1"))
     with pytest.raises(leafwise.UserError, match=r"^expected UTF-8 text, got a byte 0xe9 at 0 of '.*latin\.txt'$"):
         read_text(tmp_path / "latin.txt")

@@ -1,7 +1,5 @@
 """Ctrl-C at the command line: a line says so, what was done is kept, and the line tells how to go on."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from front.console import shows
 
 from leafwise.envs.core.interrupts import ANNOUNCEMENT
 from running.killing import alive, workers
@@ -21,7 +20,7 @@ from running.waiting import until
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 LONG = "search:depth=15,pruning=0,table_mb=0"
 """A search that lasts for years."""
-BEGUN_SECONDS = 6.0
+BEGUN_SECONDS = 3.0
 """Processor time after which a command has begun."""
 
 
@@ -58,9 +57,10 @@ def test_eval_keeps_its_games_and_goes_on(tmp_path: Path, processes: int) -> Non
     batches = json.loads(file.read_text())["batches"]
     assert len(batches) >= 1
     until(lambda: not any(map(alive, helpers)))
-    asked = 2 * 5 * len(batches) if processes == 1 else 10
-    again = subprocess.run([sys.executable, *words, "--games", str(asked), "--resume"], capture_output=True, text=True)
-    assert (again.returncode, again.stderr) == (0, "")
+    if processes == 1:  # the file of several is the same
+        games = str(2 * 5 * len(batches))
+        again = subprocess.run([sys.executable, *words, "--games", games, "--resume"], capture_output=True, text=True)
+        assert (again.returncode, again.stderr) == (0, "")
 
 
 def test_eval_without_a_file_names_it() -> None:
@@ -85,16 +85,16 @@ def test_train_saves_what_was_done_within_a_long_step(tmp_path: Path, method: st
     words = ["-m", "leafwise", "train", "cassis", "--method", method, "--run", str(tmp_path)]
     process = started(*words, *long[method])
     until((tmp_path / "config.toml").exists, process)
-    time.sleep(3.0)
+    time.sleep(2.0)
     out, _ = pressed(process)
     if process.returncode == 0:  # the step had begun
-        assert "stopped after 0" in out
-        assert f"go on with --run {tmp_path} --resume" in out
+        shows(out, "stopped after 0", f"go on with --run {tmp_path} --resume")
         assert (tmp_path / "state.safetensors").exists()
-    again = started(*words, *long[method], "--resume")
-    until(lambda: computes(again), again)
-    pressed(again)
-    assert again.returncode in (0, 130), again.args
+    if method == "dqn":  # what reads a run is the same for all
+        again = started(*words, *long[method], "--resume")
+        until(lambda: computes(again), again)
+        pressed(again)
+        assert again.returncode in (0, 130), again.args
 
 
 def test_sigint_is_ignored_where_it_was(tmp_path: Path) -> None:
@@ -103,9 +103,9 @@ def test_sigint_is_ignored_where_it_was(tmp_path: Path) -> None:
     process = started(*words.split(), ignoring=True)
     until(file.exists, process)
     for _ in range(3):
-        time.sleep(0.5)
+        time.sleep(0.1)
         os.kill(process.pid, signal.SIGINT)
-    time.sleep(1.0)
+    time.sleep(0.5)
     assert process.poll() is None
     process.kill()
     process.communicate()

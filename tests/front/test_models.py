@@ -1,7 +1,5 @@
 """`leafwise models`: what the files, cards and maps of the models that ship say, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -9,7 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from front.console import Shell
+from front.console import Shell, shows
 from safetensors.numpy import save
 
 import leafwise
@@ -21,35 +19,26 @@ NAMES = sorted(path.stem for path in WEIGHTS.glob("*.safetensors"))
 BEFORE = {"options": {}, "steps": 1, "command": "none", "commit": "0" * 40}
 
 
-def test_every_model_is_told_as_its_file_says(shell: Shell) -> None:
-    told = [json.loads(line) for line in shell("models", "--json").out.splitlines()]
+def test_every_model_is_told_as_its_file_says_and_the_table_as_the_cards_do(shell: Shell) -> None:
+    told = shell("models --json").jsons
     assert [about["name"] for about in told] == NAMES
     for about in told:
         path = WEIGHTS / f"{about['name']}.safetensors"
-        says = load_metadata(path)
-        game = leafwise.game(about["game"], **about["options"])
-        assert {name: about[name] for name in ("game", "options", "kind", "steps", "command", "commit")} == {
-            name: says[name] for name in ("game", "options", "kind", "steps", "command", "commit")
-        }
+        says, game = load_metadata(path), leafwise.game(about["game"], **about["options"])
+        for name in ("game", "options", "kind", "steps", "command", "commit"):
+            assert about[name] == says[name]
         assert about["megabytes"] == path.stat().st_size / 1e6
         units = units_of(game, about["name"])
         assert units is not None
         assert (about["unit"], about["unit_error"]) == (units.name, units.error)
         scores = says["score"] if isinstance(says["score"], list) else [says["score"]]
-        scores = [said for said in scores if said]
-        assert len(about["score"]) == len(scores)
-        for one, said in zip(about["score"], scores, strict=True):
-            held = said.get("learned", said)
-            assert (one["mean"], one["ci_low"], one["ci_high"]) == (held["mean"], held["ci_low"], held["ci_high"])
-            assert one["count"] == said[one["of"]]
-            assert one["depth"] == said["depth"]
-
-
-def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
+        for one, said in zip(about["score"], filter(None, scores), strict=True):
+            held = {**said.get("learned", said), "count": said[one["of"]], "depth": said["depth"]}
+            assert all(one[name] == held[name] for name in ("mean", "ci_low", "ci_high", "count", "depth"))
     lines = shell("models").out.splitlines()
     assert [line.split()[0] for line in lines[1:] if not line.startswith(" ")] == NAMES
-    table = " ".join(" ".join(lines).split())
-    for shown in (
+    shows(
+        " ".join(" ".join(lines).split()),
         "threes threes ntuple-packed 27.01 1 139,590 131,890 to 146,581 1,000 games expected final score 2.9 %",
         "2 377,048 356,066 to 399,665 500 games",
         "cassis8 cassis n=8 sparse 0.24 1 94.5 % 91.0 % to 97.5 % 200 positions 89.0 % chance to win 1.1 %",
@@ -57,24 +46,17 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
         "starshipplace starship preset=classic grid 0.09 1 0.823 0.813 to 0.830 300 seeds 0.717 expected quality 0.009",
         "starship preset=scout 1 0.720 0.713 to 0.726 300 seeds 0.595",
         "trap trap sparse 2.78 see its card",
-    ):
-        assert shown in table, shown
+    )
 
 
 def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
-    about = shell("models", "trap").out
-    says = load_metadata(WEIGHTS / "trap.safetensors")
-    assert f"trap: leafwise.load('trap'), of {says['steps']} steps, commit {says['commit'][:8]}" in about
-    assert f"trained  {says['seconds']:,.0f} s on 1 of 2 cores" in about
-    assert str(WEIGHTS / "trap.md") in about
-    assert [line.split()[0] for line in shell("models", "cassis").out.splitlines() if "leafwise.load" in line] == [
-        "cassis:",
-        "cassis7:",
-        "cassis8:",
-    ]
-    assert shell("models", "chess").refusal == (
-        f"error: expected a model among {', '.join(NAMES)}, or a game of one, got 'chess'"
-    )
+    about, says = shell("models trap").out, load_metadata(WEIGHTS / "trap.safetensors")
+    made = f"trap: leafwise.load('trap'), of {says['steps']} steps, commit {says['commit'][:8]}"
+    shows(about, made, f"trained  {says['seconds']:,.0f} s on 1 of 2 cores", str(WEIGHTS / "trap.md"))
+    named = [line.split()[0] for line in shell("models cassis").out.splitlines() if "leafwise.load" in line]
+    assert named == ["cassis:", "cassis7:", "cassis8:"]
+    wrong = f"error: expected a model among {', '.join(NAMES)}, or a game of one, got 'chess'"
+    assert shell("models chess").refusal == wrong
 
 
 def test_games_of_other_packages_are_measured_otherwise() -> None:
@@ -86,10 +68,7 @@ def test_games_of_other_packages_are_measured_otherwise() -> None:
         models.measured(alone | {"hand_made": {"mean": 12}}, None),
     ]
     shown = [[row.get(name, "") for name in models.HEADER[5:9]] for row in models.rows(about | {"score": measured})]
-    assert shown == [
-        ["0.250", "0.100 to 0.400", "90 games", ""],
-        ["64.000", "63.000 to 65.500", "90 games", "12.000"],
-    ]
+    assert shown == [["0.250", "0.100 to 0.400", "90 games", ""], ["64.000", "63.000 to 65.500", "90 games", "12.000"]]
 
 
 def test_nothing_heavy_is_imported_for_it() -> None:
@@ -99,7 +78,7 @@ def test_nothing_heavy_is_imported_for_it() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_file_that_is_no_model_is_listed_with_its_reason(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_file_that_is_no_model_is_listed_with_its_reason(tmp_path: Path, monkeypatch, shell) -> None:
     for name in ("units.json", "cassis.safetensors"):
         shutil.copy(WEIGHTS / name, tmp_path)
     says = load_metadata(WEIGHTS / "cassis.safetensors")
@@ -119,16 +98,11 @@ def test_a_file_that_is_no_model_is_listed_with_its_reason(tmp_path: Path, monke
     for name, data in files.items():
         (tmp_path / f"{name}.safetensors").write_bytes(data)
     monkeypatch.setattr(models, "weights", lambda: tmp_path)
-    assert models.main([]) == 0
-    _, cassis, *lines = capsys.readouterr().out.splitlines()
+    _, cassis, *lines = shell("models").out.splitlines()
     assert cassis.startswith("cassis ")
     wrong = [line for line in lines if not line.startswith(" ")]
     assert [line.partition(":")[0] for line in wrong] == sorted(files)
     assert all(": expected " in line and str(tmp_path) in line for line in wrong)
-    assert models.main(["steps"]) == 0
-    assert "expected what is written of a model that is published, got" in capsys.readouterr().out
-    assert models.main(["foreign"]) == 0
-    assert "no metadata 'leafwise', which tells what the tensors are" in capsys.readouterr().out
-    assert models.main(["--json"]) == 0
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {about["name"] for about in told if "wrong" in about} == set(files)
+    shows(shell("models steps").out, "expected what is written of a model that is published, got")
+    shows(shell("models foreign").out, "no metadata 'leafwise', which tells what the tensors are")
+    assert {about["name"] for about in shell("models --json").jsons if "wrong" in about} == set(files)

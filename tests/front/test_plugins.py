@@ -1,22 +1,67 @@
 """Games from outside: installed packages and files named by --module, known before they are imported, in every command."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from front.console import Shell
-from front.plugin import EXAMPLES, announce, drive, install
 
 import leafwise
 from leafwise.envs import plugins, registry
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DRIVE = """
+import io, sys
+from leafwise.__main__ import run
+
+if __name__ == "__main__":
+    sys.stdin = io.StringIO({typed!r})
+    for words in {lines!r}:
+        try:
+            status = run(words)
+        except SystemExit as exit:
+            status = exit.code
+        print(f"[{{' '.join(words)}}: {{status}}]", flush=True)
+"""
+
+
+def install(example: str, site: Path) -> Path:
+    """Puts an example's package into a folder as pip would, with what its pyproject.toml announces; returns the folder."""
+    project = EXAMPLES / example
+    told = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for package in project.glob("leafwise_*"):
+        shutil.copytree(package, site / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    announce(site, told["name"].replace("-", "_"), told["entry-points"]["leafwise.games"])
+    return site
+
+
+def announce(site: Path, distribution: str, points: dict[str, str]) -> None:
+    """Writes a distribution's metadata with entry points of the group `leafwise.games`."""
+    folder = site / f"{distribution}-0.1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 0.1.0\n")
+    own = "\n".join(f"{name} = {place}" for name, place in points.items())
+    others = "[console_scripts]\nother = other:main\n\n{}\n[other.games]\nno = no:no.json\n"
+    (folder / "entry_points.txt").write_text(others.format(f"[leafwise.games]\n{own}\n"))
+
+
+def drive(
+    lines: Sequence[Sequence[str]], folder: Path, sites: Sequence[Path] = (), typed: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Runs command lines one after the other in a process of its own, in a folder, with packages of other folders."""
+    script = folder / "drive.py"
+    script.write_text(DRIVE.format(typed=typed, lines=[list(words) for words in lines]))
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(map(str, sites))}
+    command = [sys.executable, str(script)]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
 
 TELL = "import leafwise, sys; print(leafwise.games(), [m for m in sys.modules if m in ('numba', 'leafwise_pig')])"
 
@@ -52,36 +97,27 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
-def put(site: Path, module: str, source: str = "", data: str | None = None) -> None:
-    """Installs a package of one module and its data file."""
+def put(site: Path, module: str, data: object, source: str = "") -> None:
+    """Installs a package of one module and its data file: JSON, or a text as it is."""
     (site / module).mkdir()
     (site / module / "__init__.py").write_text(source)
     if data is not None:
-        (site / module / "games.json").write_text(data)
+        (site / module / "games.json").write_text(data if isinstance(data, str) else json.dumps(data))
     announce(site, module, {module: f"{module}:games.json"})
 
 
 def test_an_installed_game_is_known_without_importing_it(tmp_path: Path) -> None:
     site = install("pig", tmp_path / "site")
-    done = subprocess.run(
-        [sys.executable, "-c", TELL], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(site)}
-    )
-    assert "'pig'" in done.stdout
-    assert done.stdout.strip().endswith("[]")
-    assert done.stderr == ""
+    told = [sys.executable, "-W", "error", "-c", TELL]
+    said = subprocess.check_output(told, text=True, env={"PYTHONPATH": str(site)})
+    assert "'pig'" in said
+    assert said.strip().endswith("[]")
 
 
 def test_every_command_works_for_an_installed_game(tmp_path: Path) -> None:
-    lines = [
-        "games pig",
-        "eval pig greedy --games 10 --processes 2",
-        "record pig --moves 2",
-        "play pig",
-        "train pig --method value-td",
-        "arena pig greedy random",
-        "solve pig",
-    ]
-    words = [line.split() for line in lines]
+    lines = ("games pig", "eval pig greedy --games 10 --processes 2", "record pig --moves 2", "play pig")
+    refused = ("train pig --method value-td", "arena pig greedy random", "solve pig")
+    words = [line.split() for line in lines + refused]
     words.insert(1, ["analyze", "pig", "12 after 3 rolls, deciding", "--depth", "2", "--leaf", "sum"])
     done = drive(words, tmp_path, [install("pig", tmp_path / "site")], typed="h\nroll\nu\nstop\n")
     assert statuses(done.stdout) == [0] * 5 + [2] * 3, done
@@ -105,10 +141,8 @@ def test_an_installed_game_is_measured_trained_and_published(tmp_path: Path) -> 
     ]
     site = install("pig", tmp_path / "site")
     environment = {**os.environ, "PYTHONPATH": str(site)}
-    for line in [
-        *(f"-m leafwise {line}" for line in lines),
-        "-m leafwise.training.publish --run run --out out --games 40",
-    ]:
+    published = "-m leafwise.training.publish --run run --out out --games 40"
+    for line in [*(f"-m leafwise {line}" for line in lines), published]:
         subprocess.run([sys.executable, *line.split()], cwd=tmp_path, env=environment, check=True, capture_output=True)
     card = (tmp_path / "out" / "pig.md").read_text()
     assert "| search depth | games | learned | hand-made (`sum`) |" in card
@@ -142,26 +176,20 @@ def test_every_command_works_for_a_package_named_by_module(tmp_path: Path) -> No
 BROKEN = {
     "missing": (None, "expected a data file, got"),
     "text": ("{", "expected JSON in"),
-    "list": ("[1]", "expected games by name in"),
-    "unknown": (
-        json.dumps({"unknown": {"title": "x"}}),
-        "expected title, options, option_types, position_words, ids, got title",
-    ),
-    "typed": (json.dumps({"typed": {**told_of("typed"), "ids": 3}}), "expected ids of type dict, got 3"),
-    "named": (json.dumps({"No": told_of("no")}), "expected a name of small letters, digits and _, got 'No'"),
-    "built_in": (json.dumps({"threes": told_of("own")}), "expected a name of its own, 'threes' is taken by leafwise"),
-    "same_id": (
-        json.dumps({"same_id": told_of("threes")}),
-        "expected an id of its own, 'Threes' is taken by the game 'threes'",
-    ),
+    "list": ([1], "expected games by name in"),
+    "unknown": ({"unknown": {"title": "x"}}, "expected title, options, option_types, position_words, ids, got title"),
+    "typed": ({"typed": {**told_of("typed"), "ids": 3}}, "expected ids of type dict, got 3"),
+    "named": ({"No": told_of("no")}, "expected a name of small letters, digits and _, got 'No'"),
+    "built_in": ({"threes": told_of("own")}, "expected a name of its own, 'threes' is taken by leafwise"),
+    "same_id": ({"same_id": told_of("threes")}, "expected an id of its own, 'Threes' is taken by the game 'threes'"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_plugin_is_one_warning_and_stops_nothing(name: str, site: Path) -> None:
     data, problem = BROKEN[name]
-    put(site, name, data=data)
-    put(site, "zz_whole", data=json.dumps({"zz_whole": told_of("whole")}))
+    put(site, name, data)
+    put(site, "zz_whole", {"zz_whole": told_of("whole")})
     with pytest.warns(plugins.PluginWarning) as said:
         assert {"threes", "zz_whole"} <= set(leafwise.games())
     (message,) = [str(warning.message) for warning in said]
@@ -171,7 +199,7 @@ def test_a_broken_plugin_is_one_warning_and_stops_nothing(name: str, site: Path)
 
 def test_two_plugins_of_one_name_and_an_entry_without_a_file_are_warnings(site: Path) -> None:
     for module in ("one", "two"):
-        put(site, module, data=json.dumps({"same": told_of("same")}))
+        put(site, module, {"same": told_of("same")})
     announce(site, "zz", {"zz": "zz"})
     announce(site, "zzz", {"zzz": "zzz:games.json"})
     with pytest.warns(plugins.PluginWarning) as said:
@@ -198,21 +226,19 @@ def test_two_plugins_of_one_name_and_an_entry_without_a_file_are_warnings(site: 
     ],
 )
 def test_a_game_that_cannot_be_imported_is_refused_when_it_is_named(site: Path, source: str, problem: str) -> None:
-    put(site, "own", source, json.dumps({"own": told_of("own")}))
+    put(site, "own", {"own": told_of("own")}, source)
     assert "own" in leafwise.games()
     with pytest.raises(ValueError, match=r"^the plug-in 'own' of own-0\.1\.0: ") as refused:
         leafwise.game("own")
     assert problem in str(refused.value)
 
 
-def test_the_list_of_games_goes_on_without_one_that_cannot_be_imported(site: Path, shell: Shell) -> None:
-    put(site, "own", "import nothing_such", json.dumps({"own": told_of("own")}))
+def test_a_game_that_cannot_be_imported_or_differs_from_its_data_file_is_a_warning(site: Path, shell: Shell) -> None:
+    put(site, "own", {"own": told_of("own")}, "import nothing_such")
     with pytest.warns(plugins.PluginWarning, match="No module named 'nothing_such'"):
         assert "cassis: Cassis" in shell("games").out
-    assert "the plug-in 'own' of own-0.1.0: cannot import 'own'" in shell("games", "own").refusal
-
-
-def test_a_data_file_that_differs_from_its_game_is_a_warning(site: Path) -> None:
+    assert "the plug-in 'own' of own-0.1.0: cannot import 'own'" in shell("games own").refusal
+    forget_listed()
     install("pig", site)
     data = site / "leafwise_pig" / "games.json"
     data.write_text(data.read_text().replace("Pig, one", "Pig, two"))
@@ -257,9 +283,8 @@ def test_module_needs_a_value_and_is_taken_out_of_a_command_line(site: Path) -> 
 def test_pip_installs_the_examples(tmp_path: Path) -> None:
     for example in sorted(path.parent for path in EXAMPLES.glob("*/pyproject.toml")):
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-        source = shutil.copytree(
-            example, tmp_path / "sources" / example.name
-        )  # a build leaves what looks installed beside it
+        # a build leaves what looks installed beside it
+        source = shutil.copytree(example, tmp_path / "sources" / example.name)
         subprocess.run([*pip, "--target", str(tmp_path / example.name), str(source)], check=True)
         (data,) = example.glob("leafwise_*/games.json")
         listed = json.loads(data.read_text(encoding="utf-8"))

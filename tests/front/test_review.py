@@ -1,13 +1,11 @@
 """A game looked back on: the curve, the decisions that cost most, the booklet's score."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from front.console import Shell
+from front.console import Shell, shows
 
 from leafwise.analysis import Analyst
 from leafwise.envs.core.contract.state import State
@@ -51,9 +49,7 @@ def test_a_game_followed_at_a_table_is_reviewed() -> None:
     text = "\n".join(lines(found))
     assert "8 decisions, not finished, -" in text
     assert "1. fight wild animals (value 4, 4 free) for realization 3 (destroy): 70.0 %, cost 20.0 %" in text
-    assert "better: fight with the raft to the wreck" in text
-    assert " 100.0 % |" in text
-    assert "points by the booklet, if it ended there: " in text
+    shows(text, "better: fight with the raft to the wreck", " 100.0 % |", "points by the booklet, if it ended there: ")
     told = as_json(found)
     assert json.loads(json.dumps(told))["worst"] == [1, 4, 8]
     first = told["decisions"][0]
@@ -91,9 +87,9 @@ def test_the_command_reviews(shell: Shell, tmp_path: Path) -> None:
     out = shell(*asked, "--review", "--svg", str(svg)).out
     assert "4 decisions, not finished" in out
     assert svg.read_text().startswith("<svg")
-    told = json.loads(shell(*asked, "--review", "--json").out)
+    told = shell(*asked, "--review", "--json").json
     assert [one["move"] for one in told["decisions"]] == [1, 2, 3, 4]
-    assert "expected --review with --game FILE" in shell("analyze", "trilobite", "--review").refusal
+    assert "expected --review with --game FILE" in shell("analyze trilobite --review").refusal
     svg.unlink()
     assert "expected --review with --game FILE" in shell(*asked, "--svg", str(svg)).refusal
     file.write_text(file.read_text() * 2)

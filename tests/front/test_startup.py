@@ -1,7 +1,6 @@
 """What a fresh process imports, and what is known of games without importing them."""
 
-from __future__ import annotations
-
+import pkgutil
 import subprocess
 import sys
 
@@ -38,15 +37,13 @@ def heavy_after(code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "code",
-    [
-        "import leafwise",
-        "import leafwise; leafwise.games()",
-        "from leafwise.__main__ import run; run(['--help'])",
-    ],
+    "code", ["import leafwise; leafwise.games()", "from leafwise.__main__ import run; run(['--help'])"]
 )
 def test_little_is_imported_before_it_is_needed(code: str) -> None:
     assert heavy_after(code) == "[]"
+
+
+WRONG = "games warmup demo train ship"
 
 
 @pytest.mark.parametrize(
@@ -55,18 +52,7 @@ def test_little_is_imported_before_it_is_needed(code: str) -> None:
         ([f"{name} --help" for name in command_names()], 0),
         ([f"{name} threse x" for name in (*NAMING_A_GAME, "train", "games", "warmup")], 2),
         ([f"{name} threes --wrong 1" for name in NAMING_A_GAME], 2),
-        (
-            [
-                "nothing",
-                "games --wrong",
-                "warmup --wrong",
-                "demo --wrong",
-                "train --wrong",
-                "ship --wrong",
-                "eval threes x --games y",
-            ],
-            2,
-        ),
+        (["nothing", "eval threes x --games y", *(f"{name} --wrong" for name in WRONG.split())], 2),
     ],
 )
 def test_a_command_helps_and_refuses_before_it_imports_anything(lines: list[str], status: int) -> None:
@@ -95,13 +81,6 @@ def test_the_environments_are_registered_whatever_is_imported_first(order: tuple
 @pytest.mark.parametrize("name", sorted(registry.listed()))
 def test_what_is_listed_is_what_the_games_say(name: str) -> None:
     assert registry.listed()[name].told == registry.listing(leafwise.game(name))
-
-
-def test_every_room_is_listed() -> None:
-    import pkgutil
-
-    import leafwise.envs
-
     rooms = {module.name for module in pkgutil.iter_modules(leafwise.envs.__path__) if module.ispkg}
     assert rooms - {"core"} == set(registry.listed())
 

@@ -1,7 +1,5 @@
 """What a program finds around it: no home folder, a ~ that no shell expanded, byte order marks, a reader that has gone."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shlex
@@ -14,7 +12,7 @@ from front.console import Shell
 
 import leafwise
 from leafwise.envs.core.commandline import with_home
-from leafwise.envs.core.compile.mode import DISABLED, PLAIN
+from leafwise.envs.core.compile.jit import DISABLED, PLAIN
 from leafwise.envs.core.files import read_small_text
 from leafwise.envs.core.play.gamefile import load_game, play_game, read_games
 from leafwise.envs.starship.settings import from_toml
@@ -85,8 +83,8 @@ def test_a_home_folder_stands_for_the_tilde_of_an_option(
         "-f=~/c",
     ]
     (tmp_path / "positions.txt").write_text(str(leafwise.game("cassis").new(0)))
-    assert '"best_actions"' in shell("analyze", "cassis", "--file=~/positions.txt", "--json", "--depth", "1").out
-    assert f"'{tmp_path}/run'" not in shell("eval", "cassis", "search:~/run").refusal  # named as it was given
+    assert '"best_actions"' in shell("analyze cassis '--file=~/positions.txt' --json --depth 1").out
+    assert f"'{tmp_path}/run'" not in shell("eval cassis 'search:~/run'").refusal  # named as it was given
     (tmp_path / "run").mkdir()
     assert leafwise.models.files.model_path("~/run") == tmp_path / "run" / "model.safetensors"
 
@@ -107,26 +105,23 @@ def test_a_byte_order_mark_is_no_part_of_a_text(shell: Shell, tmp_path: Path) ->
     assert str(next(read_games("\ufeff" + game))) == str(plain)
     file = marked(tmp_path / "positions.txt", f"{state}\n{state}\n")
     for words in (("--file", file), ()):
-        said = shell("solve", "trilobite", "--board", "3x3", "--k", "3", *words, "--json", typed=f"\ufeff{state}\n")
+        said = shell("solve trilobite --board 3x3 --k 3", *words, "--json", typed=f"\ufeff{state}\n")
         assert said.status == 0, said
         assert "ufeff" not in said.out
     assert read_table(Path(marked(tmp_path / "config.toml", "seed = 3\n"))) == {"seed": 3}
     toml = read_small_text(Path(marked(tmp_path / "parameters.toml", 'preset = "classic"\n')))
     assert from_toml(toml).preset == "classic"
-    assert shell("ship", "gen", "--config", str(tmp_path / "parameters.toml")).status == 0
-    ship = shell("ship", "gen", "--json", str(tmp_path / "ship.json"))
+    assert shell("ship gen --config", str(tmp_path / "parameters.toml")).status == 0
+    ship = shell("ship gen --json", str(tmp_path / "ship.json"))
     assert ship.status == 0
     text = (tmp_path / "ship.json").read_text()
     assert load(MARK + text.encode()) == load("\ufeff" + text) == load(text)
-    assert shell("ship", "check", marked(tmp_path / "marked.json", text)).status == 0
+    assert shell("ship check", marked(tmp_path / "marked.json", text)).status == 0
 
 
 def test_every_file_of_text_is_read_by_the_reader_that_knows_byte_order_marks() -> None:
     folders = ("src/leafwise", "envs", "search", "models", "training", "experiments")
-    own = (
-        "envs/core/files.py",
-        "src/leafwise/commands/new.py",
-    )  # itself; files of the package, perhaps in an archive
+    own = ("envs/core/files.py", "src/leafwise/commands/new.py")  # itself; files of the package, perhaps in an archive
     reads = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for folder in folders

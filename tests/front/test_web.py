@@ -23,12 +23,18 @@ def client(tmp_path_factory):
         yield found
 
 
-def test_games_are_listed(client):
+def test_games_are_listed_and_a_query_asks_the_same(client):
     status, _, body = client.send("GET", "/api/games")
     told = {one["game"]: one for one in json.loads(body)["games"]}
     assert status == 200
     assert set(told) == set(registry.games())
     assert told["trilobite"]["ids"]["Trilobite7x6"] == {"board": "7x6", "k": 4}
+    _, _, wrong = client.send("GET", "/api/state?game=cassis&moves=0-1")
+    assert json.loads(wrong)["error"].startswith("expected JSON in 'moves', got none: ")
+    _, _, body = client.send("GET", "/api/state?game=cassis&options=%7B%22n%22%3A5%7D&moves=%5B%220-1%22%5D")
+    told = client.ask("/api/state", game="cassis", options={"n": 5}, moves=["0-1"], svg=True)
+    assert told.pop("svg").startswith("<svg")
+    assert json.loads(body) == told
 
 
 @pytest.mark.parametrize(
@@ -54,16 +60,13 @@ def test_a_game_lists_its_leaves_its_own_programs_and_its_solver(client, game, o
         assert {"level:easy", "search:lines,seconds=0.1"} <= names
 
 
-def test_steps_are_played_by_name(client):
+def test_steps_are_played_by_name_and_chance_is_drawn_or_told(client):
     told = client.ask("/api/state", game="trilobite", moves=["2", "2", "1"])
     assert [step["player"] for step in told["steps"]] == [1, 2, 1]
     assert told["text"] == told["steps"][-1]["text"] == ".../.o./xx."
     assert (told["player"], told["over"], told["actions"]) == (2, False, ["1", "2", "3"])
     over = client.ask("/api/state", game="trilobite", text=told["text"], moves=["1", "3"])
     assert (over["over"], over["result"], over["player"]) == (True, "player 1 wins", None)
-
-
-def test_chance_is_drawn_or_told(client):
     drawn = client.ask("/api/state", game="threes", text=THREES, moves=["left"], seed=3)
     assert [step["player"] for step in drawn["steps"]] == [1, "chance", "chance"]
     entering = drawn["steps"][1]
@@ -76,15 +79,6 @@ def test_chance_is_drawn_or_told(client):
     assert {one["name"]: one["probability"] for one in waiting["outcomes"]} == entering["odds"]
     names = [step["name"] for step in drawn["steps"]]
     assert client.ask("/api/state", game="threes", text=THREES, moves=names)["text"] == drawn["text"]
-
-
-def test_a_query_asks_the_same(client):
-    _, _, wrong = client.send("GET", "/api/state?game=cassis&moves=0-1")
-    assert json.loads(wrong)["error"].startswith("expected JSON in 'moves', got none: ")
-    _, _, body = client.send("GET", "/api/state?game=cassis&options=%7B%22n%22%3A5%7D&moves=%5B%220-1%22%5D")
-    told = client.ask("/api/state", game="cassis", options={"n": 5}, moves=["0-1"], svg=True)
-    assert told.pop("svg").startswith("<svg")
-    assert json.loads(body) == told
 
 
 def test_players_move(client):
@@ -115,11 +109,7 @@ def test_an_analysis_deepens_until_its_time_is_up(client):
 def test_values_are_in_units_where_they_are_known(client):
     last = client.answers("/api/analyse", game="trilobite", text=START, seconds=0.1)[-1]
     assert last["unit"].startswith("chance to win")
-    assert last["leaf"] == "learned", "by the name that a page gives it"
-    assert last["worth"] == f"{100 * last['value_in_unit']:.1f} %"
-
-
-def test_values_have_no_unit_where_the_rules_were_not_measured(client):
+    assert (last["leaf"], last["worth"]) == ("learned", f"{100 * last['value_in_unit']:.1f} %")  # as the page names it
     rules = {"game": "trap", "options": {"size": 5, "max_turns": 20}}
     why = "no unit: the network was measured with the usual rules, not with max_turns=20"
     leaf = client.ask("/api/game", **rules)["leaves"][0]

@@ -1,11 +1,10 @@
 """What the jobs of `leafwise web` tell, without a server: followed games, ships, runs; and what a process keeps of variants."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import json
 import os
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
+from leafwise import web
 from leafwise.envs.core.compile import linking
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.friday.cards import HAZARDS, NAMES, PHASES
+from leafwise.envs.friday.text import HOMES, TURNS, WORDS, in_words
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.settings import PRESETS
 from leafwise.models import ntuple_functions
@@ -27,6 +29,7 @@ from leafwise.web.requests import JOBS, read
 from leafwise.web.workers import RUNS_VARIABLE, JobContext, Kept
 
 SEED = 7
+LEVEL = {"options": {}, "text": str(find_game("friday").start())}
 THREES = "3 0 1 0/0 2 1 3/0 2 0 3/1 0 0 2 next=1"
 
 
@@ -38,7 +41,7 @@ def told(path: str, /, **asked: Any) -> Any:
     return work(read(job.request, json.dumps(asked).encode()), JobContext(lambda message: None))
 
 
-def test_a_starship_is_built_place_by_place() -> None:
+def test_a_starship_is_built_place_by_place_or_shown_stage_by_stage() -> None:
     state = find_game("starship", preset="scout").start().settle(stream := new_stream(SEED))
     moves: list[str] = []
     while not state.is_terminal:
@@ -55,34 +58,24 @@ def test_a_starship_is_built_place_by_place() -> None:
     assert ship["quality"] == pytest.approx(weighted if not ship["reasons"] else 0, abs=1e-5)
     with pytest.raises(ValueError, match=f"expected at most {len(moves)} places, the ship is finished, got"):
         told("ship", seed=SEED, moves=[*moves, moves[0]])
-
-
-def test_wrong_starships_are_one_line() -> None:
-    with pytest.raises(ValueError, match=r"place 1: starship: expected"):
-        told("ship", seed=SEED, moves=["0,0N"])
-    for job in ("ship", "ship-stages"):
-        with pytest.raises(
-            ValueError, match="expected preset among classic, scout, cruiser, corvette, frigate, got 'none'"
-        ):
-            told(job, preset="none")
-
-
-def test_the_learned_builder_of_starships_names_legal_places() -> None:
-    for preset in PRESETS:
-        asked = {"preset": preset, "seed": SEED}
-        ship, advice = told("ship", **asked), told("ship-advice", **asked)
-        values = [one["value"] for one in advice["best"]]
-        assert values == sorted(values, reverse=True)
-        assert len(values) == ships.SHOWN
-        assert {one["name"] for one in advice["best"]} <= {place["name"] for place in ship["legal"]}
-
-
-def test_the_stages_of_a_generated_starship() -> None:
     story = told("ship-stages", seed=SEED)
     assert [stage["name"] for stage in story["stages"]][:3] == ["Shape", "Fill Gaps", "Cockpit"]
     assert all(stage["svg"].startswith("<svg") for stage in story["stages"])
     assert story["quality"] > 0
     assert not story["reasons"]
+
+
+LONG = [pytest.param(preset, marks=pytest.mark.long) for preset in PRESETS if preset != "scout"]
+
+
+@pytest.mark.parametrize("preset", ["scout", *LONG])
+def test_the_learned_builder_of_starships_names_legal_places(preset: str) -> None:
+    asked = {"preset": preset, "seed": SEED}
+    ship, advice = told("ship", **asked), told("ship-advice", **asked)
+    values = [one["value"] for one in advice["best"]]
+    assert values == sorted(values, reverse=True)
+    assert len(values) == ships.SHOWN
+    assert {one["name"] for one in advice["best"]} <= {place["name"] for place in ship["legal"]}
 
 
 @pytest.fixture
@@ -98,16 +91,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
     with_model(folder, "no-run", b"noise")
     with_model(folder, "a-model-alone", ours())
+    with_model(folder, "no-model", b"noise", "trap")
     (folder / "broken").mkdir()
     (folder / "broken" / "config.toml").write_text("game = \n")
-    (folder / "no-model").mkdir()
-    (folder / "no-model" / "config.toml").write_text('game = "trap"\n')
-    (folder / "no-model" / "model.safetensors").write_bytes(b"noise")
     found = {run["name"]: run for run in told("runs")["runs"]}
     assert set(found) == {"begun", "broken", "no-model", "no-run"}
     assert found["broken"]["wrong"].startswith("expected options in TOML, got")
-    assert found["no-model"]["wrong"].startswith("expected a model in 'model.safetensors' of 'no-model'")
-    assert found["no-run"]["wrong"].startswith("expected a model in 'model.safetensors' of 'no-run'")
+    for name in ("no-model", "no-run"):
+        assert found[name]["wrong"].startswith(f"expected a model in 'model.safetensors' of {name!r}")
     assert (found["begun"]["state"], found["begun"]["has_model"]) == ("running", False)
 
 
@@ -215,15 +206,27 @@ def test_a_run_is_told_with_its_curves(folder: Path) -> None:
     events.close()
     run = told("run", name="begun")
     assert (run["steps"], run["curves"]) == (30, {"eval/score_mean": [(30, 2.0)]})
-    with pytest.raises(ValueError, match="expected a run with a model, 'begun' has none yet"):
-        told("run-game", name="begun")
 
 
-@pytest.mark.parametrize("name", ["../begun", "/etc", "", "begun/config.toml", "none"])
-def test_no_other_folder_is_a_run(folder: Path, name: str) -> None:
-    for job in ("run", "run-game"):
-        with pytest.raises(ValueError, match="expected a run among begun, got"):
-            told(job, name=name)
+WRONG = [
+    ("ship", {"seed": SEED, "moves": ["0,0N"]}, "place 1: starship: expected"),
+    ("ship", {"preset": "none"}, "expected preset among classic, scout, cruiser, corvette, frigate, got 'none'"),
+    ("ship-stages", {"preset": "none"}, "expected preset among classic, scout, cruiser, corvette, frigate, got 'none'"),
+    ("run-game", {"name": "begun"}, "expected a run with a model, 'begun' has none yet"),
+    *((job, {"name": name}, "expected a run among begun, got") for name in ("../begun", "/etc", "", "begun/config.toml", "none")
+      for job in ("run", "run-game")),
+    ("follow", {"game": "friday", **LEVEL, "line": "weapon"}, "expected one of pirate 1"),
+    ("follow", {"game": "friday", **LEVEL, "moves": ["S1"]}, "as step 1"),
+    ("follow", {"game": "friday", "moves": ["P1"]}, "expected no steps before a game has begun, got some"),
+    ("follow", {"game": "trap"}, "expected a game that can be followed, got 'trap'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("job", "asked", "line"), WRONG)
+def test_what_is_asked_wrongly_is_one_line(folder: Path, job: str, asked: dict[str, Any], line: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(line)) as wrong:
+        told(job, **asked)
+    assert "\n" not in str(wrong.value)
 
 
 def followed(found: dict[str, Any] | None = None, game: str = "friday", **what: Any) -> dict[str, Any]:
@@ -241,8 +244,8 @@ def test_friday_is_followed_line_by_line() -> None:
     drawn = followed(level, line="P3, P7, raft food, E1")
     assert [name for name in drawn["moves"] if name[0] == "P"] == ["P3", "P7"]
     fight = followed(drawn, line="first")
-    assert [choice["name"] for choice in fight["question"]["choices"]] == ["free"]
-    assert fight["question"]["choices"][0]["words"].startswith("draw a free card (1 of ")
+    (choice,) = fight["question"]["choices"]
+    assert (choice["name"], choice["words"][:22]) == ("free", "draw a free card (1 of")
     assert len(fight["lines"]) == len(fight["moves"])
     assert "[Game" in fight["file"]
     card = followed(fight, line="free")
@@ -263,18 +266,6 @@ def test_a_move_of_threes_takes_two_taps() -> None:
     assert decided["state"]["player"] == 1
     back = followed(decided, game="threes", undo=True)
     assert back["state"] == entered["state"]
-
-
-def test_wrong_lines_of_friday_change_nothing() -> None:
-    level = followed(line="1")
-    with pytest.raises(ValueError, match=r"expected one of pirate 1 .*, got 'weapon'"):
-        followed(level, line="weapon")
-    with pytest.raises(ValueError, match=r"as step 1"):
-        followed({**level, "moves": ["S1"]})
-    with pytest.raises(ValueError, match="expected no steps before a game has begun, got some"):
-        followed({**level, "first": "", "moves": ["P1"]})
-    with pytest.raises(ValueError, match="expected a game that can be followed, got 'trap'"):
-        followed(game="trap")
 
 
 @pytest.mark.long
@@ -309,7 +300,7 @@ def kept() -> dict[str, int]:
     return found | sizes | {"games": sum(issubclass(type(one), Game) for one in objects)}
 
 
-def test_memory_does_not_grow_with_the_variants_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_click_makes_no_game_anew_and_memory_does_not_grow_with_variants(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_games", "_offers"):
         monkeypatch.setattr(games, name, Kept(3))
     for name in ("has_solver", "programs"):
@@ -320,9 +311,6 @@ def test_memory_does_not_grow_with_the_variants_asked_for(monkeypatch: pytest.Mo
     for turns in range(6, 16):
         ask({"size": 3, "max_turns": turns})
     assert {name: count for name, count in kept().items() if count > before[name]} == {}
-
-
-def test_a_click_makes_no_game_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     ask({"size": 3})
     for maker in ("find_game", "touch"):
         monkeypatch.setattr(games, maker, None)
@@ -333,3 +321,33 @@ def test_n_tuples_are_compiled_for_all_variants_at_once(monkeypatch: pytest.Monk
     monkeypatch.setattr(ntuple_functions, "_compiled", lambda *key: key)
     keys: list[Any] = [ntuple_functions.compiled(find_game("threes", bonus_p=p), None) for p in (0.1, 0.2)]  # type: ignore[arg-type]
     assert keys[0] == keys[1]
+
+
+# The editor of Friday's cards speaks the room's words: every card, turn, phase and word of a position's text
+
+
+SOURCE = (Path(web.__file__).parent / "static/games/friday.js").read_text(encoding="utf-8")
+
+
+def constant(name: str) -> str:
+    """Returns what a constant of the editor is, as its source has it."""
+    found = re.search(rf"^const {name} = (.*?);(?: //.*)?$", SOURCE, re.MULTILINE | re.DOTALL)
+    assert found, name
+    return found[1]
+
+
+def listed(name: str) -> list[str]:
+    """Returns the strings of a list."""
+    return re.findall(r'"(\w+)"', constant(name))
+
+
+def test_the_editor_of_friday_knows_every_card_and_word() -> None:
+    cards = dict(re.findall(r'(\w+): "([^"]*)"', constant("CARDS")))
+    assert cards == {name: in_words(kind) for kind, name in enumerate(NAMES)}
+    assert set(re.findall(r"(\w): ", constant("HAZARDS"))) == set(HAZARDS)
+    assert set(listed("TURNS")) == set(TURNS)
+    assert tuple(listed("PHASES")) == PHASES
+    assert set(listed("HOMES")) == set(HOMES)
+    parts = [constant(name) for name in ("PILES", "MORE_PILES", "NUMBERS", "FIELDS", "MORE_FIELDS")]
+    words = {word for part in parts for word in re.findall(r"(\w+): [\[\"]", part)}
+    assert {"turn", "phase"} | words == set(WORDS)

@@ -1,7 +1,5 @@
 """A server of `leafwise web` for tests: in a thread, its processes as plain Python, so that nothing is compiled for them."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -40,10 +40,10 @@ from games.coins import (
 )
 from leafwise.authoring import Evaluator, Game, below, bind, jit, prefetch, u64
 from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED
+from leafwise.envs.core.contract.bits import FOUR, THREE
 from leafwise.envs.core.contract.evaluator import Speed
 from leafwise.envs.core.contract.features import SmallTable
 from leafwise.envs.threes import GAME as THREES
-from leafwise.envs.threes import row as r
 from leafwise.envs.threes import rules
 from leafwise.envs.threes.features import CELLS
 from leafwise.envs.threes.lines import make_line_siblings
@@ -639,13 +639,13 @@ def one_slide_less(S, i, j, T):
 
 @hurried("afterstates", r"afterstates: expected row 0 to 6 of S to be written, got 7")
 def too_far(S, i, j, T):
-    return rules.afterstates(S, i, j + r.ONE, T)
+    return rules.afterstates(S, i, j + ONE, T)
 
 
 @hurried("afterstates", r"afterstates: expected outcomes that are decisions, got one")
 def also_before_a_tile_enters(S, i, j, T):
     n = rules.afterstates(S, i, j, T)
-    if S[i, 1] & r.THREE == r.ENTER:
+    if S[i, 1] & THREE == rules.ENTER:
         S[j, 0], S[j, 1] = S[i, 0], S[i, 1]
         n = 1
     return n
@@ -654,7 +654,7 @@ def also_before_a_tile_enters(S, i, j, T):
 @hurried("apply_outcome", r"apply_outcome: expected the row that apply_action writes, \[.*\(action '\w+'\)")
 def of_another_card(S, k, o, j, T):
     S[j, 0] = S[k, 0]
-    S[j, 1] = (S[o, 1] | S[k, 1]) ^ r.FOUR
+    S[j, 1] = (S[o, 1] | S[k, 1]) ^ FOUR
 
 
 @hurried("apply_outcome", r"apply_outcome: expected only rows \(3\) of S to be written, got row 2")

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from leafwise.authoring import (
     CHANCE,
     TERMINAL,
-    Canvas,
     CellFeatures,
     Chance,
     Evaluator,
@@ -205,18 +204,6 @@ def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
     return row[0]
 
 
-def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
-    return str(int(after[2]) & 15)
-
-
-def draw(row: NDArray[Any], T: Tables) -> Canvas:
-    canvas = Canvas(200, 200)
-    for k in range(CELLS):
-        rank = int(row[k // 16]) >> 4 * (k % 16) & 15
-        canvas.text(20 + 40 * (k // HEIGHT), 180 - 40 * (k % HEIGHT), str(rank or "-"), size=20)
-    return canvas
-
-
 FEATURES = CellFeatures(
     cells=CELLS,
     words=(0, 1),
@@ -245,8 +232,7 @@ GAME = Game(
     observation=Observation(gym.spaces.Box(0, 15, (CELLS + 1,), np.uint8)),
     make_tables=lambda options: Tables(np.zeros(1, dtype=np.uint8), ()),
     action_names=tuple(str(k + 1) for k in range(STACKS)),
-    text=Text(text, parse_row, outcome_name),
-    draw=draw,
+    text=Text(text, parse_row),
     symmetries=Symmetries(2, transform, transform_action),
     scores={"points": lambda options: Evaluator("points", score, terminal="evaluate")},
     return_range=(0.0, 1e9),

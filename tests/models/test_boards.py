@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 from games import stacks
+from games.networks import SAID, random_ntuples
+from games.refusals import one_line
+from games.walks import positions
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, cell_values, rectangle_views, square_views
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.threes import GAME as THREES
 from leafwise.models import NTupleNetwork, load_ntuples, save_network
 from leafwise.models.ntuple import Shape, merged, parse_tuples, quantised
 
 TUPLES = parse_tuples("01234 eg5 fgh jo 4")
-SAID = {"steps": 3, "command": "none", "commit": "none"}
 ZERO = np.uint64(0)
 
 
@@ -30,22 +31,11 @@ BOARDS = {"two words": WORDS, "cell by cell": ONE_BY_ONE}
 
 
 def trained(game: Game, **options: Any) -> NTupleNetwork:
-    shape = Shape(TUPLES, **options)
-    blank = NTupleNetwork.create(game, shape)
-    table = np.random.default_rng(1).normal(size=blank.weights.table.shape).astype(np.float32)
-    return NTupleNetwork.create(game, shape, table)
+    return random_ntuples(game, Shape(TUPLES, **options))
 
 
 def afterstates(n: int) -> list[State]:
-    found: list[State] = []
-    rng, stream = np.random.default_rng(2), new_stream(2)
-    state = stacks.GAME.new(1)
-    while len(found) < n:
-        found.append(state.play(int(rng.choice(state.legal_actions))))
-        state = found[-1].settle(stream)
-        if state.is_terminal:
-            state = stacks.GAME.new(len(found))
-    return found
+    return [state.play(state.legal_actions[-1]) for state in positions(stacks.GAME, n)]
 
 
 def twin_value(network: NTupleNetwork, state: State) -> float:
@@ -93,9 +83,7 @@ def test_wide_cells_in_three_words() -> None:
     points = tuple(float(k * k) for k in range(64))
     wide = CellFeatures(cells=25, bits=6, words=(2, 0, 1), views=square_views(5), points=points, stages=("tile",))
     game = of(wide)
-    network = NTupleNetwork.create(game, Shape(((9, 10, 11, 20), (3,)), power=1.0))
-    table = np.random.default_rng(3).normal(size=network.weights.table.shape).astype(np.float32)
-    network = NTupleNetwork.create(game, network.shape, table)
+    network = random_ntuples(game, Shape(((9, 10, 11, 20), (3,)), power=1.0))
     values = np.random.default_rng(4).integers(0, 64, 25)
     row = np.zeros(3, dtype=np.uint64)
     for k, value in enumerate(values):
@@ -136,16 +124,21 @@ def test_the_boards_of_a_room_are_those_of_its_views() -> None:
     ],
 )
 def test_impossible_features_are_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with one_line(message):
         CellFeatures(**given)
 
 
-def test_shapes_that_do_not_fit_are_refused() -> None:
-    refused: tuple[tuple[dict[str, Any], str], ...] = (
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"tuples": ((0, 25),)}, r"expected tuples of 1 to 7 different cells 0..24, got \(0, 25\)"),
         ({"power": 0.5}, "expected a power of 0 or 1 in a game whose score is not a sum over cells, got 0.5"),
-    )
-    for options, message in refused:
-        with pytest.raises(ValueError, match=message):
-            NTupleNetwork.create(WORDS, Shape(**{"tuples": TUPLES, **options}))
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(options: dict[str, Any], message: str) -> None:
+    with one_line(message):
+        NTupleNetwork.create(WORDS, Shape(**{"tuples": TUPLES, **options}))
+
+
+def test_tuples_are_words_of_cells_or_lists() -> None:
     assert parse_tuples("0z 1,40,2") == ((0, 35), (1, 40, 2))

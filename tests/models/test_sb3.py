@@ -18,6 +18,7 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
 import leafwise
+from games.refusals import one_line
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
@@ -28,12 +29,18 @@ from leafwise.training.sb3 import Sb3VecEnv
 
 TRILOBITE = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {"policy_kwargs": {"net_arch": [8]}, "seed": 0, "device": "cpu"}
+
+
+def ppo(env: Any, kind: Any = PPO, **more: Any) -> Any:
+    return kind("MlpPolicy", env, **{**SMALL, **more})
+
+
 MAKERS: dict[str, Callable[[Any], Any]] = {
-    "PPO": lambda env: PPO("MlpPolicy", env, gamma=0.9, **SMALL),
-    "A2C": lambda env: A2C("MlpPolicy", env, gamma=0.9, **SMALL),
-    "DQN": lambda env: DQN("MlpPolicy", env, gamma=0.9, buffer_size=10, **SMALL),
-    "MaskablePPO": lambda env: MaskablePPO("MlpPolicy", env, gamma=0.9, **SMALL),
-    "QRDQN": lambda env: QRDQN("MlpPolicy", env, gamma=0.9, buffer_size=10, **SMALL),
+    "PPO": lambda env: ppo(env, gamma=0.9),
+    "A2C": lambda env: ppo(env, A2C, gamma=0.9),
+    "DQN": lambda env: ppo(env, DQN, gamma=0.9, buffer_size=10),
+    "MaskablePPO": lambda env: ppo(env, MaskablePPO, gamma=0.9),
+    "QRDQN": lambda env: ppo(env, QRDQN, gamma=0.9, buffer_size=10),
 }
 LOADING = "runs code kept in it"
 
@@ -97,7 +104,7 @@ def test_observations_of_starship_in_dicts() -> None:
 
 def test_the_normalization_comes_along(tmp_path: Path) -> None:
     env = VecNormalize(DummyVecEnv([lambda: gym.make("leafwise/Trilobite-v0", seat="random")]))
-    model: Any = PPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, **SMALL).learn(64)
+    model = ppo(env, n_steps=64, batch_size=64, n_epochs=1).learn(64)
     model.save(tmp_path / "m.zip")
     env.save(str(tmp_path / "n.pkl"))
     state = two_moves()
@@ -118,10 +125,10 @@ def test_the_normalization_comes_along(tmp_path: Path) -> None:
         player = leafwise.player(f"search:sb3:{tmp_path / 'm.zip'},normalize={tmp_path / 'n.pkl'},depth=1", TRILOBITE)
     assert player.choose(state) == Search(TRILOBITE, own, depth=1)(state).action
     scaled = ScaledRewards(VecMonitor(Sb3VecEnv(GameVectorEnv(2, TRILOBITE, autoreset_mode="SameStep"))), 5.0)
-    bare = PPO("MlpPolicy", scaled, **SMALL)
+    bare = ppo(scaled)
     value = numbers(bare, obs)[0, 0] * bare.gamma
     assert state.value(leafwise.leaf(TRILOBITE, bare)) == pytest.approx(5 * value, rel=1e-5)
-    with pytest.raises(ValueError, match="expected normalize as a VecNormalize or its file, got int"):
+    with one_line("expected normalize as a VecNormalize or its file, got int"):
         leafwise.leaf(TRILOBITE, model, normalize=3)
     with (
         pytest.warns(UserWarning, match=LOADING),
@@ -145,41 +152,25 @@ class Halved(gym.RewardWrapper[Any, Any]):
 
 
 def refused(model: Any, problem: str, **options: Any) -> None:
-    with pytest.raises(ValueError, match=problem) as raised:
+    with one_line(problem):
         leafwise.leaf(TRILOBITE, model, **options)
-    assert "\n" not in str(raised.value)
 
 
 def test_models_that_do_not_fit_are_refused() -> None:
-    refused(
-        PPO("MlpPolicy", GameEnv("trilobite", board="4x4"), **SMALL),
-        r"^leaf 'PPO': expected observations Box\(.*, got Box",
-    )
-    refused(
-        PPO("MlpPolicy", GameEnv("cassis"), **SMALL),
-        "expected observations .*; behind wrappers that change them, give a",
-    )
-    refused(
-        PPO("MlpPolicy", Blank(GameEnv(TRILOBITE)), **SMALL),
-        "expected no wrapper but VecNormalize, got Blank; give",
-    )
+    refused(ppo(GameEnv("trilobite", board="4x4")), r"^leaf 'PPO': expected observations Box\(.*, got Box")
+    refused(ppo(GameEnv("cassis")), "expected observations .*; behind wrappers that change them, give a")
+    refused(ppo(Blank(GameEnv(TRILOBITE))), "expected no wrapper but VecNormalize, got Blank; give")
     stacked = VecFrameStack(DummyVecEnv([lambda: GameEnv(TRILOBITE)]), 2)
-    refused(PPO("MlpPolicy", stacked, **SMALL), "expected observations")
-    halved = PPO("MlpPolicy", Halved(GameEnv(TRILOBITE)), **SMALL)
+    refused(ppo(stacked), "expected observations")
+    halved = ppo(Halved(GameEnv(TRILOBITE)))
     refused(halved, "got Halved; give a function .* and scale where rewards were changed$")
     assert leafwise.leaf(TRILOBITE, halved, scale=2.0).batch is not None
-    refused(
-        PPO("MlpPolicy", GameEnv(TRILOBITE), **SMALL),
-        "'PPO': expected kind 'value', as the model is, got 'q'$",
-        kind="q",
-    )
+    refused(ppo(GameEnv(TRILOBITE)), "'PPO': expected kind 'value', as the model is, got 'q'$", kind="q")
     refused(
         RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu"), "expected a PPO, .*, got RecurrentPPO with a"
     )
-    merges = PPO("MlpPolicy", GameEnv("threes", reward="merges"), **SMALL)
-    with pytest.raises(
-        ValueError, match="expected to_go told for a model trained on the reward 'merges', which is not the"
-    ):
+    merges = ppo(GameEnv("threes", reward="merges"))
+    with one_line("expected to_go told for a model trained on the reward 'merges', which is not the"):
         leafwise.leaf("threes", merges)
     assert leafwise.leaf("threes", merges, to_go=False).to_go is False
 
@@ -187,16 +178,16 @@ def test_models_that_do_not_fit_are_refused() -> None:
 def test_files_that_hold_no_model_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("nonsense")
     refused(tmp_path / "text.zip", "^expected a .zip of Stable-Baselines3, got ")
-    PPO("MlpPolicy", GameEnv(TRILOBITE), **SMALL).policy.save(str(tmp_path / "p.zip"))
+    ppo(GameEnv(TRILOBITE)).policy.save(str(tmp_path / "p.zip"))
     with pytest.warns(UserWarning, match=LOADING):
         refused(tmp_path / "p.zip", "^expected a PPO, A2C, .* of Stable-Baselines3 in '.*p.zip', got ")
     RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu").save(tmp_path / "r.zip")
     with pytest.warns(UserWarning, match=LOADING):
         refused(tmp_path / "r.zip", "got a policy RecurrentActorCriticPolicy$")
-    with pytest.raises(ValueError, match=r"one of Stable-Baselines3 is a leaf by leafwise.leaf\(game, "):
+    with one_line(r"one of Stable-Baselines3 is a leaf by leafwise.leaf\(game, "):
         leafwise.load(tmp_path / "text.zip")
     for text in ("sb3:", "sb3:model", "sb3:m.zip,depth=2"):
-        with pytest.raises(ValueError, match=r"expected sb3:FILE.zip or sb3:FILE.zip,normalize=FILE.pkl, got 'sb3:"):
+        with one_line(r"expected sb3:FILE.zip or sb3:FILE.zip,normalize=FILE.pkl, got 'sb3:"):
             leafwise.player(text, TRILOBITE)
 
 

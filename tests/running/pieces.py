@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Executor, Shared
+from running.killing import Killer
 
 
 class Piece(NamedTuple):
@@ -59,3 +60,23 @@ class Compiled:
         """Returns the process."""
         time.sleep(piece.seconds)
         return os.getpid()
+
+
+def outlive_kills(executor: Executor[Piece, tuple[int, int]], count: int, recent: int, wait: tuple[int, int]) -> int:
+    """Works on pieces while processes are killed at random, of those that worked on the most recent ones; none is lost.
+
+    Returns how many were killed.
+    """
+    seen: list[int] = []
+    found: list[int] = []
+    with Killer(lambda: seen[-recent:], lambda: len(seen), wait) as killer:
+        for key, (result, pid) in executor.stream((k, Piece(k, 0.05)) for k in range(count)):
+            seen.append(pid)
+            assert result == key**2
+            found.append(key)
+    told = f"{killer.kills} processes killed and {executor.repeated} pieces begun again"
+    print(f"{len(found)} pieces, each once, with {told}")
+    assert sorted(found) == list(range(count))
+    assert killer.kills > 1
+    assert executor.repeated > 0
+    return killer.kills

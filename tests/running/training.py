@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from leafwise.__main__ import run
 from leafwise.models.files import load_tensors
+from leafwise.training.runs.files import Curves
+from leafwise.training.runs.loop import run_learner
 
 
 def train_words(method: str, words: Sequence[str]) -> list[str]:
@@ -33,21 +34,58 @@ def learn(method: str, words: Sequence[str]) -> int:
     return run(train_words(method, words))
 
 
-def cut_and_compare(
-    kind: Any, train: Callable[[Any], Path], config: Any, whole: Path, steps: int = 1
-) -> dict[str, Any]:
-    """Trains by a learner's class for some steps, breaks off behind a checkpoint, goes on to the end, and compares the state.
+def refusal(method: str, words: Sequence[str], capsys: Any) -> str:
+    """Returns the one line with which the command refuses these words."""
+    capsys.readouterr()
+    try:
+        status: Any = learn(method, words)
+    except SystemExit as exit:
+        status = exit.code
+    said = str(capsys.readouterr().err)
+    assert (status, said.count("\n")) == (2, 1), said
+    return said
 
-    It is to be that of a run that was whole. Returns what the last step before the checkpoint logged.
+
+def checkpoint(path: Path) -> dict[str, Any]:
+    """Returns what a run's last checkpoint holds: networks, the games in the replay, how many iterations are done."""
+    tensors, told = load_tensors(path / "state.safetensors")
+    return {
+        **{name: tensor.tobytes() for name, tensor in tensors.items()},
+        "gate": told.get("gate"),
+        "done": told.get("done"),
+    }
+
+
+class Killed(BaseException):
+    """Ends a run as kill -9 does: nothing more is written."""
+
+
+def cut_and_compare(kind: Any, config: Any, whole: Path, steps: int = 1) -> dict[str, Any]:
+    """Trains by a learner's class, kills it some steps after its checkpoint, goes on to the end, and compares with a whole run.
+
+    The state is to be the same, and no step may stand twice in TensorBoard or be missing. Returns what the last step before
+    the checkpoint logged.
     """
-    learner = kind(config)
-    logged = [learner.step() for _ in range(steps)][-1]
-    learner.save()
-    if learner.done < learner.goal:
-        learner.step()  # what was done since the last checkpoint is lost
-    learner.folder.lock.release()
-    cut = train(replace(config, resume=True))
-    one, other = (load_tensors(path / "state.safetensors")[0] for path in (whole, cut))
+    learner, logged = kind(config), list[dict[str, Any]]()
+    step = learner.step
+
+    def counted() -> dict[str, Any]:
+        if len(logged) < steps + 2:
+            logged.append(step())
+            if learner.done < learner.goal:
+                return logged[-1]
+        raise Killed
+
+    learner.step = counted
+    learner.folder.checkpoint_due = lambda seconds: len(logged) == steps
+    with suppress(Killed):
+        run_learner(learner)
+    cut = run_learner(kind(replace(config, resume=True)))
+    one, other = checkpoint(whole), checkpoint(cut)
     assert set(one) == set(other)
-    assert [name for name in one if not np.array_equal(one[name], other[name])] == []
-    return dict(logged)
+    assert [name for name in one if one[name] != other[name]] == []
+    curves = [{tag: [at for at, _ in points] for tag, points in Curves(path).read().items()} for path in (whole, cut)]
+    assert curves[0].keys() == curves[1].keys()
+    assert curves[0]["time/fps"] == curves[1]["time/fps"]
+    assert all(found == sorted(set(found)) for found in curves[1].values())
+    return logged[steps - 1]

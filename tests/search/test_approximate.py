@@ -34,18 +34,6 @@ def test_a_width_of_all_actions_is_exact():
         assert wide(state).values == exact(state).values
 
 
-def test_a_width_limits_the_work_and_errs_little():
-    searches = [Search(BOARD, BOARD.score(), 5, pruning=False, table_mb=0, width=w) for w in (None, 3, 2, 1)]
-    states = positions(BOARD, 200)
-    results = [[search(state) for state in states] for search in searches]
-    nodes = [sum(r.nodes for r in found) for found in results]
-    errors = [fmean(abs(r.value - e.value) for r, e in zip(found, results[0], strict=True)) for found in results]
-    assert nodes == sorted(nodes, reverse=True)
-    assert nodes[3] < 0.2 * nodes[0]
-    assert 0 < errors[1] < 0.02
-    assert errors[1] < errors[2] < errors[3] < 0.2
-
-
 LIMITS: list[dict[str, Any]] = [{"cutoff": 0.02}, {"nodes": 200}]
 
 
@@ -77,30 +65,31 @@ def test_the_table_keeps_only_what_no_limit_has_touched(limit):
     assert kept > 20
 
 
-def test_nodes_limit_the_work_and_err_little():
-    limits = (0, 1000, 100, 10, 1)
-    searches = [Search(dice.GAME, dice.GAME.score(), 5, pruning=False, table_mb=0, nodes=n) for n in limits]
-    states = positions(dice.GAME, 100)
-    results = [[search(state) for state in states] for search in searches]
-    for limit, found in zip(limits[1:], results[1:], strict=True):
-        assert limit
-        assert limit // 4 <= max(r.nodes for r in found) <= limit
+@pytest.mark.parametrize(
+    ("g", "limits", "little"),
+    [
+        (BOARD, [{"width": w} for w in (None, 3, 2, 1)], 0.02),
+        (dice.GAME, [{"cutoff": c} for c in (0.0, 1e-3, 1e-2, 1e-1)], 0.02),
+        (dice.GAME, [{"nodes": n} for n in (0, 1000, 100, 10)], 0.1),
+    ],
+    ids=["width", "cutoff", "nodes"],
+)
+def test_a_limit_limits_the_work_and_errs_little(g, limits, little):
+    searches = [Search(g, g.score(), 5, pruning=False, table_mb=0, **limit) for limit in limits]
+    results = [[search(state) for state in positions(g, 150)] for search in searches]
+    work = [sum(r.nodes for r in found) for found in results]
     errors = [fmean(abs(r.value - e.value) for r, e in zip(found, results[0], strict=True)) for found in results]
-    assert 0 < errors[1] < errors[2] < errors[3] < 0.2
-    some = Search(dice.GAME, dice.GAME.score(), 3, nodes=10**6)
-    exact = Search(dice.GAME, dice.GAME.score(), 3)
-    assert [some(state).values for state in states] == [exact(state).values for state in states]
-
-
-def test_a_cutoff_limits_the_work_and_errs_little():
-    searches = [
-        Search(dice.GAME, dice.GAME.score(), 5, pruning=False, table_mb=0, cutoff=c) for c in (0.0, 1e-3, 1e-2, 1e-1)
-    ]
-    states = positions(dice.GAME, 200)
-    results = [[search(state) for state in states] for search in searches]
-    nodes = [sum(r.nodes for r in found) for found in results]
-    errors = [fmean(abs(r.value - e.value) for r, e in zip(found, results[0], strict=True)) for found in results]
-    assert nodes == sorted(nodes, reverse=True)
-    assert nodes[3] < 0.2 * nodes[0]
-    assert 0 < errors[1] < 0.02
+    assert work == sorted(work, reverse=True)
+    assert work[3] < 0.2 * work[0]
+    assert 0 < errors[1] < little
     assert errors[1] < errors[2] < errors[3] < 0.2
+    for limit, found in zip(limits[1:], results[1:], strict=True):
+        if most := limit.get("nodes"):
+            assert most // 4 <= max(r.nodes for r in found) <= most
+
+
+def test_what_is_limited_to_one_node_or_to_more_than_there_are():
+    one, some, exact = (Search(dice.GAME, dice.GAME.score(), 3, nodes=n) for n in (1, 10**6, 0))
+    for state in positions(dice.GAME, 100):
+        assert some(state).values == exact(state).values
+        assert one(state).nodes == 1

@@ -10,6 +10,7 @@ import pytest
 
 from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS, deadline_in, is_late
 from leafwise.envs.registry import game
+from leafwise.models import named_leaf
 from leafwise.search import Search
 
 TRAP = game("trap", size=4)
@@ -58,13 +59,13 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
     actions = sorted(before.values, key=lambda a: -before.values[a])
     better = actions[1]
 
-    def stopped_after_two(S, B, asked, values, is_bound, depth, exact, rounding, T):
-        assert asked.tolist() == actions
+    def stopped_after_two(S, B, asked, n, values, is_bound, *told):
+        assert asked[:n].tolist() == actions
         values[:2], is_bound[:2] = (-0.5, before.values[better] - 0.01), False
         B.counts[3] = 1
         return 2
 
-    monkeypatch.setattr(search, "_root_search", stopped_after_two)
+    monkeypatch.setattr(search, "_search_root", stopped_after_two)
     search._begin_time()
     search._B.counts[:] = 0
     found = search._root(board, 4, before)
@@ -85,7 +86,7 @@ def test_nothing_deeper_is_searched_when_it_could_change_nothing():
 
 def test_loading_the_code_is_no_part_of_the_time(monkeypatch):
     search = Search(TRAP, TRAP.score(), candidates="near", table_mb=0, seconds=0.1, clock="wall")
-    compiled, calls = search._root_search, []
+    compiled, calls = search._search_root, []
 
     def slow_at_first(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -93,7 +94,19 @@ def test_loading_the_code_is_no_part_of_the_time(monkeypatch):
             time.sleep(0.3)
         return compiled(*arguments)
 
-    monkeypatch.setattr(search, "_root_search", slow_at_first)
+    monkeypatch.setattr(search, "_search_root", slow_at_first)
     found = search(TRAP.parse(BOARD))
     assert found.depth > 1
     assert found.seconds < 0.3
+
+
+@pytest.mark.parametrize(
+    ("leaf", "options"), [("rows", {"threads": 2}), ("rows", {"batched": True}), ("rollout:n=2000", {})], ids=str
+)
+def test_a_deadline_leaves_only_whole_depths(leaf: str, options: dict[str, Any]) -> None:
+    threes = game("threes")
+    state, evaluator = threes.new(900_002), named_leaf(threes, leaf)
+    found = Search(threes, evaluator, seconds=0.3, **options)(state)
+    assert 1 <= found.depth < 64
+    again = Search(threes, evaluator, found.depth, batched=options.get("batched", False))(state)
+    assert found.values == pytest.approx(again.values, rel=1e-12)

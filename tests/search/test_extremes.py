@@ -11,6 +11,7 @@ import pytest
 
 import leafwise
 from games import dice
+from games.refusals import one_line
 from leafwise.envs.core.compile.intrinsics import logistic, logistic_of, softmax_term, win_less_loss, win_less_loss_of
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import new_stream
@@ -22,14 +23,11 @@ DICE = dice.GAME.variant(length=3, turns=3)
 TRILOBITE = leafwise.game("trilobite")
 
 
-@pytest.mark.parametrize("temperature", [0.02, 0.01, 0.009, 0.0014, 0.001, 1e-6, 1e-300, 5e-324])
+@pytest.mark.parametrize("temperature", [0.4, 0.02, 0.01, 0.009, 0.001, 1e-300, 5e-324])
 @pytest.mark.parametrize("plies", [0, 1])
-def test_a_low_temperature_tries_the_best_action_first(temperature, plies):
-    state = TRILOBITE.start()
-    for _ in range(plies):
-        state = state.play(0)
+def test_a_temperature_gives_the_priors_of_the_plain_formula(temperature, plies):
     search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=60, temperature=temperature, proofs=False)
-    found = search(state)
+    found = search(TRILOBITE.start().play(0) if plies else TRILOBITE.start())
     edges = slice(int(search.tree.first[0]), int(search.tree.end[0]))
     prior, known = search.tree.prior[edges], search.tree.known[edges]
     assert prior.sum() == pytest.approx(1)
@@ -39,18 +37,6 @@ def test_a_low_temperature_tries_the_best_action_first(temperature, plies):
         lead = (x - 1 if plies == 0 else -x) / temperature
         assert prior[e] == pytest.approx(prior[best] * math.exp(max(lead, -800)), abs=1e-12)
     assert found.visits[int(search.tree.action[edges][best])] > 0
-
-
-def test_a_usual_temperature_gives_the_priors_of_the_plain_formula():
-    search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=1)
-    search(TRILOBITE.start())
-    edges = slice(int(search.tree.first[0]), int(search.tree.end[0]))
-    prior, known = search.tree.prior[edges], search.tree.known[edges]
-    weights = [math.exp(x / 0.4) for x in (known - known.min()) / (known.max() - known.min())]
-    total = 0.0
-    for weight in weights:
-        total += weight
-    assert prior.tolist() == [weight / total for weight in weights]
 
 
 class Said(NamedTuple):
@@ -106,7 +92,7 @@ def test_policies_of_extreme_logits_are_priors_and_opponents():
     ("row", "got"), [([1, NAN, 1], "nan"), ([1, 1, INF], "inf"), ([1, -1, 1], "-1.0"), ([1e308, 1e308, 0], "inf")]
 )
 def test_a_policy_whose_numbers_are_no_weights_is_refused(row, got):
-    with pytest.raises(ValueError, match=f"numbers of at least 0 with a finite sum, got {got}"):
+    with one_line(f"numbers of at least 0 with a finite sum, got {got}"):
         Mcts(TRILOBITE, TRILOBITE.score(), simulations=5, prior=same(row))(TRILOBITE.start())
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,51 +12,40 @@ import torch
 
 import leafwise
 from games import dice
+from games.refusals import one_line
 from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.fields import types_of
+from leafwise.envs.core.ranges import Range, limits_of
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer, player
+from leafwise.search.search_options import MctsOptions, SearchOptions
 
 GAME = dice.GAME
-SECONDS = ["1", True, 1e300, float("nan"), 0, -1, 1j, [1.0], 10**400]
-CANDIDATES = ["best", 3, ["a"]]
-CLOCK = [None, "sun", 1, ["wall"]]
-WRONG: dict[str, list[Any]] = {
-    "depth": ["2", 2.0, True, 0, np.float64(2), [2], 1j],
-    "seconds": SECONDS,
-    "all_values": ["x", 1, 0, "", None, np.int64(1)],
-    "pruning": [1, "no", 0.0],
-    "table_mb": ["1", True, float("nan"), -1, 1e9, 1j],
+OTHER_TYPES: dict[str, list[Any]] = {
+    "int": ["2", 2.0, True, np.float64(2), [2], 1j],
+    "float": ["1", True, float("nan"), [1.0], 1j, 10**400],
+    "bool": [1, 0, "no", "", np.int64(1)],
+    "str": ["sun", 1, ["wall"]],
+}
+OTHERS: dict[str, list[Any]] = {
     "ordering": ["table", None, 3, ("luck",), [1], [["table"]]],
-    "star2": ["no", 1, None],
-    "deepening": [1, None],
-    "cutoff": [None, "0.1", True, 1, float("nan"), 1j],
-    "nodes": [1.0, "9", True, -1],
-    "rare": [None, "0", 2.0, True],
-    "width": [0, 1.0, "2", True],
-    "candidates": CANDIDATES,
-    "batched": [1, "yes"],
-    "threads": [None, 0, 1.0, "2", True],
-    "clock": CLOCK,
-    "whole_rows": [1, None],
-    "symmetric": ["no", None],
-}
-WRONG_MCTS: dict[str, list[Any]] = {
-    "simulations": [0, 1.0, "9", True, 1e9],
-    "seconds": SECONDS,
-    "exploration": [None, "1", -1, float("inf"), True, 1j],
-    "scale": [None, "best", 1, ["span"]],
+    "candidates": ["best", 3, ["a"]],
     "prior": ["best", 1, ""],
-    "temperature": [None, 0, "1", float("nan"), True],
-    "gumbel": [None, -1, 1.0, "2", True],
-    "proofs": [1, "no", None],
-    "reuse": [0, "", None],
-    "memory_mb": [None, 0, "64", True, 1e300],
-    "at_once": [None, 0, 1.0, "2", True],
-    "candidates": CANDIDATES,
-    "clock": CLOCK,
-    "seed": [None, -1, 1.0, "1", True, 2**64],
 }
+"""What options do not take whose types say too little."""
+
+
+def wrong(options: Any) -> Iterator[tuple[str, Any]]:
+    """Yields each option with values of other types, and those next to its range."""
+    types, limits = types_of(options), limits_of(options)
+    for one in fields(options):
+        kind, _, or_none = types[one.name].partition(" ")
+        values = OTHERS.get(one.name) or [*OTHER_TYPES[kind], *([] if or_none else [None])]
+        limit = limits.get(one.name)
+        yield from ((one.name, value) for value in values)
+        if isinstance(limit, Range):
+            yield from ((one.name, value) for value in (limit.low - 1, 2 * limit.high + 1))
 
 
 def refused(make: Callable[..., Any], *arguments: Any, **options: Any) -> str:
@@ -66,21 +56,12 @@ def refused(make: Callable[..., Any], *arguments: Any, **options: Any) -> str:
     return str(told.value)
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_search_refuses_options_of_other_types_in_one_line(name: str) -> None:
-    for value in WRONG[name]:
-        assert ", got " in refused(Search, GAME, GAME.score(), **{name: value})
-
-
-@pytest.mark.parametrize("name", WRONG_MCTS)
-def test_a_tree_search_refuses_options_of_other_types_in_one_line(name: str) -> None:
-    for value in WRONG_MCTS[name]:
-        assert ", got " in refused(Mcts, GAME, GAME.score(), **{"simulations": 9, name: value})
-
-
-def test_every_option_is_tried() -> None:
-    assert set(WRONG) == set(vars(Search(GAME, GAME.score(), 1).options))
-    assert set(WRONG_MCTS) == set(vars(Mcts(GAME, GAME.score(), simulations=1).options))
+@pytest.mark.parametrize(
+    ("kind", "options", "more"), [(Search, SearchOptions, {}), (Mcts, MctsOptions, {"simulations": 9})]
+)
+def test_options_of_other_types_or_out_of_range_are_refused(kind: Any, options: Any, more: dict[str, Any]) -> None:
+    for name, value in wrong(options):
+        assert ", got " in refused(kind, GAME, GAME.score(), **{**more, name: value}), (name, value)
 
 
 @pytest.mark.parametrize("kind", [Search, Mcts])
@@ -161,35 +142,42 @@ def test_numbers_of_other_types_are_taken() -> None:
         lambda n: np.arange(n, dtype=np.float16),
         lambda n: np.array([*map(float, range(n))], dtype=object),
     ]
-    leaves = [Evaluator("hope", None, batch=lambda rows, T, answer=answer: answer(len(rows))) for answer in answers]  # type: ignore[misc]
+    leaves = [Evaluator("hope", None, batch=lambda rows, T, answer=answer: answer(len(rows))) for answer in answers]
     assert len({Search(GAME, leaf, 1)(GAME.new(1)).value for leaf in leaves}) == 1
 
 
 @pytest.mark.parametrize("text", ["search:lead,seconds=1e300", "mcts:lead,seconds=1e300", "mcts:lead,seconds=nan"])
 def test_a_players_clock_has_an_end(text: str) -> None:
-    with pytest.raises(ValueError, match=r"expected seconds above 0 and at most 1,000,000, got "):
+    with one_line(r"expected seconds above 0 and at most 1,000,000, got "):
         leafwise.player(text, GAME)
 
 
-def test_a_search_says_what_it_expects() -> None:
-    with pytest.raises(ValueError, match=r"expected width of 1 to 2\*\*62, got 0"):
-        Search(GAME, GAME.score(), width=0)
-    with pytest.raises(ValueError, match=r"expected nodes of 0 to 1,000,000,000,000,000, got -1"):
-        Search(GAME, GAME.score(), nodes=-1)
-    with pytest.raises(ValueError, match=r"expected a cutoff or nodes, got 0.1 and 5"):
-        Search(GAME, GAME.score(), cutoff=0.1, nodes=5)
-    with pytest.raises(ValueError, match=r"expected an ordering among table, values, killers, got 'luck'"):
-        Search(GAME, GAME.score(), ordering=("luck",))
-    with pytest.raises(ValueError, match=r"expected table_mb of 0 to 65,536, got -1"):
-        Search(GAME, GAME.score(), table_mb=-1)
-    with pytest.raises(ValueError, match=r"player .*: expected 0 or 1 for pruning, got 'yes'"):
-        player("search:lead,pruning=yes", GAME)
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Search, {"width": 0}, r"expected width of 1 to 2\*\*62, got 0"),
+        (Search, {"nodes": -1}, "expected nodes of 0 to 1,000,000,000,000,000, got -1"),
+        (Search, {"cutoff": 0.1, "nodes": 5}, "expected a cutoff or nodes, got 0.1 and 5"),
+        (Search, {"ordering": ("luck",)}, "expected an ordering among table, values, killers, got 'luck'"),
+        (Search, {"table_mb": -1}, "expected table_mb of 0 to 65,536, got -1"),
+        (Search, {"threads": 257}, "expected threads of 1 to 256, got 257"),
+        (Mcts, {"gumbel": 4, "seconds": 1.0}, "expected gumbel of at least 0, with simulations, got 4"),
+        (Mcts, {"prior": "best"}, "expected a prior among uniform, values, policy or a function of rows, got 'best'"),
+    ],
+)
+def test_a_search_says_what_it_expects(kind: Any, options: dict[str, Any], message: str) -> None:
+    with one_line(message):
+        kind(GAME, GAME.score(), **options)
 
 
 def test_a_player_s_text_holds_the_options() -> None:
-    found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2,nodes=500", GAME)
+    found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2,nodes=500,threads=2", GAME)
     assert isinstance(found, SearchPlayer)
-    settings = found.search.options
-    assert (settings.depth, settings.pruning, settings.table_mb, settings.width) == (4, True, 1.0, 2)
-    assert settings.nodes == 500
+    told = found.search.options
+    assert (told.depth, told.pruning, told.table_mb, told.width, told.nodes, told.threads) == (4, True, 1.0, 2, 500, 2)
     assert found.choose(GAME.new(900_001)) in GAME.new(900_001).legal_actions
+    batched = player("search:lead,depth=2,batched=1", GAME)
+    assert isinstance(batched, SearchPlayer)
+    assert batched.search.options.batched
+    with one_line(r"player .*: expected 0 or 1 for pruning, got 'yes'"):
+        player("search:lead,pruning=yes", GAME)

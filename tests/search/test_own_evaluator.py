@@ -1,6 +1,5 @@
 """A search whose evaluator asks the same search, by whatever way, says so instead of waiting for itself."""
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -70,14 +69,3 @@ def test_another_search_with_the_same_leaf_may_be_asked():
     inner = Search(CASSIS, CASSIS.score(), 1)
     outer = Search(CASSIS, asking(lambda: inner(START)), 1)
     assert set(outer(START).values) == set(START.legal_actions)
-
-
-def test_two_threads_take_turns():
-    search, found = Search(CASSIS, asking(lambda: None), 2), []
-    threads = [threading.Thread(target=lambda: found.append(search(START).values), daemon=True) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(300)
-    assert len(found) == 4
-    assert found.count(found[0]) == 4

@@ -1,24 +1,19 @@
 """Root actions shared among threads: the same values, deadlines, Ctrl-C and errors."""
 
-import os
-import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from contract.cases import decisions_of
 from games import dice, solitaire
+from games.refusals import one_line
 from leafwise.envs.registry import game
 from leafwise.envs.threes.bench import POSITIONS
 from leafwise.search import Search
-from leafwise.search.background import share_out
-from leafwise.search.players import SearchPlayer, player
+from leafwise.search.base import share_out
 from leafwise.search.rollout import rollout
-from running.waiting import until
 
 THREES = game("threes")
 CROWDED = THREES.parse(POSITIONS["s19"])
@@ -59,23 +54,6 @@ def test_scratch_of_an_evaluator_is_not_shared():
     assert shared(CROWDED).values == alone(CROWDED).values
 
 
-def test_a_deadline_ends_all_threads():
-    found = Search(THREES, THREES.score("rows"), seconds=0.3, threads=2)(CROWDED)
-    assert found.values == pytest.approx(Search(THREES, THREES.score("rows"), found.depth)(CROWDED).values, rel=1e-12)
-
-
-def test_ctrl_c_ends_all_threads():
-    Search(THREES, THREES.score("rows"), 2)(CROWDED)
-    search = Search(THREES, THREES.score("rows"), 30, threads=2)
-    before = threading.active_count()
-    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        search(CROWDED)
-    timer.join()
-    until(lambda: threading.active_count() <= before)
-
-
 def test_items_are_worked_on_at_the_same_time():
     meeting = threading.Barrier(3)
     assert share_out("abc", [1, 2, 3], lambda worker, item: meeting.wait() * 0 + item, meeting.abort) == [1, 2, 3]
@@ -107,31 +85,9 @@ def test_the_first_problem_is_raised_and_ends_the_others():
         gone.wait()
         raise RuntimeError("stopped")
 
-    with pytest.raises(ValueError, match="expected something else"):
+    with one_line("expected something else"):
         share_out("ab", [0, 1, 2, 3], work, gone.set)
     assert gone.is_set()
-
-
-@pytest.mark.parametrize("threads", [0, 257, 1.5, True])
-def test_a_number_of_threads_is_expected(threads):
-    with pytest.raises(ValueError, match="expected threads of 1 to 256, got"):
-        Search(solitaire.GAME, solitaire.GAME.score(), 2, threads=threads)
-
-
-def test_players_take_the_option():
-    state = solitaire.GAME.new(900_000)
-    many = player("search:hope,depth=2,threads=2", solitaire.GAME)
-    assert isinstance(many, SearchPlayer)
-    assert many.search.options.threads == 2
-    assert many.choose(state) == player("search:hope,depth=2", solitaire.GAME).choose(state)
-    batched = player("search:hope,depth=2,batched=1", solitaire.GAME)
-    assert isinstance(batched, SearchPlayer)
-    assert batched.search.options.batched
-
-
-def test_a_batch_only_evaluator_keeps_one_thread():
-    evaluator = replace(solitaire.GAME.score(), value=None, batch=lambda rows, T: np.zeros(len(rows)))
-    assert Search(solitaire.GAME, evaluator, 1).options.threads == 1
 
 
 def test_calls_from_several_threads_wait_for_their_turn():

@@ -1,7 +1,5 @@
 """Cassis in plain Python, written from its rules alone; it also values late positions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 from random import Random

@@ -1,4 +1,4 @@
-"""Every search with every kind of leaf that a game has, and its environments: small, for what is compiled of them."""
+"""Every search, every kind of leaf that a game has and its environments: small, for what is compiled of them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def leaves(g: Game) -> Iterator[Evaluator]:
 
 
 def ask(name: str, *, fast: bool) -> dict[str, Any]:
-    """Returns the answers of all searches of a game's first decision; `fast`: only with the default score."""
+    """Returns the answers of all searches of a game's first decision, and of one in turn with each further leaf unless `fast`."""
     g = OWN[name] if name in OWN else game(name, **SMALL.get(name, {}))
     state, found = g.new(1), {}
-    for leaf in [g.score()] if fast else leaves(g):
-        for options in SEARCHES:
+    for k, leaf in enumerate([g.score()] if fast else leaves(g)):
+        for options in SEARCHES if k == 0 else SEARCHES[k % 3 :][:1]:
             result = Search(g, leaf, 1, **options)(state)
             found[f"{leaf.name} {options}"] = [result.nodes, result.leaves, sorted(result.values.items())]
     opponents = ["greedy", "random"] if g.players == 2 else ["greedy"]

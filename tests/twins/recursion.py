@@ -6,13 +6,16 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import EVALUATE, RETURNS, leaf_spec
-from leafwise.envs.core.contract.rules import TERMINAL
-from leafwise.search.expectiminimax import make_textbook
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+
+ONE = np.uint64(1)
 
 
 def make_naive(rules, value, spec, room):
     """Compiles the textbook's recursion for a game and an evaluator; kept nowhere, since it calls itself."""
-    current_player, returns = rules.current_player, rules.returns
+    returns = rules.returns
+    current_player, stage, chance_outcomes = rules.current_player, rules.stage, rules.chance_outcomes
+    legal_actions, apply_action, action_cost = rules.legal_actions, rules.apply_action, rules.action_cost
     leaf_stage, to_go, rule, win, draw, loss = spec
     compiled = bind(room, cache=False)
 
@@ -30,7 +33,36 @@ def make_naive(rules, value, spec, room):
             worth = -worth
         return worth + returns(S, i, T) if to_go else worth
 
-    return make_textbook(rules, leaf_stage, leaf_value, compiled)
+    @compiled
+    def expectiminimax(S, A, P, i, top, depth, lower, upper, T):
+        """Returns player 0's value of row i of S [rows, width], `depth` decisions deep, or a bound outside the window.
+
+        Rows from `top` on are free; A [rows, actions] and P [rows] are scratch.
+        """
+        player = current_player(S, i, T)
+        if player == TERMINAL or (depth == 0 and (stage(S, i, T) == 0 or stage(S, i, T) == leaf_stage)):
+            return leaf_value(S, i, T)
+        if player == CHANCE:
+            mean, end = 0.0, top + np.uint64(chance_outcomes(S, i, P, top, T))
+            for o in range(top, end):
+                mean += P[o] * expectiminimax(S, A, P, o, end, depth, -np.inf, np.inf, T)
+            return mean
+        best = np.inf if player == 1 else -np.inf
+        for k in range(legal_actions(S, i, A[top], T)):
+            a = A[top, k]
+            apply_action(S, i, a, top, T)
+            value = expectiminimax(S, A, P, top, top + ONE, depth - action_cost(S, i, a, T), lower, upper, T)
+            if player == 1:
+                best = min(best, value)
+                upper = min(upper, best)
+            else:
+                best = max(best, value)
+                lower = max(lower, best)
+            if lower >= upper:
+                break
+        return best
+
+    return expectiminimax
 
 
 class Naive:

@@ -1,7 +1,5 @@
 """Trap in plain Python with exact fractions, written from its rules alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -9,16 +7,9 @@ from random import Random
 from typing import Any
 
 Cell = tuple[int, int]
-WAYS = {
-    "N": (-1, 0),
-    "NE": (-1, 1),
-    "E": (0, 1),
-    "SE": (1, 1),
-    "S": (1, 0),
-    "SW": (1, -1),
-    "W": (0, -1),
-    "NW": (-1, -1),
-}
+NAMES = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
+STEPS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
+WAYS = dict(zip(NAMES, STEPS, strict=True))
 
 
 def crowded(size: int, traps: int, rng: Random) -> str:
@@ -26,6 +17,16 @@ def crowded(size: int, traps: int, rng: Random) -> str:
     marks = ["1", "2", *"#" * traps, *"." * (size * size - traps - 2)]
     rng.shuffle(marks)
     return "/".join("".join(marks[k : k + size]) for k in range(0, size * size, size))
+
+
+def crowded_state(game: Any, traps: int, rng: Random, more: str = "") -> Any:
+    """Returns a position of the game with so many traps, in which both players can move."""
+    twin = Twin(game.options)
+    while True:
+        state = game.parse(f"{crowded(game.options.size, traps, rng)} turn={rng.randrange(2)}{more}")
+        p = twin.read(str(state))
+        if not state.is_terminal and twin.free_around(p, 0) and twin.free_around(p, 1):
+            return state
 
 
 @dataclass(frozen=True)

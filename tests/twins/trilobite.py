@@ -1,7 +1,5 @@
 """Trilobite in plain Python, written from its rules alone; it also scores small or late positions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 from typing import Any

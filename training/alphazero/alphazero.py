@@ -19,26 +19,29 @@ alone keeps it, by the exact solver, which judges but teaches nothing).
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
-from leafwise.models.network import Learned
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
 from leafwise.models.sparse import BOUND, load_sparse
-from leafwise.training.alphazero.games import Games, How, Pairs, Recorder
+from leafwise.training.alphazero.games import How, Recorder, play_pairs, record_piece
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import logged_games
 from leafwise.training.runs.folder import origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.run_options import BufferSize, Count, Every, Plies, Positions, TotalSteps
+from leafwise.training.types import Logged
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module
@@ -48,15 +51,15 @@ if TYPE_CHECKING:
 class Config(IterationOptions):
     """Options of `leafwise train GAME --method alphazero`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 100
+    total_steps: TotalSteps = 100
     """Length of the run, in iterations."""
-    positions: Annotated[int, Range(100, 1e8)] = 10_000
+    positions: BufferSize = 10_000
     """Positions recorded in an iteration, or some more: games are recorded whole."""
-    buffer_size: Annotated[int, Range(100, 1e8)] = 200_000
+    buffer_size: BufferSize = 200_000
     """Last positions that are learned from."""
-    learning_starts: Annotated[int, Range(0, 1e8)] = 0
+    learning_starts: Positions = 0
     """Positions recorded before learning begins."""
-    batch_size: Annotated[int, Range(1, 1e6)] = 1024
+    batch_size: Count = 1024
     """Positions in a batch."""
     hidden: tuple[int, ...] = (64, 32)
     """Outputs of the layers between what the network sees and its value and policy, multiples of 4."""
@@ -76,13 +79,13 @@ class Config(IterationOptions):
     """Decisions of a game, after its opening, in which actions are drawn by their simulations; then most simulations win."""
     td_lambda: Share = 1.0
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
-    plies: Annotated[int, Range(0, 200)] = 4
+    plies: Plies = 4
     """Most random actions at the beginning of a game, in matches too."""
     piece: Annotated[int, Range(1, 1e8)] = 1000
     """Positions, at least, that are played as one piece of work, from a seed of its own."""
     match_simulations: Annotated[int, Range(0, 1e6)] = 0
     """Simulations a decision in matches (0: those of the games)."""
-    evaluate_every: Annotated[int, Range(1, 1e9)] = 5
+    evaluate_every: Every = 5
     """Iterations from one match against the best network to the next; the last iteration has one too."""
 
 
@@ -100,20 +103,17 @@ class AlphaZero(IterationLearner):
         self.start = origin(config.init_from) if config.init_from else {}
         self.newest = self.module.export()
         self.open_folder()
-        size, actions = config.buffer_size, self.game.max_actions
-        kept = {
-            "rows": self.game.rows(size),
-            "targets": np.zeros(size),
-            "policies": np.zeros((size, actions), np.float32),
-        }
-        self.replay = Replay(size, kept)
+        size = config.buffer_size
+        kept = {"rows": self.game.rows(size), "targets": np.zeros(size)}
+        self.replay = Replay(size, kept | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
         how = How(config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda)
         recorder = Recorder(self.newest, how, config.plies, config.puct, min(config.piece, config.positions))
         self.kernels = recorder.kernels
         self.work_by(recorder)
         self.actor = self.executor.share(recorder)
         self.generations = Generations(self.line(), self.pieces, config.staleness)
-        self.begin(pool=1, plies=config.plies, pairs_of=self.pairs_of)
+        simulations = config.match_simulations or config.simulations
+        self.begin(pool=1, plies=config.plies, play=partial(play_pairs, self.actor, simulations=simulations))
 
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
@@ -121,78 +121,70 @@ class AlphaZero(IterationLearner):
 
         config = self.config
         if not config.init_from:
-            return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=self.seen())
+            # the room's features do not tell actions apart where symmetric positions share them
+            sparse = self.game.features.get("sparse")
+            sees = OBSERVATION if sparse is None else BOTH if sparse.invariant else FEATURES
+            return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=sees)
         network = load_sparse(model_path(config.init_from), self.game)
         if network.head != "policy" or network.hidden != config.hidden:
             told = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
             raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
         return network.kind.torch_module(network)
 
-    def seen(self) -> str:
-        """Returns what networks see: the room's features, which do not tell actions apart where symmetric positions share them."""
-        if "sparse" not in self.game.features:
-            return OBSERVATION
-        return BOTH if self.game.features["sparse"].invariant else FEATURES
-
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
-        positions, piece = self.config.positions, self.config.piece
+        positions, piece, number = self.config.positions, self.config.piece, generation.number
         return [
-            Games(self.actor, networks, min(piece, positions - first), key_of(self.config.seed, generation.number, k))
+            partial(
+                record_piece, self.actor, networks, min(piece, positions - first), key_of(self.config.seed, number, k)
+            )
             for k, first in enumerate(range(0, positions, piece))
         ]
 
-    def pairs_of(self, networks: Shared[tuple[Learned, Learned]], places: range) -> Call:
-        """Returns a match of two networks as a piece of work."""
-        return Pairs(self.actor, networks, places, self.config.match_simulations or self.config.simulations)
-
-    def play(self) -> dict[str, float]:
+    def play(self) -> Logged:
         """Takes the games of an iteration into the replay; returns what is logged."""
         start = time.perf_counter()
         self.generations.fill(self.done, self.goal, lambda: {"newest": self.newest})
         generation, found = self.generations.take()
-        total, counts = 0, np.zeros(3, dtype=np.int64)
+        total, counts = 0, np.zeros(3, np.int64)
         for recorded in found:
             self.replay.put(rows=recorded.rows, targets=recorded.targets, policies=recorded.policies)
             total, counts = total + len(recorded.rows), counts + recorded.counts
-        staleness = {
-            "rollout/staleness": generation.number - generation.learned,
-            "rollout/repeated": self.executor.repeated,
-        }
-        return logged_games(counts, total, time.perf_counter() - start) | staleness
+        return logged_games(counts, total, time.perf_counter() - start) | self.behind(generation)
 
-    def learn(self) -> dict[str, float]:
-        """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks import fit, policy_loss, values_for_two
+    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any]]:
+        """Returns what draws a batch from the replay, and its loss, that of the value and that of the policy."""
+        from leafwise.training.networks import policy_loss, values_for_two
 
         config, n = self.config, self.config.batch_size
-        rate = self.rate()
-        steps = max(1, int(config.passes * config.positions / n))
-        rng = np.random.default_rng((config.seed, self.done))
         T, actions = self.game.tables(self.newest.evaluator("newest")), len(self.game.actions)
         rows = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
-        policies = np.zeros((2 * n, self.game.max_actions), dtype=np.float32)
-        policy_losses, entropies = [], []
+        policies = np.zeros((2 * n, self.game.max_actions), np.float32)
 
-        def sample() -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        def sample() -> tuple[Ints, Array, Array, Array]:
             """Returns features, values, policies and legal actions of random positions under random symmetries."""
             chosen = rng.integers(0, self.replay.filled, n)
             rows[:n], policies[:n] = self.replay["rows"][chosen], self.replay["policies"][chosen]
             self.kernels.turn(rows, policies, rng.integers(0, self.game.symmetry_count, n), T)
             features, legal, signs = self.newest.describe(rows[n:], T)
             shares = policies[n:, :actions].copy()
-            entropies.append(-float((shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()))
+            self.entropies.append(-float((shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()))
             return features, (self.replay["targets"][chosen] * signs / BOUND).astype(np.float32), shares, legal
 
         def loss_by(outputs: Any, values: Any, shares: Any, legal: Any) -> Any:
             policy = policy_loss(outputs, shares, legal)
-            policy_losses.append(float(policy.detach()))
+            self.policy_losses.append(float(policy.detach()))
             return values_for_two(outputs, values) + config.policy_weight * policy
 
-        loss = fit(self.module, sample, steps, rate, loss_by)
-        self.newest = self.module.export()
-        told = {"train/policy_loss": float(np.mean(policy_losses)), "train/policy_entropy": float(np.mean(entropies))}
-        return {"train/loss": loss, "train/learning_rate": rate, **told}
+        return sample, loss_by
+
+    def learn(self) -> Logged:
+        """Learns from the replay for one cycle of the learning rate; returns what is logged."""
+        self.policy_losses: list[float] = []
+        self.entropies: list[float] = []
+        told = super().learn()
+        means = float(np.mean(self.policy_losses)), float(np.mean(self.entropies))
+        return told | {"train/policy_loss": means[0], "train/policy_entropy": means[1]}
 
 
 def train(config: Config) -> Path:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32, Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
 from leafwise.envs.core.contract.game import Game
@@ -53,7 +52,7 @@ class Seat(NamedTuple):
     """What one player searches with."""
 
     tree: Tree
-    S: NDArray[Any]
+    S: Array
     """Scratch rows of the search."""
     B: Buffers
 
@@ -61,15 +60,15 @@ class Seat(NamedTuple):
 class Table(NamedTuple):
     """What games need: rows, a random stream, two players' trees."""
 
-    S: NDArray[Any]
+    S: Array
     """Rows; HERE is the position played."""
-    A: NDArray[np.int64]
+    A: Ints
     """Scratch: legal actions, [max_actions]."""
-    R: NDArray[np.uint64]
+    R: Words
     """Random stream, [2], of the games and of the searches."""
-    kept: NDArray[np.float64]
+    kept: Floats
     """Scratch: a root's prior without noise, [max_actions]."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """[3], as GAMES and the names beside it say."""
     own: Seat
     other: Seat
@@ -110,8 +109,8 @@ def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
         rows, buffers = make_buffers(game, 2, 1, False, options, evaluator.speed.cache_values)
         return Seat(new_tree(game, max(LEAST_NODES, TREE_SEARCHES * simulations), 1, R), rows, buffers)
 
-    actions = np.zeros(game.max_actions, dtype=np.int64)
-    return Table(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, dtype=np.int64), seat(), seat())
+    actions = np.zeros(game.max_actions, np.int64)
+    return Table(game.rows(1), actions, R, np.zeros(game.max_actions), np.zeros(3, np.int64), seat(), seat())
 
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
@@ -124,19 +123,15 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: MctsFunctions) -> Kernels:
-    think = make_think(game, found)
-    return Kernels(
-        make_record_games(game, think), make_play_matches(game, forget_both, make_act(game, think)), make_turn(game)
-    )
-
-
-def make_think(game: Game, found: MctsFunctions) -> Compiled:
-    """Returns `think(table, seat, simulations, noise, concentration, options, T)` -> the root of the search of row HERE."""
-    current_player, add_node = game.rules.current_player, make_add_node(game.rules, game.room)
-    by_policy, simulate = found.by_policy, found.simulate
+    rules, by_policy, simulate = game.rules, found.by_policy, found.simulate
+    current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
+    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
+    add_node, open_game, settle = make_add_node(rules, game.room), make_open_game(game), make_settle(game)
+    write_targets = make_write_targets(game)
 
     @bind(game.room)
     def think(table, seat, simulations, noise, concentration, options, T):
+        """Searches row HERE; returns the root."""
         tree, S = seat.tree, seat.S
         put_row(table.S, HERE, S, ROW)
         root = find_node(tree, S, ROW)
@@ -152,14 +147,9 @@ def make_think(game: Game, found: MctsFunctions) -> Compiled:
             take_back(tree, root, table.kept)
         return root
 
-    return think
-
-
-def make_choose(game: Game) -> Compiled:
-    """Returns `choose(tree, root, sampled, R)` -> an action: that of most simulations, or `sampled`, drawn by them."""
-
     @bind(game.room, inline=True)
     def choose(tree, root, sampled, R):
+        """Returns an action: that of most simulations, or `sampled`, drawn by them."""
         first, end = tree.first[root], tree.end[root]
         best, total = first, 0
         for e in range(first, end):
@@ -173,20 +163,6 @@ def make_choose(game: Game) -> Compiled:
                 if left < 0.0:
                     return tree.action[e]
         return tree.action[best]
-
-    return choose
-
-
-def make_record_games(game: Game, think: Compiled) -> Compiled:
-    """Returns `record_games`, with the arguments that `Kernels` states.
-
-    It plays whole games until `count` positions are recorded, or no room is left for another game; returns how many. A position's
-    policy are the shares of its root's simulations, its target is the lambda-return of the root values that follow, the last of
-    which is the outcome. Games begin with up to `plies` random actions.
-    """
-    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
-    open_game, settle, choose = make_open_game(game), make_settle(game), make_choose(game)
-    write_targets = make_write_targets(game)
 
     @bind(game.room)
     def record_game(table, record, policies, first, how, options, T):
@@ -209,6 +185,11 @@ def make_record_games(game: Game, think: Compiled) -> Compiled:
 
     @bind(game.room)
     def record_games(table, record, policies, count, plies, how, options, T):
+        """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
+
+        A position's policy are the shares of its root's simulations, its target is the lambda-return of the root values that
+        follow, the last of which is the outcome. Games begin with up to `plies` random actions.
+        """
         S, n = table.S, 0
         while n < count and not T.stop[0]:
             open_game(table, plies, T)
@@ -223,37 +204,18 @@ def make_record_games(game: Game, think: Compiled) -> Compiled:
             n = end
         return n
 
-    return record_games
-
-
-def make_act(game: Game, think: Compiled) -> Compiled:
-    """Returns `act` of `make_play_matches`: an action of most simulations."""
-    choose = make_choose(game)
-
     @bind(game.room)
     def act(table, own, simulations, options, T):
+        """Returns an action of most simulations, as `make_play_matches` asks for it."""
         seat = table.own if own else table.other
         return choose(seat.tree, think(table, seat, simulations, 0.0, 0.0, options, T), False, table.R)
 
-    return act
-
-
-@jit(inline=True)
-def forget_both(table):
-    """Begins a game with nothing known."""
-    forget_nodes(table.own.tree)
-    forget_nodes(table.other.tree)
-
-
-def make_turn(game: Game) -> Compiled:
-    """Returns `turn(rows, policies, symmetries, T)`, with `rows` [2 n, width], `policies` [2 n, max_actions], `symmetries` [n].
-
-    It writes each row of the first half and its policy under its symmetry to the second half.
-    """
-    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
-
     @bind(game.room)
     def turn(rows, policies, symmetries, T):
+        """Writes each row of the first half and its policy under its symmetry to the second half.
+
+        `rows` [2 n, width], `policies` [2 n, max_actions], `symmetries` [n].
+        """
         n = symmetries.shape[0]
         for i in range(n):
             transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
@@ -263,19 +225,26 @@ def make_turn(game: Game) -> Compiled:
                 if policies[i, a] > 0.0:
                     policies[n + i, transform_action(a, symmetries[i], T)] = policies[i, a]
 
-    return turn
+    return Kernels(record_games, make_play_matches(game, forget_both, act), turn)
+
+
+@jit(inline=True)
+def forget_both(table):
+    """Begins a game with nothing known."""
+    forget_nodes(table.own.tree)
+    forget_nodes(table.other.tree)
 
 
 class Recorded(NamedTuple):
     """Positions of some games."""
 
-    rows: NDArray[Any]
+    rows: Array
     """[n, width]"""
-    policies: NDArray[np.float32]
+    policies: Floats32
     """Shares of the simulations that took each action, [n, max_actions]."""
-    targets: NDArray[np.float64]
+    targets: Floats
     """What the position is worth to the player who acts, [n]."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """As in `leafwise.training.alphazero.games.Table`, of the games that these are of."""
 
 
@@ -289,7 +258,7 @@ class Recorder:
         leaf = first.evaluator("newest")
         self.table = new_table(self.game, leaf, how.simulations)
         self.record = new_record(self.game, positions + ROOM)
-        self.policies = np.zeros((positions + ROOM, self.game.max_actions), dtype=np.float32)
+        self.policies = np.zeros((positions + ROOM, self.game.max_actions), np.float32)
         # Searches are by the leaf's own policy, and their exploration is a share of the span of values
         self.options = Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
         self.kernels = kernels(self.game, leaf)
@@ -300,7 +269,7 @@ class Recorder:
     def warm(self) -> None:
         """Loads the code: records a game and plays a match."""
         self.piece(self.first, 1, 0)
-        self.match(self.first, self.first, np.zeros(1, dtype=np.uint64), 1)
+        self.match(self.first, self.first, np.zeros(1, np.uint64), 1)
 
     def tables(self, network: Learned) -> Any:
         """Returns `T` with a network's weights."""
@@ -315,7 +284,7 @@ class Recorder:
         kept = self.record.rows[:n].copy(), self.policies[:n].copy(), self.record.targets[:n].copy()
         return Recorded(*kept, table.counts.copy())
 
-    def match(self, newest: Learned, best: Learned, keys: NDArray[np.uint64], simulations: int) -> NDArray[np.float64]:
+    def match(self, newest: Learned, best: Learned, keys: Words, simulations: int) -> Floats:
         """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""
         results = np.zeros((len(keys), 2))
         new, old = self.tables(newest), self.tables(best)
@@ -325,32 +294,14 @@ class Recorder:
         return results
 
 
-@dataclass(frozen=True)
-class Games:
-    """A piece of work: games of the newest network."""
-
-    recorder: Shared[Recorder]
-    networks: Shared[Mapping[str, Learned]]
-    count: int
-    """Positions to record, at least."""
-    key: int
-
-    def __call__(self) -> Recorded:
-        """Returns the positions."""
-        return self.recorder.get().piece(self.networks.get()["newest"], self.count, self.key)
+def record_piece(recorder: Shared[Recorder], networks: Shared[Mapping[str, Learned]], count: int, key: int) -> Recorded:
+    """Returns games of the newest network with at least `count` positions."""
+    return recorder.get().piece(networks.get()["newest"], count, key)
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """A piece of work: games of two networks from openings, each from both seats."""
-
-    recorder: Shared[Recorder]
-    networks: Shared[tuple[Learned, Learned]]
-    places: range
-    """Which of the selection seeds the openings have."""
-    simulations: int
-
-    def __call__(self) -> NDArray[np.float64]:
-        """Returns the results of the first network, [openings, 2], first seat first."""
-        keys = (SELECTION_SEED + np.array(self.places) % SELECTION_SEEDS).astype(np.uint64)
-        return self.recorder.get().match(*self.networks.get(), keys, self.simulations)
+def play_pairs(
+    recorder: Shared[Recorder], networks: Shared[tuple[Learned, Learned]], places: range, simulations: int
+) -> Floats:
+    """Returns the results of the first network, [openings, 2], first seat first; `places` are those of the selection seeds."""
+    keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64)
+    return recorder.get().match(*networks.get(), keys, simulations)

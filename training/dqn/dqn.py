@@ -19,22 +19,34 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.dqn.games import GROUP, Decisions, How, Player, Playing, Steps
+from leafwise.training.dqn.games import GROUP, Decisions, Player, Playing, play_steps
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import exploration_at, run_learner
+from leafwise.training.runs.run_options import (
+    BufferSize,
+    Count,
+    Depth,
+    Every,
+    Limit,
+    Plies,
+    Positions,
+    Rate,
+    TotalSteps,
+)
+from leafwise.training.types import Json, Logged, Tensors
 
 if TYPE_CHECKING:
     from leafwise.training.dqn.learning import Target
@@ -44,25 +56,25 @@ if TYPE_CHECKING:
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 2_000_000
+    total_steps: TotalSteps = 2_000_000
     """Length of the run, in decisions played."""
     envs: Annotated[int, Range(1, 100000)] = 256
     """Games played side by side."""
-    buffer_size: Annotated[int, Range(100, 1e8)] = 200_000
+    buffer_size: BufferSize = 200_000
     """Last decisions that are learned from."""
-    batch_size: Annotated[int, Range(1, 1e6)] = 1024
+    batch_size: Count = 1024
     """Decisions in a batch."""
-    train_every: Annotated[int, Range(1, 1e6)] = 1024
+    train_every: Count = 1024
     """Decisions played between two batches."""
-    learning_starts: Annotated[int, Range(0, 1e8)] = 10_000
+    learning_starts: Positions = 10_000
     """Decisions played before learning begins."""
-    target_every: Annotated[int, Range(1, 1e6)] = 50
+    target_every: Count = 50
     """Batches between two copies of the network to the target network."""
     tau: Share = 0.0
     """Share of the network that the target network takes over after every batch (0: a copy every --target-every batches)."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.001
+    learning_rate: Rate = 0.001
     """Learning rate at the start (Adam)."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0001
+    final_learning_rate: Rate = 0.0001
     """Learning rate at the end; linear in between."""
     gamma: Share = 1.0
     """Discount per decision; below 1 in games for one."""
@@ -87,7 +99,7 @@ class Config(ActorOptions):
     of chance of the best value after it; 0: what was met in play, of the action that was played."""
     rare: Share = 0.0
     """Searches value outcomes of chance less probable than this at once, by the leaf."""
-    nodes: Annotated[int, Range(0, 1e9)] = 0
+    nodes: Limit = 0
     """Most decisions that a search looks at (0: no limit)."""
     candidates: str = ""
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
@@ -101,23 +113,23 @@ class Config(ActorOptions):
     """That part."""
     exploration_spread: Annotated[float, Range(0, 100)] = 0.0
     """Game i of k has the share of random actions to the power 1 + i / (k - 1) times this (0: all the same; 7 in the paper)."""
-    plies: Annotated[int, Range(0, 200)] = 8
+    plies: Plies = 8
     """Most random actions at the beginning of a game."""
     guide: str = ""
     """Whose searches play the first decisions: a score, or a model's name, run folder or file (default: the network's)."""
     guided: Annotated[int, Range(0, 1e12)] = 100_000
     """Decisions played by the guide."""
-    guide_depth: Annotated[int, Range(1, 8)] = 1
+    guide_depth: Depth = 1
     """Depth of the guide's searches."""
     credit: Share = 0.0
     """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in games for one."""
-    credited: Annotated[float, Range(1e-9, 1)] = 0.5
+    credited: Rate = 0.5
     """Part of the run over which that falls to 0."""
     hidden: tuple[int, ...] = (128, 64)
     """Outputs of the layers between what is seen and the values, multiples of 4."""
-    match_depth: Annotated[int, Range(1, 8)] = 1
+    match_depth: Depth = 1
     """Depth of the searches in matches."""
-    interval: Annotated[int, Range(1, 1e9)] = 102_400
+    interval: Every = 102_400
     """Decisions between two log entries, and between two evaluations."""
 
 
@@ -169,17 +181,13 @@ class QLearner(GatedLearner):
         chance = features_of(self.game, config.sees).stage != "decision"
         order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
         self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
-        how = How(
-            config.plies, config.candidates, max(1, config.target_depth), config.rare, config.nodes, config.guide,
-            config.guide_depth,
-        )  # fmt: skip
         # raises ValueError for candidates or a guide that there are not
-        self.learning = Learning(self.game, config, target_of(config), self.replay, how)
+        self.learning = Learning(self.game, config, target_of(config), self.replay)
         self.newest, self.player = self.learning.shape, self.learning.player
         self.open_folder()
         if config.piece:
             self.work_by(self.player)
-            self.actor = self.executor.share(Player(self.newest, how))
+            self.actor = self.executor.share(Player(self.newest, config))
         self.generations = Generations(self.line(), self.pieces, config.staleness)
         n = config.envs * (config.staleness + 1)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
@@ -194,7 +202,7 @@ class QLearner(GatedLearner):
     def done(self) -> int:
         return self.replay.recorded
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.learning.restore(tensors, metadata["batches"])
@@ -208,7 +216,7 @@ class QLearner(GatedLearner):
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
-        told: dict[str, Any] = {"done": self.done, "batches": self.learning.batches}
+        told: Json = {"done": self.done, "batches": self.learning.batches}
         if self.config.priority:
             told["highest"] = self.replay.highest
         if self.config.piece:
@@ -224,12 +232,12 @@ class QLearner(GatedLearner):
         credit = config.credit * max(0.0, 1 - min(done / config.total_steps, 1.0) / config.credited)
         return Playing(exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guided)
 
-    def play(self) -> tuple[float, int]:
+    def play(self) -> tuple[float, Logged]:
         """Remembers one decision of every game, played here by the newest network, or a generation's, played elsewhere.
 
-        Returns the mean value of what was not random, and how far the network that played was behind.
+        Returns the mean value of what was not random, and what is logged of games played elsewhere.
         """
-        config, behind = self.config, 0
+        config, behind = self.config, Logged()
         if config.piece:
             found, behind = self.from_elsewhere()
         else:
@@ -262,10 +270,10 @@ class QLearner(GatedLearner):
             key = key_of(self.config.seed, number, begin)
             rows, streams = self.rows[own].copy(), self.streams[own].copy()
             here = how._replace(exploration=how.exploration[own.start - first : own.stop - first])
-            found.append(Steps(self.actor, networks, rows, streams, self.steps, here, key))
+            found.append(partial(play_steps, self.actor, networks, rows, streams, self.steps, here, key))
         return found
 
-    def from_elsewhere(self) -> tuple[Iterator[Decisions], int]:
+    def from_elsewhere(self) -> tuple[Iterator[Decisions], Logged]:
         """Returns the decisions of a generation, played as pieces of work, and how far their network was behind."""
         n = self.config.envs
         size = n * self.steps
@@ -279,19 +287,20 @@ class QLearner(GatedLearner):
             self.streams[begin : begin + len(played.rows)] = played.streams
             self.player.table.counts[:] += played.counts
         in_order = (played.decisions[k] for k in range(self.steps) for played in found)
-        return in_order, generation.number - generation.learned
+        return in_order, self.behind(generation)
 
-    def advance(self) -> tuple[dict[str, float], int | None]:
+    def advance(self) -> tuple[Logged, int | None]:
         """Plays and learns for one interval, after which a match is due."""
         config, start, before = self.config, time.perf_counter(), self.done
-        counts, behind = self.player.table.counts, 0
+        counts = self.player.table.counts
         counts[:], self.rewards = 0, 0.0
         learned: list[tuple[float, float]] = []
         values: list[float] = []
+        stale = Logged()
         while self.done < min(before + config.interval, config.total_steps):
-            value, stale = self.play()
+            value, behind = self.play()
             values.append(value)
-            behind = max(behind, stale)
+            stale |= {tag: max(figure, stale.get(tag, 0)) for tag, figure in behind.items()}
             while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
                 learned.append(self.learning.step(min(self.done / config.total_steps, 1.0)))
         games = max(int(counts[GAMES]), 1)
@@ -301,11 +310,9 @@ class QLearner(GatedLearner):
             "train/exploration_rate": exploration_at(config, self.done),
         }
         tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
-        logged[tag] = self.rewards / games
+        logged |= {tag: self.rewards / games, **stale}
         if np.isfinite(values).any():
             logged["train/q_mean"] = mean(values)
-        if config.piece:
-            logged |= {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
         if learned:
             logged["train/loss"], logged["train/td_error"] = np.mean(learned, axis=0).tolist()
         self.newest = self.learning.online.export()

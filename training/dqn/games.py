@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints, Words
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
@@ -67,25 +67,15 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
-    return Kernels(
-        start_games=make_start_games(game),
-        advance=make_advance(game, leaf_stage),
-        mask_actions=make_mask_actions(game),
-        root_values=make_root_values(game, *search_of(game, found)),
-        choose_actions=make_choose_actions(game, make_best_action(game, found)),
-        transform_rows=make_transform_rows(game),
-    )
-
-
-def make_start_games(game: Game) -> Compiled:
-    """Returns `start_games(table, rows, streams, plies, T)`.
-
-    It starts a game in every row, with up to `plies` random actions, each drawn from a stream of its own, `streams` [n, 2].
-    """
-    open_game = make_open_game(game)
+    rules = game.rules
+    current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
+    legal_actions, action_cost, progress = rules.legal_actions, rules.action_cost, rules.progress
+    considered, (search, last_step) = rules.candidates or legal_actions, search_of(game, found)
+    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
 
     @bind(game.room)
     def start_games(table, rows, streams, plies, T):
+        """Starts a game in every row, with up to `plies` random actions, each drawn from a stream of its own, `streams` [n, 2]."""
         R = table.R
         for i in range(rows.shape[0]):
             R[0], R[1] = streams[i, 0], streams[i, 1]
@@ -93,30 +83,16 @@ def make_start_games(game: Game) -> Compiled:
             put_row(table.S, HERE, rows, i)
             streams[i, 0], streams[i, 1] = R[0], R[1]
 
-    return start_games
-
-
-def make_advance(game: Game, leaf_stage: int) -> Compiled:
-    """Returns `advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T)`.
-
-    It acts in every row, as whoever acts there, and starts a new game where one is over, with up to `plies` random actions.
-
-    `after` [n, width] are the next decisions or ends, also where a new game starts; `asked` [n, width] what a leaf is asked on the
-    way there, where its stage is one of chance: the state at that stage, or `after` where none was passed. `rewards` [n] are the
-    actor's; a game that is over is worth at least the share `credit` of its progress. `signs` [n] turn what the next decision is
-    worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. `streams` [n, 2], `actions` [n].
-    """
-    rules = game.rules
-    current_player, apply_action, returns, progress = (
-        rules.current_player,
-        rules.apply_action,
-        rules.returns,
-        rules.progress,
-    )
-    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
-
     @bind(game.room)
     def advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T):
+        """Acts in every row, as whoever acts there, and starts a new game where one is over, with up to `plies` random actions.
+
+        `after` [n, width] are the next decisions or ends, also where a new game starts; `asked` [n, width] what a leaf is asked on
+        the way there, where its stage is one of chance: the state at that stage, or `after` where none was passed. `rewards` [n]
+        are the actor's; a game that is over is worth at least the share `credit` of its progress. `signs` [n] turn what the next
+        decision is worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. `streams`
+        [n, 2], `actions` [n].
+        """
         S, R = table.S, table.R
         for i in range(rows.shape[0]):
             put_row(rows, i, S, HERE)
@@ -140,39 +116,20 @@ def make_advance(game: Game, leaf_stage: int) -> Compiled:
             put_row(S, HERE, rows, i)
             streams[i, 0], streams[i, 1] = R[0], R[1]
 
-    return advance
-
-
-def make_mask_actions(game: Game) -> Compiled:
-    """Returns `mask_actions(table, rows, legal, T)`: sets those of `legal` [n, A] that are, in rows that are decisions."""
-    legal_actions = game.rules.legal_actions
-
     @bind(game.room)
     def mask_actions(table, rows, legal, T):
+        """Sets those of `legal` [n, A] that are, in rows that are decisions."""
         for i in range(rows.shape[0]):
             for k in range(legal_actions(rows, np.uint64(i), table.A, T)):
                 legal[i, table.A[k]] = 1
 
-    return mask_actions
-
-
-def make_root_values(game: Game, search: Compiled, last_step: Compiled) -> Compiled:
-    """Returns `root_values(table, rows, depth, values, T)`; `search` and `last_step` are those of `search_of`.
-
-    It writes what a search says of each action in each row, all of them decisions, to `values` [n, A]: what comes from now on, for
-    who acts, with all outcomes of chance by their probabilities; -inf where an action is not considered.
-    """
-    rules = game.rules
-    current_player, apply_action, returns, action_cost = (
-        rules.current_player,
-        rules.apply_action,
-        rules.returns,
-        rules.action_cost,
-    )
-    considered = rules.candidates or rules.legal_actions
-
     @bind(game.room)
     def root_values(table, rows, depth, values, T):
+        """Writes what a search says of each action in each row, all of them decisions, to `values` [n, A].
+
+        That is what comes from now on, for who acts, with all outcomes of chance by their probabilities; -inf where an action is
+        not considered.
+        """
         S, A = table.S, table.A
         for i in range(rows.shape[0]):
             put_row(rows, i, S, HERE)
@@ -191,7 +148,8 @@ def make_root_values(game: Game, search: Compiled, last_step: Compiled) -> Compi
                     value = search(S, shared, AFTER, FREE, left, -np.inf, np.inf, T)
                 values[i, a] = for_player_zero(value - so_far, player)
 
-    return root_values
+    choose_actions = make_choose_actions(game, make_best_action(game, found))
+    return Kernels(start_games, advance, mask_actions, root_values, choose_actions, make_transform_rows(game))
 
 
 GROUP = 64
@@ -201,42 +159,26 @@ GROUP = 64
 class Decisions(NamedTuple):
     """Decisions and what came of them, n of them."""
 
-    before: NDArray[Any]
+    before: Array
     """[n, width]"""
-    asked: NDArray[Any]
+    asked: Array
     """What a leaf is asked between them, if its stage is one of chance; else as `after`, [n, width]."""
-    after: NDArray[Any]
+    after: Array
     """The next decisions, or ends, [n, width]."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """[n]"""
-    gains: NDArray[np.float32]
+    gains: Floats32
     """Reward, and the sign of what comes after it, [n, 2]."""
-    explored: NDArray[np.bool_]
+    explored: Bools
     """Whether the action was drawn at random, [n]."""
     values: float
     """Mean value of the other actions, to who took them; not a number where there are none."""
 
 
-class How(NamedTuple):
-    """How games are played."""
-
-    plies: int
-    """Most random actions at the beginning of a game."""
-    candidates: str = ""
-    """Actions that searches consider; all legal ones where empty."""
-    depth: int = 1
-    """Deepest search."""
-    rare: float = 0.0
-    nodes: int = 0
-    guide: str = ""
-    """Whose searches play where a guide plays, as `guide_of` knows it."""
-    guide_depth: int = 1
-
-
 class Playing(NamedTuple):
     """How decisions are played, as it changes over a run."""
 
-    exploration: NDArray[np.float64]
+    exploration: Floats
     """Chance of a random action in each game, [n]."""
     credit: float = 0.0
     """A game that is over is worth at least this share of its progress; in games for one."""
@@ -247,29 +189,32 @@ class Playing(NamedTuple):
 class Player:
     """Plays games side by side: at random, the action that a network values most, or a guide's."""
 
-    def __init__(self, network: Learned, how: How) -> None:
-        """The network is only known by its shape.
+    def __init__(self, network: Learned, options: Any) -> None:
+        """The network is only known by its shape; `options` has the fields of the method's `Config` that say how games are played.
 
         One that says something of each action is asked for that; else a search of one decision values the actions, by what
         the network says of all that may follow them. Raises ValueError for a guide that there is not.
         """
-        self.game, self.how, self._first = network.game, how, network
+        self.game, self.options, self._first = network.game, options, network
         self.by_actions = network.head in WITH_ACTIONS
         evaluator = network.evaluator("newest")
         self.kernels, self.T = kernels(self.game, evaluator), self.new_tables(network)
-        leaf = None if how.depth == 1 and not how.nodes else evaluator  # shallow searches have nothing to remember
-        self.table = new_table(self.game, how.depth, 0, leaf, rare=how.rare, nodes=how.nodes)
+        depth, limits = max(1, options.target_depth), {"rare": options.rare, "nodes": options.nodes}
+        leaf = None if depth == 1 and not options.nodes else evaluator  # shallow searches have nothing to remember
+        self.table = new_table(self.game, depth, 0, leaf, **limits)
         self.width = len(self.game.actions)
-        if guide := guide_of(self.game, how.guide):
-            self.guide, self.guide_T = kernels(self.game, guide), self.game.tables(guide, how.candidates or None)
-            self.guide_table = new_table(self.game, how.guide_depth, 0, guide, rare=how.rare, nodes=how.nodes)
+        if guide := guide_of(self.game, options.guide):
+            self.guide, self.guide_T = kernels(self.game, guide), self.game.tables(guide, options.candidates or None)
+            self.guide_table = new_table(self.game, options.guide_depth, 0, guide, **limits)
 
     def __reduce__(self) -> Any:
-        return Player, (self._first, self.how)
+        return Player, (self._first, self.options)
 
     def new_tables(self, network: Learned) -> Any:
         """Returns `T` with weights of its own."""
-        T = self.game.tables(network.with_tensors(dict(network.tensors)).evaluator("own"), self.how.candidates or None)
+        T = self.game.tables(
+            network.with_tensors(dict(network.tensors)).evaluator("own"), self.options.candidates or None
+        )
         own = {name: getattr(T.leaf, name).copy() for name in ("embedding", "bias", "dense")}
         return T._replace(leaf=T.leaf._replace(**own))
 
@@ -278,20 +223,20 @@ class Player:
         from leafwise.training.networks import one_thread
 
         one_thread()
-        rows, streams = self.begun(np.zeros((1, 2), dtype=np.uint64))
-        for guided in (False, *([True] if self.how.guide else [])):
+        rows, streams = self.begun(np.zeros((1, 2), np.uint64))
+        for guided in (False, *([True] if self.options.guide else [])):
             how = Playing(np.array([0.5]), 0.0, guided)
             self.step(
                 self._first, self._first.kind.torch_module(self._first), rows, streams, how, np.random.default_rng(0)
             )
 
-    def begun(self, streams: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    def begun(self, streams: Words) -> tuple[Array, Words]:
         """Returns new games, [n, width], and their random streams, [n, 2]."""
         rows = self.game.rows(len(streams))
-        self.kernels.start_games(self.table, rows, streams, self.how.plies, self.T)
+        self.kernels.start_games(self.table, rows, streams, self.options.plies, self.T)
         return rows, streams
 
-    def searched(self, rows: NDArray[Any], depth: int, T: Any) -> NDArray[np.float64]:
+    def searched(self, rows: Array, depth: int, T: Any) -> Floats:
         """Returns what searches with the leaf in `T` say of each action in rows [n, width], [n, A]; see `Kernels.root_values`."""
         values = np.zeros((len(rows), self.width))
         forget(self.table)  # the leaf has other weights by now
@@ -299,7 +244,7 @@ class Player:
         return values
 
     def step(
-        self, network: Learned, module: Any, rows: NDArray[Any], streams: NDArray[np.uint64],
+        self, network: Learned, module: Any, rows: Array, streams: Words,
         how: Playing, rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
         """Plays one decision in every game, in place; `module` is the network's."""
@@ -326,24 +271,24 @@ class Player:
         before, rewards, signs = rows.copy(), np.zeros(n), np.zeros(n)
         asked, after = np.zeros_like(rows), np.zeros_like(rows)
         told = asked, after, streams, actions, rewards, signs
-        self.kernels.advance(self.table, rows, *told, self.how.plies, how.credit, self.T)
+        self.kernels.advance(self.table, rows, *told, self.options.plies, how.credit, self.T)
         gains = np.stack([rewards, signs], axis=1).astype(np.float32)
         if self.by_actions:  # as who acts would count them: what searches say they say so already
             best = np.tanh(best) if self.game.players == 2 else best * self._first.unit
         mean = float(best.mean()) if len(best) and not how.guided else float("nan")
         return Decisions(before, asked, after, actions, gains, explored, mean)
 
-    def of_guide(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+    def of_guide(self, rows: Array) -> Floats:
         """Returns 1 for the action that the guide chooses in each row, 0 for the others, [n, A]."""
-        actions, found = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), self.width))
+        actions, found = np.zeros(len(rows), np.int64), np.zeros((len(rows), self.width))
         choose = self.guide.choose_actions
         stoppable(
-            lambda: choose(self.guide_table, rows, self.how.guide_depth, actions, self.guide_T), self.guide_T.stop
+            lambda: choose(self.guide_table, rows, self.options.guide_depth, actions, self.guide_T), self.guide_T.stop
         )
         found[np.arange(len(rows)), actions] = 1.0
         return found
 
-    def legal(self, rows: NDArray[Any]) -> NDArray[np.int8]:
+    def legal(self, rows: Array) -> NDArray[np.int8]:
         """Returns the mask of legal actions of rows, [n, A]."""
         found = np.zeros((len(rows), self.width), dtype=np.int8)
         self.kernels.mask_actions(self.table, rows, found, self.T)
@@ -354,29 +299,19 @@ class Played(NamedTuple):
     """What comes of a piece: its decisions, its games as they stand then, and the counts of the table."""
 
     decisions: list[Decisions]
-    rows: NDArray[Any]
-    streams: NDArray[np.uint64]
-    counts: NDArray[np.int64]
+    rows: Array
+    streams: Words
+    counts: Ints
 
 
-@dataclass(frozen=True)
-class Steps:
-    """A piece of work: decisions of some games, `steps` in each."""
-
-    player: Shared[Player]
-    networks: Shared[Mapping[str, Learned]]
-    rows: NDArray[Any]
-    streams: NDArray[np.uint64]
-    steps: int
-    how: Playing
-    key: int
-
-    def __call__(self) -> Played:
-        """Returns what came of it."""
-        player, network = self.player.get(), self.networks.get()["newest"]
-        module, rng = network.kind.torch_module(network), np.random.default_rng(self.key)
-        rows, streams = self.rows.copy(), self.streams.copy()
-        player.table.counts[:] = 0
-        steps = range(self.steps)
-        decisions = [player.step(network, module, rows, streams, self.how, rng) for _ in steps]
-        return Played(decisions, rows, streams, player.table.counts.copy())
+def play_steps(
+    player: Shared[Player], networks: Shared[Mapping[str, Learned]], rows: Array, streams: Words, steps: int,
+    how: Playing, key: int,
+) -> Played:  # fmt: skip
+    """Plays so many decisions in each of some games."""
+    own, network = player.get(), networks.get()["newest"]
+    module, rng = network.kind.torch_module(network), np.random.default_rng(key)
+    rows, streams = rows.copy(), streams.copy()
+    own.table.counts[:] = 0
+    decisions = [own.step(network, module, rows, streams, how, rng) for _ in range(steps)]
+    return Played(decisions, rows, streams, own.table.counts.copy())

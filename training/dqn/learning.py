@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import BOUND
-from leafwise.training.dqn.games import Decisions, How, Player
+from leafwise.training.dqn.games import Decisions, Player
 from leafwise.training.networks import (
     chance_losses,
     fresh_module,
@@ -22,7 +22,8 @@ from leafwise.training.networks import (
     parameters,
     value_of,
 )
-from leafwise.training.runs.gating import Replay, named, prefixed
+from leafwise.training.runs.gating import Replay
+from leafwise.training.types import Tensors, named, prefixed
 
 LEAST = 0.01
 """Added to the size of an error, so that what was learned well is seen again."""
@@ -39,7 +40,7 @@ class Order(NamedTuple):
     steps: int = 1
     sets: int = 1
 
-    def following(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def following(self, numbers: Ints) -> Ints:
         """Returns the number of the next decision of the same game, of decisions numbered from 0 on."""
         last = (numbers // self.games) % self.steps == self.steps - 1
         return numbers + self.games + np.where(last, self.games * self.steps * (self.sets - 1), 0)
@@ -48,11 +49,11 @@ class Order(NamedTuple):
 class Followed(NamedTuple):
     """What came after n decisions, some steps on."""
 
-    rows: NDArray[Any]
+    rows: Array
     """Where the steps led, [n, width]: decisions, or ends."""
-    gained: NDArray[np.float32]
+    gained: Floats32
     """Discounted reward on the way, for who decided, [n]."""
-    factor: NDArray[np.float32]
+    factor: Floats32
     """What turns the value of that row to who acts there into what it is worth to who decided; 0 after an end, [n]."""
 
 
@@ -73,12 +74,11 @@ class Priorities:
         """The sum of all priorities."""
         return float(self.sums[1])
 
-    def __getitem__(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    def __getitem__(self, places: Ints) -> Floats:
         """Returns the priorities of places, [n]."""
-        found: NDArray[np.float64] = self.sums[self.first + places]
-        return found
+        return self.sums[self.first + places]
 
-    def put(self, places: NDArray[np.int64], priorities: NDArray[np.float64]) -> None:
+    def put(self, places: Ints, priorities: Floats) -> None:
         """Gives places [n] priorities [n], at least 0; of a place named twice the last counts."""
         nodes = self.first + places
         self.sums[nodes] = priorities
@@ -86,9 +86,9 @@ class Priorities:
             nodes = np.unique(nodes >> 1)
             self.sums[nodes] = self.sums[2 * nodes] + self.sums[2 * nodes + 1]
 
-    def draw(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw(self, shares: Floats) -> Ints:
         """Returns the places [n] at which shares [n], in [0, 1), of the total are reached."""
-        left, nodes = shares * self.total, np.ones(len(shares), dtype=np.int64)
+        left, nodes = shares * self.total, np.ones(len(shares), np.int64)
         for _ in range(self.levels):
             nodes *= 2
             below = self.sums[nodes]
@@ -109,10 +109,10 @@ class Decided(Replay):
         kept = {
             "before": game.rows(size),
             "after": game.rows(size),
-            "actions": np.zeros(size, dtype=np.int64),
-            "gains": np.zeros((size, 2), dtype=np.float32),  # reward, and sign of what comes after it
+            "actions": np.zeros(size, np.int64),
+            "gains": np.zeros((size, 2), np.float32),  # reward, and sign of what comes after it
         }
-        kept |= {"explored": np.zeros(size, dtype=np.bool_)} if cut else {}
+        kept |= {"explored": np.zeros(size, np.bool_)} if cut else {}
         kept |= {"asked": game.rows(size)} if chance else {}
         super().__init__(size, kept)
         self.order, self.cut, self.alpha = order, cut, alpha
@@ -125,16 +125,13 @@ class Decided(Replay):
         if self.priorities is not None:
             self.priorities.put(places, np.full(len(places), self.highest))
 
-    def asks(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def asks(self, places: Ints) -> Bools:
         """Returns whether a leaf's stage of chance came after the decisions at places [n], [n]."""
         if "asked" not in self.arrays:
             return np.zeros(len(places), dtype=bool)
-        found: NDArray[np.bool_] = (self["asked"][places] != self["after"][places]).any(axis=1)
-        return found
+        return (self["asked"][places] != self["after"][places]).any(axis=1)
 
-    def draw(
-        self, rng: np.random.Generator, n: int, beta: float
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
+    def draw(self, rng: np.random.Generator, n: int, beta: float) -> tuple[Ints, Floats32 | None]:
         """Returns n places, and what each counts (None: all the same), at most 1: (filled * chance to be drawn)**-beta."""
         if self.priorities is None:
             return rng.integers(0, self.filled, n), None
@@ -142,21 +139,21 @@ class Decided(Replay):
         weights = (self.filled * self.priorities[places] / self.priorities.total) ** -beta
         return places, (weights / weights.max()).astype(np.float32)
 
-    def learned(self, places: NDArray[np.int64], errors: NDArray[np.floating[Any]]) -> None:
+    def learned(self, places: Ints, errors: NDArray[np.floating[Any]]) -> None:
         """Takes note of the sizes of errors [n], by which places [n] are drawn from now on."""
         if self.priorities is not None:
             self.highest = max(self.highest, float((errors.max() + LEAST) ** self.alpha))
             self.priorities.put(places, (errors.astype(np.float64) + LEAST) ** self.alpha)
 
-    def follow(self, places: NDArray[np.int64], steps: int, gamma: float, *, own: bool) -> Followed:
+    def follow(self, places: Ints, steps: int, gamma: float, *, own: bool) -> Followed:
         """Returns what came up to `steps` steps after decisions at places [n].
 
         `own`: the first action is what is valued, so that it is followed however it was chosen. Steps end with the game,
         before what is not known yet, and as `cut` says.
         """
         n = len(places)
-        rows, gained = self["before"][places], np.zeros(n, dtype=np.float32)
-        factor, going = np.ones(n, dtype=np.float32), np.ones(n, dtype=bool)
+        rows, gained = self["before"][places], np.zeros(n, np.float32)
+        factor, going = np.ones(n, np.float32), np.ones(n, dtype=bool)
         numbers = self.recorded - 1 - (self.recorded - 1 - places) % self.size
         for step in range(steps):
             at = numbers % self.size
@@ -170,7 +167,7 @@ class Decided(Replay):
             numbers = self.order.following(numbers)
         return Followed(rows, gained, factor)
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> Tensors:
         """Returns what a checkpoint holds, besides `recorded` and `highest`."""
         found = super().tensors()
         if self.cut:
@@ -179,7 +176,7 @@ class Decided(Replay):
             found["priorities"] = self.priorities[np.arange(self.filled)]
         return found
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], recorded: int, highest: float = 1.0) -> None:
+    def restore(self, tensors: Tensors, recorded: int, highest: float = 1.0) -> None:
         """Takes the state of a checkpoint after so many decisions."""
         super().restore(tensors, recorded)
         self.highest = highest
@@ -191,14 +188,13 @@ CLIP = 10.0
 """Greatest norm of a gradient."""
 ASKED = 0.5
 """Share of the decisions after which a leaf's stage of chance comes where that is learned, and not the decision itself."""
-Tensors = dict[str, NDArray[Any]]
 
 
 class Learning:
     """The newest network, the target network, the optimiser."""
 
-    def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided, how: How) -> None:
-        """`config` are the method's options; `wanted` says which target is learned, `how` searches with the target network work.
+    def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided) -> None:
+        """`config` are the method's options; `wanted` says which target is learned.
 
         The network says the chance of a win where a game for one is won or lost and states are valued.
         """
@@ -210,7 +206,7 @@ class Learning:
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.shape, self.batches = self.online.export(), 0
         self.both = np.zeros((2 * config.batch_size, game.width), dtype=game.dtype)
-        self.player = Player(self.shape, how)
+        self.player = Player(self.shape, config)
         self.T = self.player.new_tables(self.shape)
         """Those of the target network."""
 
@@ -232,14 +228,14 @@ class Learning:
         """What a value is divided by where it is learned."""
         return float(self.config.scale if self.solo else BOUND)
 
-    def shown(self, rows: NDArray[Any], symmetries: NDArray[np.int64], actions: NDArray[np.int64]) -> NDArray[Any]:
+    def shown(self, rows: Array, symmetries: Ints, actions: Ints) -> Array:
         """Returns rows under symmetries, [n, width]; `actions` are mapped along."""
         n = len(rows)
         self.both[:n] = rows
         self.player.kernels.transform_rows(self.both, symmetries, actions, self.T)
         return self.both[n:].copy()
 
-    def sampled(self, places: NDArray[np.int64], symmetries: NDArray[np.int64]) -> NDArray[np.float32]:
+    def sampled(self, places: Ints, symmetries: Ints) -> Floats32:
         """Returns what the actions at places [n] should be worth by what was met `n_step` decisions on, [n]."""
         config = self.config
         followed = self.replay.follow(places, config.n_step, config.gamma, own=True)
@@ -252,7 +248,7 @@ class Learning:
             later = value_of(said.gather(1, chosen.argmax(dim=1, keepdim=True))[:, 0], self.solo).numpy()
         return followed.gained / np.float32(config.scale) + followed.factor * later
 
-    def searched(self, places: NDArray[np.int64], *, asked: bool = False) -> NDArray[np.float32]:
+    def searched(self, places: Ints, *, asked: bool = False) -> Floats32:
         """Returns what the states at places [n] should be worth: the best that a search finds `n_step` - 1 decisions on, [n].
 
         `asked`: the states of chance after the decisions there.
@@ -262,17 +258,17 @@ class Learning:
         going = followed.factor != 0
         best = np.zeros(len(places))
         best[going] = self.player.searched(followed.rows[going], max(1, config.target_depth), self.T).max(axis=1)
-        found: NDArray[np.float64] = (followed.gained + followed.factor * best) / self.divisor
+        found: Floats = (followed.gained + followed.factor * best) / self.divisor
         return found.astype(np.float32)
 
-    def all_actions(self, rows: NDArray[Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    def all_actions(self, rows: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns what every action in rows [n, width] should be worth by a search, [n, A], and what it counts: shares of 1."""
         found = self.player.searched(rows, self.config.target_depth, self.T)
         known = torch.from_numpy(np.isfinite(found))
         targets = np.where(np.isfinite(found), found / self.divisor, 0.0).astype(np.float32)
         return torch.from_numpy(targets), known / known.sum(dim=1, keepdim=True)
 
-    def losses(self, places: NDArray[np.int64], rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    def losses(self, places: Ints, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns losses and sizes of the errors of decisions at places [n]; these are seen under random symmetries."""
         symmetries = rng.integers(0, self.game.symmetry_count, len(places))
         actions, rows = self.replay["actions"][places], self.replay["before"][places]
@@ -291,7 +287,7 @@ class Learning:
             outputs = outputs.gather(1, torch.from_numpy(actions)[:, None])[:, 0]
             targets = torch.from_numpy(self.sampled(places, symmetries))
         else:
-            worth = np.zeros(len(places), dtype=np.float32)
+            worth = np.zeros(len(places), np.float32)
             for chance in (False, True):
                 worth[asked == chance] = self.searched(places[asked == chance], asked=chance)
             outputs, targets = outputs[:, 0], torch.from_numpy(worth * signs)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Ints
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -36,17 +37,17 @@ class Judged:
     """Decisions with what the solver says of them."""
 
     game: Game
-    rows: NDArray[Any]
-    keeps: NDArray[np.bool_]
+    rows: Array
+    keeps: Bools
     """[n, A]: whether an action keeps the value of the position."""
 
-    def kept(self, actions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def kept(self, actions: Ints) -> Bools:
         """Returns whether each choice keeps the value."""
         return self.keeps[np.arange(len(actions)), actions]
 
-    def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> NDArray[np.int64]:
+    def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> Ints:
         """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
-        actions = np.zeros(len(self.rows), dtype=np.int64)
+        actions = np.zeros(len(self.rows), np.int64)
         table = new_table(self.game, depth, seed, evaluator)
         kernels(self.game, evaluator).choose_actions(table, self.rows, depth, actions, self.game.tables(evaluator))
         return actions
@@ -87,7 +88,7 @@ def played_lines(game: Game, seed: int, plies: tuple[int, int], depth: int) -> I
     """
     blank = SparseNetwork.create(game, (BLOCK,)).evaluator("blank")
     run, T, table = kernels(game, blank), game.tables(blank), new_table(game, depth, seed)
-    action = np.zeros(1, dtype=np.int64)
+    action = np.zeros(1, np.int64)
 
     def choose(state: State) -> int:
         run.choose_actions(table, state.row[None], depth, action, T)
@@ -101,7 +102,7 @@ def random_positions(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[
     return (state for state, _ in random_lines(game, seed, plies))
 
 
-def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
+def value_keeping(solver: Solver, state: State) -> Bools:
     """Returns which actions [A] keep the value of a decision."""
     solution = solver.solve(state)
     return np.array([solution.action_values.get(name) == solution.value for name in solver.game.actions])
@@ -118,27 +119,22 @@ def has_solver(game: Game) -> bool:
 
 def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
     """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
-    if n == 0:
-        return None
-    try:
-        keeping = Keeping(game, exact_solver(game, TABLE_MB))
-    except UserError:
-        return None
-    return critical_positions(game, n, SELECTION_SEED, plies, depth, Here(keeping))
+    return critical_positions(game, n, SELECTION_SEED, plies, depth) if n and has_solver(game) else None
 
 
+@dataclass(frozen=True)
 class Keeping:
     """Says which actions keep the value of decisions, by the exact solver, which each process makes for itself."""
 
-    def __init__(self, game: Game, solver: Solver | None = None) -> None:
-        self.game, self.solver = game, solver
+    game: Game
 
-    def __reduce__(self) -> Any:
-        return Keeping, (self.game,)
+    @cached_property
+    def solver(self) -> Solver:
+        """The solver."""
+        return exact_solver(self.game, TABLE_MB)
 
-    def __call__(self, states: Sequence[State]) -> list[NDArray[np.bool_]]:
+    def __call__(self, states: Sequence[State]) -> list[Bools]:
         """Returns which actions [A] keep the value of each decision."""
-        self.solver = self.solver or exact_solver(self.game, TABLE_MB)
         return [value_keeping(self.solver, state) for state in states]
 
 
@@ -150,7 +146,7 @@ def critical_positions(
     They come after random actions, or with a `depth` out of games as `played_lines` tells. `executor` is one whose work is
     a `Keeping` of the game (default: this process); it changes no result.
     """
-    found: dict[bytes, tuple[NDArray[Any], NDArray[np.bool_]]] = {}
+    found: dict[bytes, tuple[Array, Bools]] = {}
     lines = played_lines(game, seed, plies, depth) if depth else random_lines(game, seed, plies)
     states = (state for state, _ in lines)
     executor = executor or Here(Keeping(game))

@@ -5,25 +5,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.compile.intrinsics import LARGEST, logistic_of
 from leafwise.envs.core.errors import UserError
 from leafwise.models.sparse import SparseNetwork
+from leafwise.training.types import Json
 
 BINS = 10
 NEWTON_STEPS = 20
 
 
-def tenths_of(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def tenths_of(values: Floats) -> Ints:
     """Returns the tenth, 0 to BINS - 1, of each chance."""
     return np.minimum((values * BINS).astype(np.int64), BINS - 1)
 
 
-def calibration(values: NDArray[np.float64], outcomes: NDArray[np.float64]) -> tuple[float, list[dict[str, Any]]]:
+def calibration(values: Floats, outcomes: Floats) -> tuple[float, list[Json]]:
     """Returns the calibration error of chances and what happened, and for each tenth how many, the mean chance, the share won.
 
     The error is the expected calibration error: the mean over all, of the distance between chance and share in their tenth (Naeini,
@@ -55,11 +56,7 @@ class CalibrationTest(NamedTuple):
 
 
 def calibration_test(
-    decisions: NDArray[np.float64],
-    chances: NDArray[np.float64],
-    outcomes: NDArray[np.float64],
-    draws: int = 4000,
-    seed: int = 0,
+    decisions: Floats, chances: Floats, outcomes: Floats, draws: int = 4000, seed: int = 0
 ) -> CalibrationTest:
     """Tests whether chances told in games are right, where the decisions of one game are all but one and the same case.
 
@@ -86,9 +83,7 @@ def calibration_test(
     )
 
 
-def scaling(
-    values: NDArray[np.float64], outcomes: NDArray[np.float64], counts: NDArray[np.float64] | None = None
-) -> tuple[float, float]:
+def scaling(values: Floats, outcomes: Floats, counts: Floats | None = None) -> tuple[float, float]:
     """Returns the slope and the offset of the log odds that make chances in (0, 1) fit outcomes of 0 and 1 best; `counts` says
     how often each counts.
 
@@ -115,7 +110,7 @@ def scaling(
     return float(w[0]), float(w[1])
 
 
-def log_odds(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_odds(chances: Floats) -> Floats:
     """Returns the logarithm of the odds of each chance, at most some 20 either way."""
     kept = np.clip(chances, 1e-9, 1 - 1e-9)
     return np.log(kept / (1 - kept))
@@ -124,13 +119,13 @@ def log_odds(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 class Scaled(NamedTuple):
     """Chances of games, scaled by what the other half of the games says."""
 
-    chances: NDArray[np.float64]
+    chances: Floats
     """[games, BINS], as `calibration_test` takes them."""
     lines: tuple[tuple[float, float], tuple[float, float]]
     """Slope and offset for the games at even places, learned from the others, and for those at odd ones."""
 
 
-def cross_scaled(decisions: NDArray[np.float64], chances: NDArray[np.float64], outcomes: NDArray[np.float64]) -> Scaled:
+def cross_scaled(decisions: Floats, chances: Floats, outcomes: Floats) -> Scaled:
     """Returns chances told in games, as `calibration_test` takes them, with their log odds times a slope plus an offset.
 
     Both are found by `scaling` on every other game and scale the games between, and the other way round: no game is judged by
@@ -156,23 +151,22 @@ def rescaled(network: SparseNetwork, slope: float, offset: float) -> SparseNetwo
     return network.with_tensors({**network.tensors, "dense": dense})
 
 
-Floats = NDArray[np.float64]
 GROUPS = 100
 """Groups of equal numbers of positions that a fit starts from."""
 TENTHS = 10
 
 
-def groups(values: Floats, count: int) -> NDArray[np.int64]:
+def groups(values: Floats, count: int) -> Ints:
     """Returns the group of each value, [n], from 0 on: about as many in each, higher ones later, equal ones together."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     first = np.searchsorted(ranked, ranked, side="left")  # equal values count as the first of them
-    found = np.empty(len(values), dtype=np.int64)
+    found = np.empty(len(values), np.int64)
     found[order] = first * count // max(len(values), 1)
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
 
 
-def means(group: NDArray[np.int64], numbers: Floats) -> Floats:
+def means(group: Ints, numbers: Floats) -> Floats:
     """Returns the mean of the numbers of each group."""
     return np.bincount(group, numbers) / np.bincount(group)
 

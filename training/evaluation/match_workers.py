@@ -10,7 +10,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, NamedTuple
 
@@ -87,18 +88,10 @@ class Outcome(NamedTuple):
 class Misplay(Exception):
     """Ends a game that the player at a seat has lost other than on the board; arguments as `Job.fault`."""
 
-    def __init__(self, seat: int, kind: FaultKind, what: str) -> None:
-        super().__init__(seat, kind, what)
-        self.told = seat, kind, what
-
 
 def from_text(text: str) -> Maker:
     """Returns what makes the player that a text names; raises ValueError when it is asked to, if there is none such."""
-    return partial(_made, text)
-
-
-def _made(text: str, game: Game, seed: int) -> Player:
-    return player(text, game, seed)
+    return partial(player, text)
 
 
 class Table:
@@ -126,7 +119,7 @@ class Table:
             seats = [self.seated(job, seat) for seat in (0, 1)]
             end = recorder.play_out(choose, new_stream(job.chance))
         except Misplay as misplay:
-            outcome = lost(job.fault(*misplay.told))
+            outcome = lost(job.fault(*misplay.args))
         else:
             drawn = bool(self.game.max_stages) or any(draws(who) for who in seats)
             outcome = Outcome(int(np.sign(end.returns)), random=drawn)
@@ -140,8 +133,7 @@ class Table:
         if name not in self.loaded:
             self.timed(seat, lambda: load_code(make(), job.opening), starting=True)
             self.loaded.add(name)
-        made: Player = self.timed(seat, make)[0]
-        return made
+        return self.timed(seat, make)[0]
 
     def timed(self, seat: int, work: Callable[[], Any], starting: bool = False) -> tuple[Any, float]:
         """Returns what a player's work returns and the seconds it took; raises Misplay if it raises anything."""
@@ -334,20 +326,21 @@ class MatchWorkers(Executor[Job, Outcome]):
         self.cancel()
 
 
+@dataclass(frozen=True)
 class Host:
     """Plays games on a cluster: each where it arrives, in a process beside the cluster's own, which a player cannot take down."""
 
-    def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float) -> None:
-        self.told = game, dict(makers), limit
-        self.workers: MatchWorkers | None = None
+    game: Game
+    makers: dict[str, Maker]
+    limit: float
 
-    def __reduce__(self) -> Any:
-        return Host, self.told
+    @cached_property
+    def workers(self) -> MatchWorkers:
+        """What plays the games, made where they are played."""
+        return MatchWorkers(self.game, self.makers, self.limit)
 
     def __call__(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Returns how games went."""
-        if self.workers is None:
-            self.workers = MatchWorkers(*self.told)
         return list(self.workers.in_order(enumerate(jobs)))
 
 
@@ -356,5 +349,5 @@ def matches_for(
 ) -> Executor[Job, Outcome]:
     """Returns what plays so many games, each in a process that can be ended; other arguments are those of `executor_for`."""
     if cluster:
-        return Bundles(executor_for(Host(game, makers, limit), processes, cluster), BUNDLE_SECONDS, pieces)
+        return Bundles(executor_for(Host(game, dict(makers), limit), processes, cluster), BUNDLE_SECONDS, pieces)
     return MatchWorkers(game, makers, limit, processes)

@@ -13,8 +13,8 @@ from itertools import chain, combinations, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.network import Learned
@@ -28,64 +28,50 @@ from leafwise.training.execution import in_pieces
 from leafwise.training.execution.executor import Executor, Shared
 from leafwise.training.games import BATCH, Played, kernels, new_table, play_solo
 from leafwise.training.runs import SELECTION_SEED, SELECTION_SEEDS
+from leafwise.training.types import Json, Logged
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Games of two networks from openings, each from both seats."""
+def play_pairs(
+    networks: Shared[tuple[Learned, Learned]],
+    places: range,
+    depth: int,
+    plies: int,
+    rare: float,
+    candidates: str | None,
+    from_start: float = 0.0,
+) -> Floats:
+    """Returns the results of the first network against the second, [openings, 2], first seat first.
 
-    networks: Shared[tuple[Learned, Learned]]
-    places: range
-    """Which of the selection seeds the openings have."""
-    depth: int
-    plies: int
-    rare: float
-    candidates: str | None
-    from_start: float = 0.0
-    """Share of the openings that are the game's start: the first of the places."""
-
-    def __call__(self) -> NDArray[np.float64]:
-        """Returns the results of the first network, [openings, 2], first seat first."""
-        newest, best = self.networks.get()
-        game, evaluator = newest.game, newest.evaluator("newest")
-        new, old = (game.tables(e, self.candidates) for e in (evaluator, best.evaluator("best")))
-        keys = (SELECTION_SEED + np.array(self.places) % SELECTION_SEEDS).astype(np.uint64)
-        results = np.zeros((len(keys), 2))
-        table = new_table(game, self.depth, 0, evaluator, rare=self.rare)
-        play_matches, plain = kernels(game, evaluator).play_matches, round(self.from_start * len(keys))
-        for some, plies in ((slice(plain), 0), (slice(plain, None), self.plies)):
-            play = partial(play_matches, table, keys[some], results[some], self.depth, plies, None, new, old)
-            stoppable(play, new.stop, old.stop)
-        return results
+    `places` say which of the selection seeds the openings have. A share `from_start` of them, the first, are the game's start.
+    """
+    newest, best = networks.get()
+    game, evaluator = newest.game, newest.evaluator("newest")
+    new, old = (game.tables(e, candidates) for e in (evaluator, best.evaluator("best")))
+    keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64)
+    results = np.zeros((len(keys), 2))
+    table = new_table(game, depth, 0, evaluator, rare=rare)
+    play_matches, plain = kernels(game, evaluator).play_matches, round(from_start * len(keys))
+    for some, most in ((slice(plain), 0), (slice(plain, None), plies)):
+        play = partial(play_matches, table, keys[some], results[some], depth, most, None, new, old)
+        stoppable(play, new.stop, old.stop)
+    return results
 
 
-@dataclass(frozen=True)
-class Alone:
-    """Games of one network in a variant of a game for one."""
-
-    network: Shared[Learned]
-    game: Game
-    seeds: range
-    depth: int
-    nodes: int
-
-    def __call__(self) -> Played:
-        """Returns the games."""
-        leaf = self.network.get().evaluator("newest")
-        return play_solo(self.game, leaf, self.seeds[0], len(self.seeds), depth=self.depth, nodes=self.nodes)
+def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes: int) -> Played:
+    """Returns games of one network in a variant of a game for one."""
+    return play_solo(game, network.get().evaluator("newest"), seeds[0], len(seeds), depth=depth, nodes=nodes)
 
 
 def play_alone(
-    line: Executor[Any, Any],
-    network: Learned,
-    wanted: Sequence[tuple[Game, int, int]],
-    first_seed: int,
-    nodes: int,
+    line: Executor[Any, Any], network: Learned, wanted: Sequence[tuple[Game, int, int]], first_seed: int, nodes: int
 ) -> Iterator[Played]:
     """Yields the games of a network in variants of a game for one: variant, games and depth are wanted, in this order."""
     own = line.share(network)
     pieces = [
-        [Alone(own, game, seeds, depth, nodes) for seeds in in_pieces(range(first_seed, first_seed + games), BATCH)]
+        [
+            partial(_alone, own, game, seeds, depth, nodes)
+            for seeds in in_pieces(range(first_seed, first_seed + games), BATCH)
+        ]
         for game, games, depth in wanted
     ]
     found = line.in_order(enumerate(chain(*pieces)))
@@ -99,7 +85,7 @@ class NetworkPlayer:
 
     network: Shared[Learned]
     depth: int
-    options: dict[str, Any]
+    options: Json
 
     def __call__(self, seed: int) -> Player:
         """Returns the player; it draws nothing at random."""
@@ -120,23 +106,18 @@ class NamedPlayer:
         return player(self.text, self.game, seed)
 
 
-@dataclass(frozen=True)
-class Meetings:
-    """Games of a player alone, or of two, each opening from both seats."""
+def meet(game: Game, players: Sequence[NetworkPlayer | NamedPlayer], starts: Sequence[Start]) -> Floats:
+    """Plays games of a player alone, or of two, each opening from both seats.
 
-    game: Game
-    players: Sequence[NetworkPlayer | NamedPlayer]
-    starts: Sequence[Start]
-
-    def __call__(self) -> NDArray[np.float64]:
-        """Returns the first player's returns from each opening, [openings, seats]."""
-        known = [make(0) if isinstance(make, NetworkPlayer) else None for make in self.players]
-        found = []
-        for seed, start in self.starts:
-            seats = [who or make(seed + k) for k, (who, make) in enumerate(zip(known, self.players, strict=True))]
-            tables = enumerate((seats, seats[::-1])[: len(seats)])
-            found.append([play_game(self.game, table, seed, k, opening=start).score for k, table in tables])
-        return np.array(found)
+    Returns the first player's returns from each opening, [openings, seats].
+    """
+    known = [make(0) if isinstance(make, NetworkPlayer) else None for make in players]
+    found = []
+    for seed, start in starts:
+        seats = [who or make(seed + k) for k, (who, make) in enumerate(zip(known, players, strict=True))]
+        tables = enumerate((seats, seats[::-1])[: len(seats)])
+        found.append([play_game(game, table, seed, k, opening=start).score for k, table in tables])
+    return np.array(found)
 
 
 SAMPLES = 200
@@ -164,14 +145,14 @@ class ReferencePlayers:
             other = NamedPlayer(self.game, self.names[b])
             drawing = self.draws[b] or (isinstance(own, NamedPlayer) and self.draws[a])
             starts = starts_of(self.game, 2 * self.pairs, first, plies, drawing)[0]
-            pieces += [((a, b), Meetings(self.game, (own, other), some)) for some in in_pieces(starts, BLOCK)]
+            pieces += [((a, b), partial(meet, self.game, (own, other), some)) for some in in_pieces(starts, BLOCK)]
         units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
         found = self.line.in_order(enumerate(piece for _, piece in pieces))
         for (pair, _), returns in zip(pieces, found, strict=True):
             units[pair] += [Unit(*pair, 1 + float(mean), 2) for mean in np.sign(returns).mean(axis=1)]
         return list(units.values())
 
-    def rating_of(self, newest: Learned, depth: int, options: dict[str, Any], number: int) -> dict[str, float]:
+    def rating_of(self, newest: Learned, depth: int, options: Json, number: int) -> Logged:
         """Returns what is logged: Elo over the first of a search with a network, half its 95 % interval, points against each."""
         n = len(self.names)
         if self.units is None:
@@ -181,11 +162,7 @@ class ReferencePlayers:
         challenger = NetworkPlayer(self.line.share(newest), depth, options)
         for b, units in enumerate(self.games([(n, b, challenger) for b in range(n)], number)):
             found += units
-            logged[f"eval/points_{tag(self.names[b])}"] = float(np.mean([u.points for u in units]) / 2)
+            tag = re.sub("[^a-z0-9.+]+", "_", self.names[b].lower())  # TensorBoard changes other signs
+            logged[f"eval/points_{tag}"] = float(np.mean([u.points for u in units]) / 2)
         elo, error = rate(n + 1, found, samples=SAMPLES).difference(n, 0)
         return {"eval/ladder_elo": elo, "eval/ladder_elo_error": error, **logged}
-
-
-def tag(name: str) -> str:
-    """Returns a player's name without the signs that TensorBoard changes."""
-    return re.sub("[^a-z0-9.+]+", "_", name.lower())

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
@@ -67,7 +66,8 @@ def openings(game: Game, count: int, plies: int, seed: int) -> list[State]:
     key = None if game.max_stages else least_row(game)
     while len(found) < count:
         stream = new_stream(derived(seed + len(found), OPENING))
-        state = _another(game, plies, stream, lambda state: key is None or key(state) not in seen)
+        tries = (random_opening(game, plies, stream) for _ in range(ATTEMPTS if plies or game.max_stages else 1))
+        state = next((s for s in tries if not s.is_terminal and (key is None or key(s) not in seen)), None)
         if state is None:
             break
         found.append(state)
@@ -76,15 +76,6 @@ def openings(game: Game, count: int, plies: int, seed: int) -> list[State]:
     if not found:
         raise UserError(f"{game.name}: expected openings that leave something to play, got {plies} plies")
     return found
-
-
-def _another(game: Game, plies: int, stream: NDArray[np.uint64], wanted: Callable[[State], bool]) -> State | None:
-    """Returns an unfinished opening that is wanted, None where none is found."""
-    for _ in range(ATTEMPTS if plies or game.max_stages else 1):
-        state = random_opening(game, plies, stream)
-        if not state.is_terminal and wanted(state):
-            return state
-    return None
 
 
 def least_row(game: Game) -> Callable[[State], bytes]:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
 from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval
+from leafwise.training.types import Json
 
 FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
 
@@ -70,7 +71,7 @@ class Figures(NamedTuple):
         return found._replace(pace=Pace(*found.pace), opponent_pace=Pace(*found.opponent_pace))
 
     @staticmethod
-    def by_seed(told: Mapping[str, Any]) -> dict[int, list[Figures]]:
+    def by_seed(told: Json) -> dict[int, list[Figures]]:
         """Returns the batches of games that a file holds, by the seed that each begins with."""
         return {int(seed): [Figures.of_json(one) for one in batch] for seed, batch in told.items()}
 
@@ -97,9 +98,9 @@ class Evaluation:
 
     player: str
     first_seed: int
-    scores: NDArray[np.float64]
+    scores: Floats
     """Returns of the player, [games]; against an opponent each seed is played from both seats, first seat first."""
-    best_cells: NDArray[np.int64]
+    best_cells: Ints
     """Highest rank on the final board of each game, [games]; 0 in games without ranks."""
     moves: int
     seconds_per_move: float
@@ -127,7 +128,7 @@ class Evaluation:
         return float(self.scores.mean())
 
     @property
-    def by_seed(self) -> NDArray[np.float64]:
+    def by_seed(self) -> Floats:
         """Mean return per seed, [seeds]: the unit that is drawn independently."""
         return self.scores if self.opponent is None else self.scores.reshape(-1, 2).mean(axis=1)
 
@@ -194,7 +195,7 @@ class GameStore(dict[K, V]):
             raise UserError(f"{str(path)!r}: expected {name} {value!r}, got {got!r:.120}")
         self.update(games)
 
-    def add(self, key: K, games: V, beside: Mapping[str, Any] | None = None) -> None:
+    def add(self, key: K, games: V, beside: Json | None = None) -> None:
         """Keeps games; the file has them a moment later, a device or a pipe at the end."""
         self[key] = games
         if self.file and time.monotonic() - self._saved > SAVE_SECONDS and not is_stream(self.file):
@@ -212,7 +213,7 @@ class GameStore(dict[K, V]):
             self.keep(key, work())
         return self[key]
 
-    def save(self, beside: Mapping[str, Any] | None = None) -> None:
+    def save(self, beside: Json | None = None) -> None:
         """Writes the file whole, if there is one, with what else is to stand in it."""
         if self.file is not None:
             games = self._encode(self)

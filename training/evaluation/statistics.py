@@ -26,9 +26,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from leafwise.envs.core.arrays import Floats
+from leafwise.training.types import Logged
+
 Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
@@ -118,7 +119,7 @@ def bounds(interval: Interval, scale: float = 1.0) -> dict[str, float | None]:
     return {"ci_low": low, "ci_high": high}
 
 
-def logged_bounds(interval: Interval) -> dict[str, float]:
+def logged_bounds(interval: Interval) -> Logged:
     """Returns what a run logs of the interval of its score: nothing where there is none."""
     return {f"eval/score_{name}": bound for name, bound in bounds(interval).items() if bound is not None}
 
@@ -147,7 +148,7 @@ class SequentialTest:
     elo1: float = 10.0
     error: float = 0.05
 
-    def log_likelihood_ratio(self, pairs: NDArray[np.float64]) -> float:
+    def log_likelihood_ratio(self, pairs: Floats) -> float:
         """Returns the logarithm of how much likelier `elo1` makes the results; shares of the points in pairs of games, 0 to 1."""
         if len(pairs) < LEAST_PAIRS:
             return 0.0
@@ -155,7 +156,7 @@ class SequentialTest:
         low, high = expected_share(self.elo0), expected_share(self.elo1)
         return len(pairs) * (high - low) * (2 * float(pairs.mean()) - low - high) / (2 * variance)
 
-    def decision(self, pairs: NDArray[np.float64]) -> bool | None:
+    def decision(self, pairs: Floats) -> bool | None:
         """Returns True for better, False for not better, None as long as it is open."""
         ratio, bound = self.log_likelihood_ratio(pairs), math.log((1 - self.error) / self.error)
         return None if abs(ratio) < bound else ratio > 0
@@ -186,9 +187,9 @@ class Unit(NamedTuple):
 class Ratings(NamedTuple):
     """Elo of n players, their mean 0, and what else it may be."""
 
-    elo: NDArray[np.float64]
+    elo: Floats
     """[n]"""
-    samples: NDArray[np.float64]
+    samples: Floats
     """[samples, n]"""
 
     def interval(self, player: int) -> tuple[float, float]:
@@ -201,8 +202,9 @@ class Ratings(NamedTuple):
         return float(self.elo[player] - self.elo[other]), (high - low) / 2
 
 
-def _interval(samples: NDArray[np.float64]) -> tuple[float, float]:
-    return float(np.quantile(samples, 0.025)), float(np.quantile(samples, 0.975))
+def _interval(samples: Floats) -> tuple[float, float]:
+    low, high = np.quantile(samples, (0.025, 0.975))
+    return float(low), float(high)
 
 
 def elo_difference(share: float) -> float:
@@ -212,7 +214,7 @@ def elo_difference(share: float) -> float:
     return 400 * math.log10(share / (1 - share))
 
 
-def fit(points: NDArray[np.float64], games: NDArray[np.float64]) -> NDArray[np.float64]:
+def fit(points: Floats, games: Floats) -> Floats:
     """Returns Elo ratings [..., n] of mean 0 from points[..., i, j] of i against j in games[..., i, j].
 
     No player may have all or none of the points against all the others.
@@ -236,7 +238,7 @@ def rate(players: int, units: Sequence[Unit], seed: int = 0, samples: int = SAMP
     """Returns the ratings of players 0 to `players` - 1; `seed` and `samples` are those of the errors."""
     rng = np.random.default_rng(seed)
     points, games = np.zeros((2, 1 + samples, players, players))  # the mean comes first
-    seen: dict[tuple[int, int], NDArray[np.float64]] = {}
+    seen: dict[tuple[int, int], Floats] = {}
     for unit in units:
         i, j, got = unit.first, unit.second, unit.points
         if i > j:

@@ -43,6 +43,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import INHERITED
 from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Lost, P, R, Shared, Unfit
 from leafwise.training.execution.processes import known, warm
+from leafwise.training.types import Json
 
 PACKAGE = Path(__file__).resolve().parents[2]
 """The folder that holds envs, search, models, ... (a checkout, or the installed leafwise package)."""
@@ -131,11 +132,15 @@ def connect(cluster: str, processes: int = 1) -> None:
     """
     if ray.is_initialized():
         return
-    if cluster not in (AUTO, LOCAL):
-        _knock(cluster)
+    if cluster not in (AUTO, LOCAL):  # where nobody listens, Ray would try for minutes
+        host, _, port = cluster.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        except (OSError, OverflowError) as problem:
+            raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    options: dict[str, Any] = {"address": cluster}
+    options: Json = {"address": cluster}
     if cluster == LOCAL:
         os.environ.setdefault(
             "RAY_worker_niceness", "0"
@@ -151,15 +156,6 @@ def connect(cluster: str, processes: int = 1) -> None:
         ) as problem:  # where a machine is too busy to start one in time, Ray raises nothing more special
             said = " ".join(str(problem).split())
             raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {said:.200}") from None
-
-
-def _knock(cluster: str) -> None:
-    """Raises Unfit where nobody listens at HOST:PORT: Ray would try for minutes."""
-    host, _, port = cluster.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-    except (OSError, OverflowError) as problem:
-        raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
 
 
 class Pickler(pickle.Pickler):
@@ -202,8 +198,7 @@ class Put(Generic[T]):
         return self._known(warm)
 
     def _known(self, begin: Callable[[Any], None]) -> T:
-        thing: T = known(self.ident, lambda: ray.get(self.place), begin)
-        return thing
+        return known(self.ident, lambda: ray.get(self.place), begin)
 
 
 class Cluster(Executor[P, R]):
@@ -331,4 +326,4 @@ def task(told: dict[str, str], added: str, work: Put[Callable[[Any], Any]], *pie
     return ready(piece[0]) if piece else None
 
 
-_prepared: dict[str, Any] = {}
+_prepared: Json = {}

@@ -6,28 +6,25 @@ that plays is never further behind, by whomever and however fast the games are p
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.models.network import Learned
 from leafwise.training.execution import check_places
 from leafwise.training.execution.executor import Executor, Shared
+from leafwise.training.types import Json, Tensors, named, prefixed
 
 Call = Callable[[], Any]
 """A piece of a learner's work: an object that pickles and is called where it is worked on."""
+call: Callable[[Call], Any] = operator.call
+"""Returns what a piece returns."""
 MOST_PIECES = 1 << 32
 """Of a generation."""
-Tensors = dict[str, NDArray[Any]]
-
-
-def call(piece: Call) -> Any:
-    """Returns what a piece returns."""
-    return piece()
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Calls:
 
     def __call__(self, piece: Call) -> Any:
         """Returns what a piece returns."""
-        return call(piece)
+        return piece()
 
 
 def check_actors(piece: int, staleness: int, processes: int, cluster: str) -> None:
@@ -102,22 +99,18 @@ class Generations:
         del self.flying[0]
         return one, [self._results.pop(key) for key in keys]
 
-    def state(self) -> tuple[Tensors, dict[str, Any]]:
+    def state(self) -> tuple[Tensors, Json]:
         """Returns what a checkpoint holds: the networks of the generations under way, which are played anew after it."""
         tensors: Tensors = {}
-        told: dict[str, Any] = {}
+        told: Json = {}
         for k, (one, _) in enumerate(self.flying):
             for name, network in one.networks.items():
-                tensors |= {f"ahead{k}.{name}.{part}": tensor for part, tensor in network.tensors.items()}
+                tensors |= prefixed(f"ahead{k}.{name}", network.tensors)
             told[str(k)] = {"number": one.number, "learned": one.learned, "networks": dict.fromkeys(one.networks, 0)}
         return tensors, told
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], told: Mapping[str, Any], like: Learned) -> None:
+    def restore(self, tensors: Tensors, told: Json, like: Learned) -> None:
         """Begins what a checkpoint says was under way; its networks have the shape of another."""
         for k, one in sorted(told.items(), key=lambda item: int(item[0])):
-            networks = {}
-            for name in one["networks"]:
-                start = f"ahead{k}.{name}."
-                own = {part.removeprefix(start): t for part, t in tensors.items() if part.startswith(start)}
-                networks[name] = like.with_tensors(own)
+            networks = {name: like.with_tensors(named(tensors, f"ahead{k}.{name}")) for name in one["networks"]}
             self.begin(Generation(one["number"], one["learned"], networks))

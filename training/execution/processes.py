@@ -69,18 +69,15 @@ def warm(work: Any) -> None:
             warnings.warn(f"workers compile at the same time: {problem}", stacklevel=2)
         load()
         return
-    try:
-        first = True
+    waited = False
+    with open(handle, "wb"):
         while not _locked(handle, root / LOCK):
-            first = False
+            waited = True
             time.sleep(POLL)
-        if not first:
-            os.close(handle)  # before loading: the others need not wait for that
-            handle = -1
+        if not waited:
+            load()
+    if waited:  # the others need not wait for that
         load()
-    finally:
-        if handle >= 0:
-            os.close(handle)
 
 
 def _locked(handle: int, path: Path) -> bool:
@@ -120,8 +117,7 @@ class Sent(Generic[T]):
 
     def get(self) -> T:
         """Returns the thing."""
-        thing: T = known(self.ident, Path(self.path).read_bytes)
-        return thing
+        return known(self.ident, Path(self.path).read_bytes)
 
 
 class Processes(Executor[P, R]):
@@ -171,7 +167,12 @@ class Processes(Executor[P, R]):
                 self._breaks = 0
                 key = self._keys.pop(future)
                 del self._pieces[key]
-                return key, _taken(told)
+                if isinstance(told, bytes):
+                    return key, pickle.loads(told)
+                file = Path(told)
+                result = pickle.loads(file.read_bytes())
+                file.unlink()
+                return key, result
             self._begin_again()
 
     def _begin_again(self) -> None:
@@ -238,13 +239,3 @@ def _done(piece: Any) -> bytes | str:
     with os.fdopen(handle, "wb") as file:
         file.write(told)
     return path
-
-
-def _taken(told: bytes | str) -> Any:
-    """Returns a result, as a process has told it."""
-    if isinstance(told, bytes):
-        return pickle.loads(told)
-    file = Path(told)
-    result = pickle.loads(file.read_bytes())
-    file.unlink()
-    return result

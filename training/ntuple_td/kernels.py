@@ -1,4 +1,4 @@
-"""The compiled part of temporal-difference learning: games played by the network, then learned from backward.
+"""The compiled part of temporal-difference learning: games of the network, learned from backward, or played for figures.
 
 One set of factories, whose functions are compiled per game, shape of the network and way of learning. Arrays: rows `S`
 [rows, width] of the game; `trainer` is a `Trainer`; `T` are the game's tables, with the network in `T.leaf`.
@@ -12,12 +12,15 @@ and for the sums of one position overlap with those of the others. The values ar
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core import interrupts
+from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints, Words
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
@@ -25,12 +28,18 @@ from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_row
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
+from leafwise.envs.core.interrupts import stoppable
+from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.search_options import Buffers, SearchOptions, make_buffers
+from leafwise.training.evaluation.statistics import bounds, mean_interval
+from leafwise.training.execution import executor_for, in_pieces
+from leafwise.training.execution.executor import Shared
 from leafwise.training.games import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
+from leafwise.training.types import Json
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
 """Counters: actions, trajectories, games played from a start, and where this trajectory began: 0 at a start, else in mid-game, with
@@ -41,52 +50,6 @@ CAROUSEL = 1000
 """Positions that are kept of each mark of a carousel, the last ones."""
 
 
-def make_trajectories(game: Game, highest: Compiled) -> tuple[Compiled, Compiled]:
-    """Returns `open_trajectory(trainer, T)`, which puts the start of the next one to row HERE, and `close_trajectory(trainer,
-    length, restart, T)`, which counts one of `length` actions and says where the next begins: in turn at each of the trainer's
-    marks that was met, or in the middle of one of more than `restart` actions."""
-    initial_state, returns, settle = game.rules.initial_state, game.rules.returns, make_settle(game)
-
-    @bind(game.room, inline=True)
-    def open_trajectory(trainer, T):
-        if trainer.counts[RESTARTED] == 0:
-            initial_state(trainer.S, HERE, T)
-        settle(trainer.S, trainer.R, T)
-
-    @bind(game.room)
-    def keep_firsts(trainer, length, T):
-        before = highest(trainer.trajectory, np.uint64(0), T)
-        for i in range(1, length):
-            now = highest(trainer.trajectory, np.uint64(i), T)
-            for k in range(trainer.marks.shape[0]):
-                if before < trainer.marks[k] <= now:
-                    put_row(trainer.trajectory, i, trainer.firsts[k], trainer.met[k] % CAROUSEL)
-                    trainer.met[k] += 1
-            before = max(before, now)
-
-    @bind(game.room, inline=True)
-    def close_trajectory(trainer, length, restart, T):
-        counts, marks = trainer.counts, trainer.marks.shape[0]
-        counts[MOVES] += length
-        counts[GAMES] += 1
-        if counts[RESTARTED] == 0:
-            counts[FRESH_GAMES] += 1
-            trainer.sums[RETURNS] += returns(trainer.S, HERE, T)
-        if marks > 0:
-            keep_firsts(trainer, length, T)
-            k = counts[RESTARTED]
-            counts[RESTARTED] = k + 1 if k < marks and trainer.met[k] > 0 else 0
-            if counts[RESTARTED] > 0:
-                put_row(trainer.firsts[k], below(trainer.R, min(trainer.met[k], CAROUSEL)), trainer.S, HERE)
-            return
-        counts[RESTARTED] = 0
-        if restart > 0 and length > restart:
-            counts[RESTARTED] = 1
-            put_row(trainer.trajectory, length // 2, trainer.S, HERE)
-
-    return open_trajectory, close_trajectory
-
-
 TABLES_AHEAD = 5
 """How many tables before it is read a table's entries are asked for, position by position with those of the table that is read:
 few loads can be under way at once, and so many requests in a row would hold up all that follows."""
@@ -95,17 +58,17 @@ few loads can be under way at once, and so many requests in a row would hold up 
 class Siblings(NamedTuple):
     """Scratch for the n positions that can follow a decision, at most; their rows are those from FREE on."""
 
-    P: NDArray[np.float64]
+    P: Floats
     """Probabilities, as `chance_outcomes` writes them, [FREE + n]."""
-    ends: NDArray[np.int64]
+    ends: Ints
     """Behind the last position of each action, counted from FREE, [actions]."""
-    seen: NDArray[Any]
+    seen: Array
     """What stands for each board under each symmetry, [n, symmetries]."""
-    starts: NDArray[np.uint64]
+    starts: Words
     """Where the tables of each board's stage begin, [n]."""
-    totals: NDArray[np.float32]
+    totals: Floats32
     """What is still to come, as far as it is added up, [n]."""
-    values: NDArray[np.float64]
+    values: Floats
     """[n]"""
 
 
@@ -120,10 +83,10 @@ def new_siblings(game: Game) -> Siblings:
     views = len(cells.views)
     return Siblings(
         P=np.zeros(int(FREE) + n),
-        ends=np.zeros(game.max_actions, dtype=np.int64),
+        ends=np.zeros(game.max_actions, np.int64),
         seen=np.zeros((n, views), dtype=np.int64 if cells.boards is None else np.uint64),
-        starts=np.zeros(n, dtype=np.uint64),
-        totals=np.zeros(n, dtype=np.float32),
+        starts=np.zeros(n, np.uint64),
+        totals=np.zeros(n, np.float32),
         values=np.zeros(n),
     )
 
@@ -133,33 +96,16 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
 
     Values are asked right after an action, or after the one stage of chance that comes before the stage `valued`.
     """
-    open_rows, value_rows = make_open_rows(game, valued), make_value_rows(game, network, layout)
-
-    @bind(game.room, inline=True)
-    def best_action(trainer, T):
-        A, P, ends, values = trainer.A, trainer.siblings.P, trainer.siblings.ends, trainer.siblings.values
-        n = open_rows(trainer, T)
-        value_rows(trainer, ends[n - 1], T)
-        best, chosen, r = 0.0, A[0], 0
-        for k in range(n):
-            total = 0.0
-            while r < ends[k]:
-                total += P[FREE + np.uint64(r)] * values[r]
-                r += 1
-            if k == 0 or total > best:
-                best, chosen = total, A[k]
-        return chosen, best
-
-    return best_action
-
-
-def make_open_rows(game: Game, valued: int) -> Compiled:
-    """Returns `open_rows(trainer, T)`: writes what can follow row HERE to the rows from FREE on, returns the number of actions."""
-    current_player, stage, chance_outcomes = game.rules.current_player, game.rules.stage, game.rules.chance_outcomes
-    legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
+    rules, cells, board, stage_start = game.rules, features(game), network.board, network.stage_start
+    current_player, stage, chance_outcomes = rules.current_player, rules.stage, rules.chance_outcomes
+    legal_actions, apply_action = rules.legal_actions, rules.apply_action
+    boards, tuple_index, potential, packed = board.seen, board.tuple_index, board.potential, layout.packed
+    views, small, tables = len(cells.views), small_bits(cells, layout.small), len(cells.tables)
+    index_of = cells.index or bind(game.room, inline=True)(no_index)
 
     @bind(game.room, inline=True)
     def open_rows(trainer, T):
+        """Writes what can follow row HERE to the rows from FREE on; returns the number of actions."""
         S, A, P, ends = trainer.S, trainer.A, trainer.siblings.P, trainer.siblings.ends
         n, last = legal_actions(S, HERE, A, T), FREE
         for k in range(n):
@@ -172,17 +118,6 @@ def make_open_rows(game: Game, valued: int) -> Compiled:
                 last += np.uint64(chance_outcomes(S, AFTER, P, last, T))
             ends[k] = np.int64(last - FREE)
         return n
-
-    return open_rows
-
-
-def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Compiled:
-    """Returns `value_rows(trainer, n, T)`: writes the values of n rows from FREE on to `trainer.siblings.values`."""
-    cells, board, stage_start = features(game), network.board, network.stage_start
-    boards, tuple_index, potential, packed = board.seen, board.tuple_index, board.potential, layout.packed
-    views, small, tables = len(cells.views), small_bits(cells, layout.small), len(cells.tables)
-    index_of = cells.index or bind(game.room, inline=True)(no_index)
-    current_player = game.rules.current_player
 
     @bind(game.room, inline=True)
     def look_at(trainer, n, T):
@@ -238,6 +173,7 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Com
 
     @bind(game.room, inline=True)
     def value_rows(trainer, n, T):
+        """Writes the values of n rows from FREE on to `trainer.siblings.values`."""
         S, M, tuples = trainer.S, trainer.siblings, T.leaf.tuples
         look_at(trainer, n, T)
         # Large tables are asked for TABLES_AHEAD tuples before they are read
@@ -261,7 +197,22 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Com
             if current_player(S, i, T) != TERMINAL:
                 M.values[r] += add_small(trainer, r, T)
 
-    return value_rows
+    @bind(game.room, inline=True)
+    def best_action(trainer, T):
+        A, P, ends, values = trainer.A, trainer.siblings.P, trainer.siblings.ends, trainer.siblings.values
+        n = open_rows(trainer, T)
+        value_rows(trainer, ends[n - 1], T)
+        best, chosen, r = 0.0, A[0], 0
+        for k in range(n):
+            total = 0.0
+            while r < ends[k]:
+                total += P[FREE + np.uint64(r)] * values[r]
+                r += 1
+            if k == 0 or total > best:
+                best, chosen = total, A[k]
+        return chosen, best
+
+    return best_action
 
 
 LONGEST = 30_000
@@ -277,37 +228,37 @@ FIXED = np.float32(-1.0)
 class Trainer(NamedTuple):
     """State and scratch of one actor."""
 
-    S: NDArray[np.uint64]
+    S: Words
     """Rows: HERE, AFTER, and those of its search, or of what can follow a decision."""
-    A: NDArray[np.int64]
+    A: Ints
     """Legal actions of row HERE, [max_actions]."""
     buffers: Buffers
     siblings: Siblings
-    R: NDArray[np.uint64]
+    R: Words
     """Random stream, [2]."""
-    trajectory: NDArray[np.uint64]
+    trajectory: Words
     """Rows of the trajectory, [LONGEST + 1, width], each at the stage that is valued; a game that ended before it adds its last."""
-    search_values: NDArray[np.float64]
+    search_values: Floats
     """What the search at the decision after each of these rows said it was worth, [LONGEST + 1]."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """[4], as MOVES and the names beside it say."""
-    sums: NDArray[np.float64]
+    sums: Floats
     """Sums of returns and of squared errors, since the caller last cleared them, [2]."""
-    errors: NDArray[np.float32]
+    errors: Floats32
     """Sum of the errors of every weight, for coherent rates; shared by all actors. [weights], else [1]."""
-    sizes: NDArray[np.float32]
+    sizes: Floats32
     """Sum of the sizes of those errors, of the same shape; FIXED where a weight is not learned."""
-    marks: NDArray[np.uint64]
+    marks: Words
     """Highest values of a cell at which trajectories begin in turn, ascending, [marks]."""
-    firsts: NDArray[np.uint64]
+    firsts: Words
     """Rows in which a trajectory first came to them, [marks, CAROUSEL, width]."""
-    met: NDArray[np.int64]
+    met: Ints
     """How many there were, [marks]."""
-    exploration: NDArray[np.float64]
+    exploration: Floats
     """[1]: share of random actions in Q-learning."""
-    explored: NDArray[np.bool_]
+    explored: Bools
     """Which actions of its trajectory were drawn at random, [LONGEST + 1]."""
-    greedy: NDArray[np.float64]
+    greedy: Floats
     """[2]: how many decisions were not, and what they were worth in all, since the caller last cleared it."""
 
 
@@ -324,7 +275,7 @@ def new_trainer(
     game: Game,
     seed: int,
     depth: int = 1,
-    coherence: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    coherence: tuple[Floats32, Floats32] | None = None,
     cutoff: float = 0.0,
     marks: Sequence[int] = (),
 ) -> Trainer:
@@ -333,24 +284,24 @@ def new_trainer(
     S, buffers = make_buffers(
         game, depth, 1, False, SearchOptions(depth=depth, cutoff=cutoff).compiled(game, -np.inf, np.inf)
     )
-    errors, sizes = coherence or (np.zeros(1, dtype=np.float32), np.zeros(1, dtype=np.float32))
+    errors, sizes = coherence or (np.zeros(1, np.float32), np.zeros(1, np.float32))
     return Trainer(
         S=S if len(S) >= int(FREE) + most_siblings(game) else game.rows(int(FREE) + most_siblings(game)),
-        A=np.zeros(game.max_actions, dtype=np.int64),
+        A=np.zeros(game.max_actions, np.int64),
         buffers=buffers,
         siblings=new_siblings(game),
         R=new_stream(seed),
         trajectory=game.rows(LONGEST + 1),
         search_values=np.zeros(LONGEST + 1),
-        counts=np.zeros(4, dtype=np.int64),
+        counts=np.zeros(4, np.int64),
         sums=np.zeros(2),
         errors=errors,
         sizes=sizes,
         marks=np.array(marks, dtype=np.uint64),
         firsts=np.stack([game.rows(CAROUSEL)] * len(marks)) if marks else game.rows(CAROUSEL)[None, :0],
-        met=np.zeros(len(marks), dtype=np.int64),
+        met=np.zeros(len(marks), np.int64),
         exploration=np.zeros(1),
-        explored=np.zeros(LONGEST + 1, dtype=np.bool_),
+        explored=np.zeros(LONGEST + 1, np.bool_),
         greedy=np.zeros(2),
     )
 
@@ -381,45 +332,20 @@ def compiled(
 ) -> Kernels:
     """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
-    best_action = chooser(game, layout, stage, depth)
-    move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step)
-    learn = (
-        make_learn_best(game, network, move_weights) if exploring else make_learn(game, network, move_weights, searched)
-    )
-    trajectory = make_play_trajectory(game, network, best_action, valued, exploring)
-    return Kernels(
-        make_td_games(game, network.board.highest, trajectory, learn),
-        make_greedy_games(game, best_action, network.board.highest, valued),
-    )
+    learn = make_learn(game, layout, network, coherent_step if coherent else plain_step, searched, exploring)
+    return make_games(game, network, chooser(game, layout, stage, depth), learn, valued, exploring)
 
 
 def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
-    """Returns `best_action(trainer, T)` by a search of `depth` decisions."""
+    """Returns `best_action(trainer, T)`, the action of row HERE with the best expected value and that value, by a search of
+    `depth` decisions."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
-    if depth == 1 and near(game, valued):
+    # After an action at most one stage of chance comes before the stage that is valued
+    near = game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
+    if depth == 1 and near:
         return make_best_sibling(game, network, layout, valued)
     leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
-    look_ahead = make_deep(game, compiled_search(game, leaf).plain, depth)
-    return make_best_action(game, look_ahead)
-
-
-def near(game: Game, valued: int) -> bool:
-    """Returns whether after an action at most one stage of chance comes before the stage that is valued."""
-    return game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
-
-
-def make_deep(game: Game, search: Compiled, depth: int) -> Compiled:
-    """Returns `deep(trainer, T)`: the value of row AFTER by a search of the decisions that remain of `depth`."""
-
-    @bind(game.room, inline=True)
-    def deep(trainer, T):
-        return search(trainer.S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), -np.inf, np.inf, T)
-
-    return deep
-
-
-def make_best_action(game: Game, look_ahead: Compiled) -> Compiled:
-    """Returns `best_action(trainer, T)`: the action of row HERE with the best expected value, and that value."""
+    search = compiled_search(game, leaf).plain
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
     @bind(game.room, inline=True)
@@ -429,25 +355,12 @@ def make_best_action(game: Game, look_ahead: Compiled) -> Compiled:
         best, chosen = 0.0, A[0]
         for k in range(n):
             apply_action(S, HERE, A[k], AFTER, T)
-            value = look_ahead(trainer, T)
+            value = search(S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), -np.inf, np.inf, T)
             if k == 0 or value > best:
                 best, chosen = value, A[k]
         return chosen, best
 
     return best_action
-
-
-def make_act(game: Game, valued: int) -> Compiled:
-    """Returns `act(S, R, a, T)`: plays action a at row HERE and draws chance up to the stage that is valued."""
-    apply_action, settle_to_stage = game.rules.apply_action, make_settle_to_stage(game, valued)
-
-    @bind(game.room, inline=True)
-    def act(S, R, a, T):
-        apply_action(S, HERE, a, AFTER, T)
-        copy_row(S, AFTER, HERE)
-        settle_to_stage(S, R, T)
-
-    return act
 
 
 @jit(inline=True)
@@ -468,15 +381,22 @@ def coherent_step(trainer, index, learning_rate, error, W):
     sizes[index] += np.float32(abs(error))
 
 
-def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Compiled) -> Compiled:
-    """Returns `move_weights(trainer, i, learning_rate, error, T)`: moves every weight that row i of the trajectory uses."""
+def make_learn(
+    game: Game, layout: Layout, network: NTupleFunctions, step_weight: Compiled, searched: bool, exploring: bool
+) -> Compiled:
+    """Returns `learn(trainer, length, learning_rate, trace_decay, T)`, or `learn_best` of Q-learning.
+
+    It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
+    """
     cells, board, stage_start = features(game), network.board, network.stage_start
-    boards, tuple_index = board.seen, board.tuple_index
+    boards, tuple_index, potential = board.seen, board.tuple_index, board.potential
     small, tables = small_bits(cells, layout.small), len(cells.tables)
     index_of = cells.index or bind(game.room, inline=True)(no_index)
+    current_player, to_come, fetch = game.rules.current_player, network.to_come, network.fetch
 
     @bind(game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):
+        """Moves every weight that row i of the trajectory uses."""
         S, W = trainer.trajectory, T.leaf
         tuples = W.tuples
         start = stage_start(S, i, T)
@@ -490,17 +410,6 @@ def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Com
                 index = start + W.offsets[place] + index_of(S, i, k, T)
                 step_weight(trainer, index, learning_rate, error, W)
                 place += 1
-
-    return move_weights
-
-
-def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool) -> Compiled:
-    """Returns `learn(trainer, length, learning_rate, trace_decay, T)`.
-
-    It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
-    """
-    current_player, potential, to_come = game.rules.current_player, network.board.potential, network.to_come
-    fetch = network.fetch
 
     @bind(game.room)
     def learn(trainer, length, learning_rate, trace_decay, T):
@@ -523,21 +432,13 @@ def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool)
             move_weights(trainer, t, learning_rate, error, T)
             later_potential = own_potential
 
-    return learn
-
-
-def make_learn_best(game: Game, network: Any, move_weights: Compiled) -> Compiled:
-    """Returns `learn_best(trainer, length, learning_rate, trace_decay, T)`, which is `learn` of Q-learning.
-
-    It updates the weights backward along the first `length` rows of the trajectory, towards the best action's value at the decision
-    after each; where the action there was not random, a share `trace_decay` of what came of it takes its place (Watkins's
-    Q(lambda)). Where the game is over the last row is its end, which is worth nothing more.
-    """
-    potential, to_come, fetch = network.board.potential, network.to_come, network.fetch
-    current_player = game.rules.current_player
-
     @bind(game.room)
     def learn_best(trainer, length, learning_rate, trace_decay, T):
+        """Learns the best action's value at the decision after each row.
+
+        Where the action there was not random, a share `trace_decay` of what came of it takes its place (Watkins's Q(lambda)).
+        Where the game is over the last row is its end, which is worth nothing more.
+        """
         S, explored = trainer.trajectory, trainer.explored
         each_move = T.leaf.constants[1]
         target, later_potential = 0.0, 0.0
@@ -560,24 +461,38 @@ def make_learn_best(game: Game, network: Any, move_weights: Compiled) -> Compile
             move_weights(trainer, i, learning_rate, error, T)
             later_potential = own_potential
 
-    return learn_best
+    return learn_best if exploring else learn
 
 
-def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued: int, exploring: bool) -> Compiled:
-    """Returns `play_trajectory(trainer, T)`: plays from row HERE to the end, LONGEST actions at most.
+def make_games(
+    game: Game, network: NTupleFunctions, best_action: Compiled, learn: Compiled, valued: int, exploring: bool
+) -> Kernels:
+    """Returns the games that are learned from, and those that are not."""
+    rules, highest, potential = game.rules, network.board.highest, network.board.potential
+    current_player, legal_actions, returns = rules.current_player, rules.legal_actions, rules.returns
+    initial_state, apply_action, settle = rules.initial_state, rules.apply_action, make_settle(game)
+    settle_to_stage = make_settle_to_stage(game, valued)
 
-    It returns the number of actions, and that of the rows of the trajectory. `exploring`: with the trainer's share of random
-    actions, and a value for what follows the last row too.
-    """
-    current_player, legal_actions, potential = (
-        game.rules.current_player,
-        game.rules.legal_actions,
-        network.board.potential,
-    )
-    act, settle = make_act(game, valued), make_settle(game)
+    @bind(game.room, inline=True)
+    def act(S, R, a, T):
+        """Plays action a at row HERE and draws chance up to the stage that is valued."""
+        apply_action(S, HERE, a, AFTER, T)
+        copy_row(S, AFTER, HERE)
+        settle_to_stage(S, R, T)
+
+    @bind(game.room, inline=True)
+    def open_trajectory(trainer, T):
+        """Puts the start of the next one to row HERE."""
+        if trainer.counts[RESTARTED] == 0:
+            initial_state(trainer.S, HERE, T)
+        settle(trainer.S, trainer.R, T)
 
     @bind(game.room)
     def play_trajectory(trainer, T):
+        """Plays from row HERE to the end, LONGEST actions at most; returns their number, and that of the trajectory's rows.
+
+        Exploring, with the trainer's share of random actions, and a value for what follows the last row too.
+        """
         S, R, A, share = trainer.S, trainer.R, trainer.A, trainer.exploration[0]
         length = 0
         while current_player(S, HERE, T) != TERMINAL and length < LONGEST:
@@ -605,20 +520,49 @@ def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued
             trainer.search_values[length - 1] = best_action(trainer, T)[1]
         return length, rows
 
-    return play_trajectory
+    @bind(game.room)
+    def keep_firsts(trainer, length, T):
+        """Keeps the rows in which the trajectory first came to the trainer's marks."""
+        before = highest(trainer.trajectory, np.uint64(0), T)
+        for i in range(1, length):
+            now = highest(trainer.trajectory, np.uint64(i), T)
+            for k in range(trainer.marks.shape[0]):
+                if before < trainer.marks[k] <= now:
+                    put_row(trainer.trajectory, i, trainer.firsts[k], trainer.met[k] % CAROUSEL)
+                    trainer.met[k] += 1
+            before = max(before, now)
 
+    @bind(game.room, inline=True)
+    def close_trajectory(trainer, length, restart, T):
+        """Counts one of `length` actions and says where the next begins.
 
-def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, learn: Compiled) -> Compiled:
-    """Returns `td_games(trainer, moves, learning_rate, trace_decay, restart, T)`.
-
-    It plays and learns until `moves` actions more have been played, up to the end of a trajectory. `learning_rate` is the
-    step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart` actions is followed
-    by one from its middle (0: never), unless the trainer has marks.
-    """
-    open_trajectory, close_trajectory = make_trajectories(game, highest)
+        That is in turn at each of the trainer's marks that was met, or in the middle of one of more than `restart` actions.
+        """
+        counts, marks = trainer.counts, trainer.marks.shape[0]
+        counts[MOVES] += length
+        counts[GAMES] += 1
+        if counts[RESTARTED] == 0:
+            counts[FRESH_GAMES] += 1
+            trainer.sums[RETURNS] += returns(trainer.S, HERE, T)
+        if marks > 0:
+            keep_firsts(trainer, length, T)
+            k = counts[RESTARTED]
+            counts[RESTARTED] = k + 1 if k < marks and trainer.met[k] > 0 else 0
+            if counts[RESTARTED] > 0:
+                put_row(trainer.firsts[k], below(trainer.R, min(trainer.met[k], CAROUSEL)), trainer.S, HERE)
+            return
+        counts[RESTARTED] = 0
+        if restart > 0 and length > restart:
+            counts[RESTARTED] = 1
+            put_row(trainer.trajectory, length // 2, trainer.S, HERE)
 
     @bind(game.room)
     def td_games(trainer, moves, learning_rate, trace_decay, restart, T):
+        """Plays and learns until `moves` actions more have been played, up to the end of a trajectory.
+
+        `learning_rate` is the step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart`
+        actions is followed by one from its middle (0: never), unless the trainer has marks.
+        """
         goal = trainer.counts[MOVES] + moves
         while trainer.counts[MOVES] < goal and not T.stop[0]:
             open_trajectory(trainer, T)
@@ -626,20 +570,12 @@ def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, lear
             close_trajectory(trainer, length, restart, T)
             learn(trainer, rows, learning_rate, trace_decay, T)
 
-    return td_games
-
-
-def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valued: int) -> Compiled:
-    """Returns `greedy_games(trainer, keys, scores, ranks, T)`.
-
-    It plays one game per key of `keys` [games] without learning, writes the returns to `scores` [games] and the highest
-    values of a cell to `ranks` [games], and counts the moves.
-    """
-    current_player, initial_state, returns = game.rules.current_player, game.rules.initial_state, game.rules.returns
-    act, settle = make_act(game, valued), make_settle(game)
-
     @bind(game.room)
     def greedy_games(trainer, keys, scores, ranks, T):
+        """Plays one game per key of `keys` [games] without learning, and counts the moves.
+
+        It writes the returns to `scores` [games] and the highest values of a cell to `ranks` [games].
+        """
         S, R = trainer.S, trainer.R
         for g in range(keys.shape[0]):
             R[0], R[1] = keys[g], np.uint64(0)
@@ -653,4 +589,86 @@ def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valu
             scores[g] = returns(S, HERE, T)
             ranks[g] = np.int64(highest(S, HERE, T))
 
-    return greedy_games
+    return Kernels(td_games, greedy_games)
+
+
+PIECE = 5
+"""Games of a piece of work."""
+RESTART = 100
+"""As in training: a trajectory longer than this is followed by one from its middle, so that late positions come often."""
+
+
+class GreedyGames(NamedTuple):
+    """Games of a network that searches to one depth, in the order of their seeds."""
+
+    scores: Floats
+    ranks: Ints
+    """Highest value of a cell on each final board."""
+    moves: int
+    seconds: float
+    """Processor time, added over the processes."""
+
+    def interval(self) -> tuple[float, float]:
+        """Returns the 95 % t interval of the mean score."""
+        return mean_interval(self.scores)
+
+    def figures(self) -> Json:
+        """Returns what a table needs, by name."""
+        return {
+            "games": len(self.scores),
+            "mean": float(self.scores.mean()),
+            **bounds(self.interval()),
+            "median": float(np.median(self.scores)),
+            "seconds_per_move": self.seconds / max(self.moves, 1),
+        }
+
+
+def play_games(
+    network: NTupleNetwork,
+    depth: int,
+    first_seed: int,
+    games: int,
+    *,
+    cutoff: float = 0.0,
+    processes: int = 1,
+    cluster: str = "",
+    progress: Callable[[int], None] = lambda done: None,
+) -> GreedyGames:
+    """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
+
+    Decisions less probable than `cutoff` are leaves of the search (0: exact). `processes` and `cluster` say where they are
+    played, as `leafwise.training.execution.executor_for` has it; each process has the network's tables once. Raises ValueError
+    for no games.
+    """
+    need_in(games, Range(1), "games")
+    parts: list[GreedyGames] = []
+    pieces = in_pieces(range(first_seed, first_seed + games), PIECE)
+    with executor_for(partial(_played, depth, cutoff), processes, cluster, len(pieces)) as executor:
+        sent = executor.share(network)
+        for part in executor.in_order((k, (sent, piece)) for k, piece in enumerate(pieces)):
+            parts.append(part)
+            progress(min(len(parts) * PIECE, games))
+    scores, ranks, moves, seconds = zip(*parts, strict=True)
+    return GreedyGames(np.concatenate(scores), np.concatenate(ranks), sum(moves), sum(seconds))
+
+
+def _played(depth: int, cutoff: float, piece: tuple[Shared[NTupleNetwork], range]) -> GreedyGames:
+    """Plays a piece."""
+    network, seeds = piece[0].get(), piece[1]
+    run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
+    actor, keys = new_trainer(network.game, 0, depth, cutoff=cutoff), np.array(seeds, dtype=np.uint64)
+    scores, ranks = np.zeros(len(keys)), np.zeros(len(keys), np.int64)
+    run(actor, keys[:0], scores, ranks, T)  # compiles
+    start = time.thread_time()
+    stoppable(lambda: run(actor, keys, scores, ranks, T), T.stop)
+    interrupts.check()
+    return GreedyGames(scores, ranks, int(actor.counts[MOVES]), time.thread_time() - start)
+
+
+def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> Bools:
+    """Returns which entries so many moves of the network's own games look up, [weights]; nothing is learned meanwhile."""
+    errors, sizes = (np.zeros(len(network.weights.table), np.float32) for _ in range(2))
+    actor = new_trainer(network.game, seed, coherence=(errors, sizes))
+    T = network.game.tables(network.evaluator("games"))
+    stoppable(lambda: kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T), T.stop)
+    return sizes > 0

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from numpy.typing import NDArray
+from typing import Annotated
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import exploration_at, run_learner
+from leafwise.training.types import Json, Logged, Tensors
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class NTupleQ(td.NTupleTd):
             raise UserError(f"ntuple-q: expected --actors 1, got {config.actors}")
         super().__init__(config)
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.actors[0].greedy[:] = metadata.get("values", 0.0)
@@ -64,7 +63,7 @@ class NTupleQ(td.NTupleTd):
         self.actors[0].exploration[:] = exploration_at(self.config, self.moves_begun)
         super().play()
 
-    def learn(self) -> dict[str, float]:
+    def learn(self) -> Logged:
         """Learns for one interval; returns what is logged."""
         greedy = self.actors[0].greedy
         if not self.begun:
@@ -76,7 +75,7 @@ class NTupleQ(td.NTupleTd):
             logged["train/q_mean"] = greedy[1] / greedy[0]
         return logged
 
-    def step(self) -> dict[str, float]:
+    def step(self) -> Logged:
         """Learns for one interval, and now and then evaluates; returns what is logged."""
         return super().step() | {"time/seconds": self.seconds}
 

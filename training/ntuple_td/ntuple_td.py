@@ -25,12 +25,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core import interrupts
+from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
@@ -40,12 +40,23 @@ from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, parse_tup
 from leafwise.models.ntuple_functions import features
 from leafwise.training.evaluation.statistics import bounds, logged_bounds
 from leafwise.training.games import HERE
-from leafwise.training.ntuple_td.games import looked_up, play_games
-from leafwise.training.ntuple_td.kernels import DEEPEST, FIXED, FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
+from leafwise.training.ntuple_td.kernels import (
+    DEEPEST,
+    FIXED,
+    FRESH_GAMES,
+    GAMES,
+    MOVES,
+    Trainer,
+    kernels,
+    looked_up,
+    new_trainer,
+    play_games,
+)
 from leafwise.training.runs import REMATCH_SEED, SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint, hardware, origin
 from leafwise.training.runs.loop import Learner, run_learner
-from leafwise.training.runs.run_options import RunOptions
+from leafwise.training.runs.run_options import Every, Limit, Rate, RunOptions, TotalSteps
+from leafwise.training.types import Json, Logged, Tensors
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""
@@ -55,7 +66,7 @@ AT_ONCE = 1 << 20
 class Config(RunOptions):
     """Options of `leafwise train GAME --method ntuple-td`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 40_000_000
+    total_steps: TotalSteps = 40_000_000
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
     """Tuples of cells 0-9, a-z in the order of the room's cells, separated by blanks; with commas beyond 35: 0,1,40."""
@@ -70,9 +81,9 @@ class Config(RunOptions):
     pruned: Annotated[int, Range(0, 1e12)] = 0
     """Entries that the model to start from does not look up in so many moves of its games are 0 and stay so (0: all are learned);
     with --coherence. Its file is the smaller."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.25
+    learning_rate: Rate = 0.25
     """Learning rate, shared out among the active weights."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0125
+    final_learning_rate: Rate = 0.0125
     """Learning rate at the end of the run."""
     hold: Share = 0.5
     """Share of the run after which the rate begins to fall, geometrically."""
@@ -93,14 +104,14 @@ class Config(RunOptions):
     """What every state is worth before anything is learned, in potential."""
     actors: Annotated[int, Range(1, 64)] = 1
     """Threads that play and learn over the same tables; more than 1 is not reproducible."""
-    restart: Annotated[int, Range(0, 1e9)] = 100
+    restart: Limit = 100
     """Trajectories longer than this are followed by one from their middle; 0: never."""
     carousel: str = ""
     """Highest cells, ascending, by what they show: instead, trajectories begin in turn at a start and where an earlier one first
     came to each of them."""
-    interval: Annotated[int, Range(1, 1e9)] = 500_000
+    interval: Every = 500_000
     """Moves between two log entries."""
-    evaluate_every: Annotated[int, Range(1, 1e9)] = 8
+    evaluate_every: Every = 8
     """Log entries between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 100000)] = 200
     """Games per evaluation."""
@@ -185,7 +196,7 @@ class NTupleTd(Learner):
         self.start = origin(config.init_from) if config.init_from else {}
         self.open_folder()
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
-        self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+        self.coherence = np.zeros(size, np.float32), np.zeros(size, np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
         marks = values_of(config, "carousel", features(self.game).names)
         self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence, marks=marks) for key in keys]
@@ -195,7 +206,7 @@ class NTupleTd(Learner):
         self.entries, self.best, self.score = 0, -np.inf, {}
         self.begun: list[list[int]] = []
         """Counters of each actor as the interval began that Ctrl-C broke off; empty between two."""
-        self.due: dict[str, float] | None = None
+        self.due: Logged | None = None
         """What was logged of an interval whose evaluation is still to come."""
         if not self.resume() and config.pruned:
             self.prune()
@@ -206,9 +217,9 @@ class NTupleTd(Learner):
         table[~kept] = 0
         self.coherence[1][~kept] = FIXED
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Tensors:
         """Returns the arrays of a checkpoint, by name; what is written into them changes the learner."""
-        tensors: dict[str, NDArray[Any]] = {"table": self.network.weights.table}
+        tensors: Tensors = {"table": self.network.weights.table}
         if self.config.coherence:
             tensors |= {"errors": self.coherence[0], "sizes": self.coherence[1]}
         if self.config.average:
@@ -223,12 +234,12 @@ class NTupleTd(Learner):
 
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
-        told: dict[str, Any] = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
+        told: Json = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
         told |= ({"begun": self.begun} if self.begun else {}) | ({"due": self.due} if self.due else {})
         tensors, of_every_run = super().state()
         return self.arrays() | tensors, told | of_every_run
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         for name, own in self.arrays().items():
@@ -236,7 +247,7 @@ class NTupleTd(Learner):
         self.entries, self.best, self.score = metadata["entries"], metadata["best"], metadata["score"]
         self.begun, self.due = metadata.get("begun", []), metadata.get("due")
 
-    def counted(self) -> NDArray[np.int64]:
+    def counted(self) -> Ints:
         """Returns the counters of all actors, added."""
         return np.sum([actor.counts for actor in self.actors], axis=0)
 
@@ -270,14 +281,7 @@ class NTupleTd(Learner):
         for thread in threads:
             thread.join()
 
-    def take_average(self) -> None:
-        """Takes the tables into their mean, for which the next log entry weighs entries**average."""
-        share = np.float32((self.config.average + 1) / (self.entries + self.config.average))
-        for start in range(0, len(self.network.weights.table), AT_ONCE):
-            kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
-            kept += share * (now - kept)
-
-    def evaluate(self) -> dict[str, float]:
+    def evaluate(self) -> Logged:
         """Plays greedy games with the selection seeds; keeps the best model so far, or the last one if it stands the rematch."""
         n = self.config.evaluate_games
         played = play_games(self.kept, 1, SELECTION_SEED, n)
@@ -302,7 +306,7 @@ class NTupleTd(Learner):
         lead = one - other
         return float(lead.mean()) <= 3 * float(lead.std(ddof=1)) / np.sqrt(len(lead))
 
-    def step(self) -> dict[str, float]:
+    def step(self) -> Logged:
         """Learns for one interval, and now and then evaluates; returns what is logged.
 
         Ctrl-C breaks it off between two trajectories, or before the evaluation: then it goes on there.
@@ -316,19 +320,22 @@ class NTupleTd(Learner):
         logged, self.due = self.due | found, None
         return logged
 
-    def learn(self) -> dict[str, float]:
+    def learn(self) -> Logged:
         """Learns for one interval; returns what is logged."""
         self.begun = self.begun or [actor.counts.tolist() for actor in self.actors]
-        moves, start, begun = self.done, time.perf_counter(), time.process_time()
+        moves, started, begun = self.done, time.perf_counter(), time.process_time()
         stoppable(self.play, self.T.stop)
-        spent = time.perf_counter() - start
+        spent = time.perf_counter() - started
         self.seconds += time.process_time() - begun  # of all actors
         interrupts.check()
         played = self.counted() - np.sum(self.begun, axis=0)
         self.begun = []
         self.entries += 1
-        if self.config.average:
-            self.take_average()
+        if power := self.config.average:  # the mean of the tables, for which the next log entry weighs entries**average
+            share = np.float32((power + 1) / (self.entries + power))
+            for start in range(0, len(self.network.weights.table), AT_ONCE):
+                kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
+                kept += share * (now - kept)
         sums = np.sum([actor.sums for actor in self.actors], axis=0)
         logged = {"train/rate": rate_at(self.config, self.done), "time/fps": (self.done - moves) / spent}
         if played[FRESH_GAMES]:
@@ -339,7 +346,7 @@ class NTupleTd(Learner):
             actor.sums[:] = 0
         return logged
 
-    def results(self) -> dict[str, Any]:
+    def results(self) -> Json:
         """Returns what results.json says."""
         own = {"trajectories": int(self.counted()[GAMES]), "hardware": hardware(len(self.actors))}
         return super().results() | own

@@ -7,7 +7,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.logger import KVWriter, Logger
@@ -16,11 +15,13 @@ from stable_baselines3.common.vec_env import VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn, VecEnvWrapper
 from torch import Tensor, nn
 
+from leafwise.envs.core.arrays import Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.networks import begin, summed
 from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
+from leafwise.training.types import Json
 
 
 class SeenVecEnv(Sb3VecEnv):
@@ -33,7 +34,7 @@ class SeenVecEnv(Sb3VecEnv):
         most, last = len(network.weights.features), len(network.weights.embedding) - 1
         self.observation_space = gym.spaces.Box(0, last, (most + 1,), np.int64)
 
-    def reset(self) -> NDArray[np.int64]:
+    def reset(self) -> Ints:
         super().reset()
         return self.observations()
 
@@ -43,7 +44,7 @@ class SeenVecEnv(Sb3VecEnv):
             info.pop("terminal_observation", None)  # it is asked for where an episode is truncated, which none here is
         return self.observations(), rewards, dones, infos
 
-    def observations(self) -> NDArray[np.int64]:
+    def observations(self) -> Ints:
         features, _, signs = self.network.describe(self.batch.get_state()["rows"], self.T)
         return np.column_stack([features, signs < 0])
 
@@ -54,9 +55,8 @@ class FeaturesExtractor(BaseFeaturesExtractor):
     def __init__(self, observation_space: gym.Space[Any], network: SparseNetwork) -> None:
         W = network.weights
         super().__init__(observation_space, W.embedding.shape[1])
-        self.embedding = nn.EmbeddingBag(
-            len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
-        )
+        n, columns = W.embedding.shape
+        self.embedding = nn.EmbeddingBag(n, columns, mode="sum", padding_idx=n - 1)
         self.bias = nn.Parameter(torch.full((W.embedding.shape[1],), 0.1))
         with torch.no_grad():
             begin(self.embedding, network)
@@ -106,7 +106,7 @@ class ScaledRewards(VecEnvWrapper):
 class Told(KVWriter, dict[str, Any]):
     """Keeps the figures that SB3 logged last, by tag."""
 
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+    def write(self, key_values: Json, key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
         self.update(key_values)
 
     def close(self) -> None:
@@ -155,7 +155,7 @@ def exported(model: Any, blank: SparseNetwork) -> SparseNetwork:
         for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)
     )
     extractor, hidden = policy.features_extractor, own.out_features
-    first, end = (np.zeros(w.shape, dtype=np.float32) for w, _ in blank.layers())
+    first, end = (np.zeros(w.shape, np.float32) for w, _ in blank.layers())
     first[:, :hidden], first[:, hidden:] = array(own.weight).T, array(of_value.weight).T
     end[hidden:, :1], end[:hidden, 1:] = array(last.weight).T, array(of_actions.weight).T
     biases = [array(layer.bias) for layer in (own, of_value, last, of_actions)]
@@ -164,6 +164,6 @@ def exported(model: Any, blank: SparseNetwork) -> SparseNetwork:
     return blank.with_tensors({"embedding": embedding, "bias": array(extractor.bias), "dense": np.concatenate(dense)})
 
 
-def array(parameter: Tensor) -> NDArray[np.float32]:
+def array(parameter: Tensor) -> Floats32:
     """Returns a copy of a parameter."""
     return np.array(parameter.detach().numpy())

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
@@ -26,17 +25,19 @@ from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.run_options import Count, Every, Plies, Rate, TotalSteps
+from leafwise.training.types import Json, Logged, Tensors
 
 
 @dataclass(frozen=True)
 class Config(Options):
     """Options of `leafwise train GAME --method ppo`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 1_000_000
+    total_steps: TotalSteps = 1_000_000
     """Length of the run, in decisions of the agent."""
     envs: Annotated[int, Range(1, 100000)] = 1024
     """Games played side by side."""
-    rollout: Annotated[int, Range(1, 1e6)] = 16
+    rollout: Count = 16
     """Decisions in each game between two updates."""
     opponent: str = "self"
     """Opponent in games for two: self (the policy as it is now or was, its actions drawn), or any player's text; greedy and random
@@ -45,15 +46,15 @@ class Config(Options):
     """Share of the rollouts against the policy as it is now; the others are against one that won its match (--opponent self)."""
     pool: Annotated[int, Range(1, 100)] = 8
     """Networks that won their matches last, and are kept as opponents."""
-    plies: Annotated[int, Range(0, 200)] = 0
+    plies: Plies = 0
     """Most random actions, of either player, at the beginning of the games that are learned from."""
     reward: str = "score"
     """Reward of the environment."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
     """Return that counts as 1, in games for one."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.002
+    learning_rate: Rate = 0.002
     """Learning rate at the start (Adam)."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0001
+    final_learning_rate: Rate = 0.0001
     """Learning rate at the end; linear in between."""
     gamma: Share = 0.99
     """Discount per decision."""
@@ -69,9 +70,9 @@ class Config(Options):
     """What the network sees: observation, another of the game's sets of sparse features, or features+observation."""
     hidden: tuple[int, int] = (64, 32)
     """Outputs of the shared first layer, and of one more layer for policy and value each; multiples of 4."""
-    evaluate_every: Annotated[int, Range(1, 1e9)] = 8
+    evaluate_every: Every = 8
     """Updates between two evaluations."""
-    match_plies: Annotated[int, Range(0, 200)] = 8
+    match_plies: Plies = 8
     """Most random actions at the beginning of a match's games."""
 
 
@@ -82,7 +83,7 @@ class MaskedPpo(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.ppo.network import blank_network, exported, make_model
+        from leafwise.training.ppo.network import blank_network, make_model
         from leafwise.training.sb3 import PpoRun
 
         if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
@@ -94,12 +95,12 @@ class MaskedPpo(GatedLearner):
         )
         self.itself = two and config.opponent == "self"
         opponent = self.seated.evaluator("self") if self.itself else config.opponent
-        seats: dict[str, Any] = {"opponent": opponent, "seat": "random"} if two else {}
+        seats: Json = {"opponent": opponent, "seat": "random"} if two else {}
         seats["autoreset_mode"] = "SameStep"
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, plies=config.plies, **seats)
         self.model, told = make_model(self.envs, self.blank, config)
         self.ppo = PpoRun(self.model, told, self.envs, config, self.rate)
-        self.newest = exported(self.model, self.blank)
+        self.newest = self.exported()
         self.open_folder()
         self.begin(pool=config.pool if self.itself else 1, plies=config.match_plies)
 
@@ -126,7 +127,7 @@ class MaskedPpo(GatedLearner):
     def done(self) -> int:
         return self.ppo.done
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.ppo.restore(tensors, metadata["updates"])
@@ -137,7 +138,7 @@ class MaskedPpo(GatedLearner):
         tensors, told = super().state()
         return self.ppo.tensors() | tensors, {"updates": self.ppo.updates} | told
 
-    def advance(self) -> tuple[dict[str, float], int | None]:
+    def advance(self) -> tuple[Logged, int | None]:
         """Plays one rollout and learns from it; a match is due every few updates."""
         if self.itself:
             self.seat_opponent()

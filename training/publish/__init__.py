@@ -27,14 +27,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.registry import listed, take_modules
 from leafwise.envs.registry import source_of as source_of_game
-from leafwise.models.files import (
-    game_of,
-    load_tensors,
-    model_path,
-    save_network,
-    shipped_name,
-    write_atomically,
-)
+from leafwise.models.files import game_of, load_tensors, model_path, save_network, shipped_name, write_atomically
 from leafwise.models.units import UNITS
 from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.evaluation.statistics import interval_text
@@ -42,6 +35,7 @@ from leafwise.training.runs import FINAL_SEED
 from leafwise.training.runs.folder import command_of, commit, hardware
 from leafwise.training.runs.recipes import PUBLISH, RENAMED, methods, recipes
 from leafwise.training.runs.run_options import option_text, take_option
+from leafwise.training.types import Json
 
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")
@@ -67,7 +61,7 @@ class Config:
     unit_games: int = -1
     """Games of each variant that tell what values mean to people (-1: as many as `leafwise.training.publish.units`, 0: none)."""
     processes: int = 1
-    """Processes that play and judge (n-tuples: threads)."""
+    """Processes that play and judge."""
     cluster: str = ""
     """Ray cluster that does it instead: auto, local or HOST:PORT."""
     games: tuple[int, ...] = ()
@@ -98,7 +92,7 @@ class Config:
     """Chances: games in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
 
 
-def kind_of(game: Game, told: dict[str, Any]) -> Any:
+def kind_of(game: Game, told: Json) -> Any:
     """Returns the kind of a model: the game's own, or by what a file says it holds."""
     own = recipes(game.name).get("modules", {}).get(PUBLISH)
     studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
@@ -134,20 +128,15 @@ def publish(config: Config) -> Path:
     finally:
         draft.unlink(missing_ok=True)
     if config.unit_games:
-        kept[UNITS] = units_of_network(network, config)
+        from leafwise.training.publish import units
+
+        asked = units.Config("", games=max(config.unit_games, 0), processes=config.processes, cluster=config.cluster)
+        kept[UNITS] = units.fitted(network.game, partial(network.evaluator, "learned"), asked).as_json()
     for score in kind.measure(network, config):
         kept["score"].append(score)
         save_network(target, network, kept)
         write_atomically(target.with_suffix(".md"), card(target, kind).encode())
     return target
-
-
-def units_of_network(network: Any, config: Config) -> dict[str, Any]:
-    """Returns what a network's values mean to people, as its file holds it; -1 games: as many as usual."""
-    from leafwise.training.publish import units
-
-    asked = units.Config("", games=max(config.unit_games, 0), processes=config.processes, cluster=config.cluster)
-    return units.fitted(network.game, partial(network.evaluator, "learned"), asked).as_json()
 
 
 def card(path: Path, kind: Any) -> str:
@@ -184,7 +173,7 @@ def command_line(what: str, command: str, at: str) -> str:
     return f"- {what}, as of commit {at}: `{command}`"
 
 
-def train_command(told: Mapping[str, Any]) -> str:
+def train_command(told: Json) -> str:
     """Returns the command that trains such a model now, by the method in its file's command, else by the one to begin with."""
     game, words = told["game"], shlex.split(told["command"])
     named = take_option(words, "--method")[0] or words[min(2, len(words) - 1)].rpartition(".")[2]
@@ -195,7 +184,7 @@ def train_command(told: Mapping[str, Any]) -> str:
     return shlex.join(["leafwise", "train", game, "--method", method, *options, *added])
 
 
-def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def starts(told: Json) -> Iterator[Json]:
     """Yields how the model was made that a model's training started from, then that model's, and so on."""
     while told := told.get("start") or {}:
         yield dict(told)

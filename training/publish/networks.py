@@ -23,7 +23,7 @@ from leafwise.models.sparse import SparseNetwork, load_sparse
 from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, starts_of
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
-from leafwise.training.evaluation.matches import Meetings, NamedPlayer, NetworkPlayer, Pairs, play_alone
+from leafwise.training.evaluation.matches import NamedPlayer, NetworkPlayer, meet, play_alone, play_pairs
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.statistics import (
     bounds,
@@ -38,16 +38,18 @@ from leafwise.training.execution.generations import call
 from leafwise.training.games import Played
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.runs import CALIBRATION_SEED, REMATCH_SEED, SELECTION_SEED
-from leafwise.training.runs.gating import named
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import recipe
+from leafwise.training.types import Json, named
 
+Prepared = tuple[SparseNetwork, Json]
+"""The network that is published, and what its file tells of it besides."""
 EXACT_NODES = "--exact-nodes"
 GAMES = (400, 100)
 """Games at depth 1, 2 unless the options say others."""
 
 
-def newest_of(source: Path, best: SparseNetwork) -> tuple[SparseNetwork, dict[str, Any]]:
+def newest_of(source: Path, best: SparseNetwork) -> Prepared:
     """Returns the newest network of a run and what its state tells; raises ValueError where the trainer's state is missing."""
     tensors, state = load_tensors(source.with_name("state.safetensors"))
     return best.with_tensors(named(tensors, "newest")), state
@@ -59,13 +61,11 @@ class Games:
     WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
     OPTIONS: tuple[str, ...] = ("games",)
 
-    def prepare(
-        self, network: SparseNetwork, source: Path, told: Any, config: Any
-    ) -> tuple[SparseNetwork, dict[str, Any]]:
+    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
         """Returns the network, and what hand-made leaf it is held against; random play where the game has none."""
         return network, {"hand_made": network.game.default_score}
 
-    def measure(self, network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
+    def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
         """Yields the mean return by depth: of both leaves in a game for one, of the network against the other in a game for two."""
         game, hand_made = network.game, network.game.default_score
         with executor_for(call, config.processes, config.cluster) as executor:
@@ -78,26 +78,26 @@ class Games:
                 if game.players == 2:
                     starts = starts_of(game, games, FINAL_SEED, plies_of(game, None), not hand_made)[0]
                     meetings = {"learned": (learned, other)}
-                found: dict[str, Any] = {"depth": depth, "games": game.players * len(starts), "players": game.players}
+                found: Json = {"depth": depth, "games": game.players * len(starts), "players": game.players}
                 found["first_seed"] = FINAL_SEED
                 for name, players in meetings.items():
-                    pieces = [Meetings(game, players, some) for some in in_pieces(starts, BATCH)]
+                    pieces = [partial(meet, game, players, some) for some in in_pieces(starts, BATCH)]
                     scores = np.concatenate(list(executor.in_order(enumerate(pieces)))).mean(axis=1)
                     ends = bounds(returns_interval(scores, game.return_range))
                     found[name] = {"mean": float(scores.mean()), **ends}
                 print(f"depth {depth}: mean return {found['learned']['mean']:,.3f}", flush=True)
                 yield found
 
-    def about(self, path: Path, told: dict[str, Any]) -> list[str]:
+    def about(self, path: Path, told: Json) -> list[str]:
         """Returns what the model is."""
         layers, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
         return [f"A network with a sparse first layer, layers {layers}, {size:.2f} MB."]
 
-    def made(self, told: dict[str, Any]) -> list[str]:
+    def made(self, told: Json) -> list[str]:
         """Returns how the model was chosen."""
         return ["- chosen by games on selection seeds"]
 
-    def figures(self, told: dict[str, Any]) -> list[str]:
+    def figures(self, told: Json) -> list[str]:
         """Returns the table of figures."""
         first, other = told["score"][0], f"hand-made (`{told['hand_made']}`)" if told["hand_made"] else "random play"
         if first["players"] == 2:
@@ -127,9 +127,7 @@ class Positions(Games):
 
     OPTIONS = ("judged", "judged_plies", "judged_depth", "depths", "rematch", "half")
 
-    def prepare(
-        self, network: SparseNetwork, source: Path, told: Any, config: Any
-    ) -> tuple[SparseNetwork, dict[str, Any]]:
+    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
         """Returns the network that is published, and what hand-made leaf it is held against."""
         network, more = super().prepare(network, source, told, config)
         if config.rematch:
@@ -137,7 +135,7 @@ class Positions(Games):
             more |= chosen
         return network.rounded() if config.half else network, more
 
-    def rematch(self, source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwork, dict[str, Any]]:
+    def rematch(self, source: Path, best: SparseNetwork, games: int) -> Prepared:
         """Plays a match of a run's newest and best network, as the run does; returns the better one and what is told of it."""
         newest, state = newest_of(source, best)
         told = {"match_from_start": 0.0, **tomllib.loads(read_text(source.with_name("config.toml")))}
@@ -147,7 +145,7 @@ class Positions(Games):
             told["candidates"] or None,
             told["match_from_start"],
         )
-        points = (1 + Pairs(Own((newest, best)), range(first, first + games // 2), *how)().mean(axis=1)) / 2
+        points = (1 + play_pairs(Own((newest, best)), range(first, first + games // 2), *how).mean(axis=1)) / 2
         mean, (low, high) = float(points.mean()), points_interval(points)
         print(
             f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True
@@ -157,7 +155,7 @@ class Positions(Games):
         selected = {"mean": mean, "games": games, "against": "the run's best", "elo": elo_difference(mean)}
         return newest, {"steps": state["done"], "seconds": round(state["seconds"], 1), "selected": selected}
 
-    def measure(self, network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
+    def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
         """Yields the shares of positions in which a search keeps the value, by depth; an empty one where nothing judges."""
         game, plies = network.game, config.judged_plies
         if not has_solver(game):
@@ -169,17 +167,17 @@ class Positions(Games):
         pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
         shares = map_pieces(partial(kept, judged, network), pieces, *where)
         for depth in config.depths:
-            found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
+            found: Json = {"depth": depth, "positions": config.judged, "plies": list(plies)}
             found |= {"ahead": config.judged_depth, "learned": next(shares), "hand_made": next(shares)}
             both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
             print(f"depth {depth}: keeps the value in {both}", flush=True)
             yield found
 
-    def about(self, path: Path, told: dict[str, Any]) -> list[str]:
+    def about(self, path: Path, told: Json) -> list[str]:
         """Returns what the model is."""
         return [*super().about(path, told), "It says what a position is worth to the player who acts."]
 
-    def made(self, told: dict[str, Any]) -> list[str]:
+    def made(self, told: Json) -> list[str]:
         """Returns how the model was chosen."""
         words = told["command"].split()
         nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
@@ -190,7 +188,7 @@ class Positions(Games):
             "  nothing by heart), else values of the network's own searches; it was chosen by matches against earlier ones",
         ]
 
-    def figures(self, told: dict[str, Any]) -> list[str]:
+    def figures(self, told: Json) -> list[str]:
         """Returns the table of figures, or where they are."""
         first = told["score"][0]
         if not first:
@@ -246,11 +244,9 @@ class Chances(Games):
         with executor_for(call, config.processes, config.cluster) as executor:
             yield from play_alone(executor, network, wanted, first_seed, config.nodes)
 
-    def prepare(
-        self, network: SparseNetwork, source: Path, told: Any, config: Any
-    ) -> tuple[SparseNetwork, dict[str, Any]]:
+    def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
         """Returns the network that is published, and how it was chosen and scaled."""
-        more: dict[str, Any] = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
+        more: Json = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
         if config.rematch:
             network, chosen = self.rematch(source, network, told, config)
             more |= chosen
@@ -258,9 +254,7 @@ class Chances(Games):
             network, more["calibrated"] = self.calibrated(network, config)
         return network, more
 
-    def rematch(
-        self, source: Path, best: SparseNetwork, told: dict[str, Any], config: Any
-    ) -> tuple[SparseNetwork, dict[str, Any]]:
+    def rematch(self, source: Path, best: SparseNetwork, told: Json, config: Any) -> Prepared:
         """Plays a run's best and its newest network; returns the better one and what is told of it."""
         found = []
         wanted = [(game, config.rematch, 1) for game in self.variants(best.game, config).values()]
@@ -273,7 +267,7 @@ class Chances(Games):
             print(f"after {steps:,} iterations: won {wins / games:.1%} of {games:,}", flush=True)
         return max(found, key=lambda pair: pair[1]["selected"]["mean"])
 
-    def calibrated(self, network: SparseNetwork, config: Any) -> tuple[SparseNetwork, dict[str, Any]]:
+    def calibrated(self, network: SparseNetwork, config: Any) -> Prepared:
         """Returns a network whose chances fit its games of selection best, and how that was done."""
         wanted = [(game, config.calibrate, 1) for game in self.variants(network.game, config).values()]
         games = Played.joined(list(self.played(network, wanted, CALIBRATION_SEED, config)))
@@ -282,7 +276,7 @@ class Chances(Games):
         told = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
         return rescaled(network, slope, offset), told
 
-    def measure(self, network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
+    def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
         """Yields the figures of final games, by depth and variant."""
         amounts = list(enumerate(config.games or (300, 50), start=1))
         cells = [(d, n, text, game) for d, n in amounts for text, game in self.variants(network.game, config).items()]
@@ -297,13 +291,13 @@ class Chances(Games):
                 "calibration_error": error, "seconds_per_move": part.seconds / len(part.values),
             }  # fmt: skip
 
-    def about(self, path: Path, told: dict[str, Any]) -> list[str]:
+    def about(self, path: Path, told: Json) -> list[str]:
         """Returns what the model is."""
         widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
         what = f"A sparse first layer and dense ones after it, widths {widths}, {size:.2f} MB; one network for all variants below."
         return [what, "`search:learned,depth=2` plays with it,"]
 
-    def made(self, told: dict[str, Any]) -> list[str]:
+    def made(self, told: Json) -> list[str]:
         """Returns how the model was scaled and chosen."""
         lines = []
         if scaled := told["calibrated"]:
@@ -315,7 +309,7 @@ class Chances(Games):
         selected = told["selected"]
         return [*lines, f"- chosen by {selected['games']:,} games on selection seeds: won {selected['mean']:.1%}"]
 
-    def figures(self, told: dict[str, Any]) -> list[str]:
+    def figures(self, told: Json) -> list[str]:
         """Returns the table of figures."""
         limit = f"a search looks at no more than {told['nodes']} decisions below each action" if "nodes" in told else ""
         if "search_nodes" in told:

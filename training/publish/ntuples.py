@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Words
 from leafwise.envs.core.errors import UserError
 from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork, load_ntuples, merged, quantised
 from leafwise.models.ntuple_functions import features
 from leafwise.training.evaluation.statistics import interval_text
-from leafwise.training.ntuple_td.games import play_games
-from leafwise.training.ntuple_td.kernels import kernels, new_trainer
+from leafwise.training.ntuple_td.kernels import kernels, new_trainer, play_games
 from leafwise.training.runs import FINAL_SEED, PACKING_SEED, SELECTION_SEED
+from leafwise.training.types import Json, Logged
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
 OPTIONS = ("games", "step", "loss_games", "first_seed")
 REACHED = "reached_"
 
 
-def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, dict[str, Any]]:
+def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, Json]:
     """Returns the packed network, and what packing does to it."""
     if config.first_seed < FINAL_SEED:
         raise UserError(f"expected --first-seed of at least {FINAL_SEED}, got {config.first_seed}")
@@ -32,11 +32,11 @@ def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tup
     return packed, {"step": config.step, "loss": packing_loss(network, packed, config)}
 
 
-def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> dict[str, float]:
+def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> Logged:
     """Returns what packing does to the values of some 10,000 states of games, and to the scores of the same seeds."""
     rows = valued_rows(before, 10_000)
     values = [values_of(network, rows) for network in (before, after)]
-    games, where = config.loss_games, {"threads": config.processes, "cluster": config.cluster}
+    games, where = config.loss_games, {"processes": config.processes, "cluster": config.cluster}
     error = np.abs(values[1] - values[0])
     scores = [play_games(n, 1, PACKING_SEED, games, **where).scores for n in (before, after)]
     difference = scores[1] - scores[0]
@@ -51,10 +51,10 @@ def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> di
     }
 
 
-def valued_rows(network: NTupleNetwork, n: int) -> NDArray[np.uint64]:
+def valued_rows(network: NTupleNetwork, n: int) -> Words:
     """Returns states that a network's games come through."""
     actor, T = new_trainer(network.game, SELECTION_SEED), network.game.tables(network.evaluator("rows"))
-    found: list[NDArray[np.uint64]] = []
+    found: list[Words] = []
     while sum(map(len, found)) < n:
         before = int(actor.counts[0])
         kernels(network).td_games(actor, 1, 0.0, 0.0, 0, T)
@@ -62,17 +62,17 @@ def valued_rows(network: NTupleNetwork, n: int) -> NDArray[np.uint64]:
     return np.concatenate(found)[:n]
 
 
-def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
+def values_of(network: NTupleNetwork, rows: Words) -> Floats:
     """Returns the compiled value of each row."""
     value, T = network.functions.ntuple_value, network.game.tables(network.evaluator("rows"))
     return np.array([value(rows, np.uint64(k), T) for k in range(len(rows))])
 
 
-def measure(network: NTupleNetwork, config: Any) -> Iterator[dict[str, Any]]:
+def measure(network: NTupleNetwork, config: Any) -> Iterator[Json]:
     """Yields the figures of final games, by depth."""
     names, first = features(network.game).names, config.first_seed
     for depth, games in enumerate(config.games or (1000, 500, 300), start=1):
-        played = play_games(merged(network), depth, first, games, threads=config.processes, cluster=config.cluster)
+        played = play_games(merged(network), depth, first, games, processes=config.processes, cluster=config.cluster)
         reached = {f"{REACHED}{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
         told = {"depth": depth, "first_seed": first, **played.figures(), **reached}
         interval = interval_text(told["ci_low"], told["ci_high"], ",.0f")
@@ -80,7 +80,7 @@ def measure(network: NTupleNetwork, config: Any) -> Iterator[dict[str, Any]]:
         yield told
 
 
-def about(path: Path, told: dict[str, Any]) -> list[str]:
+def about(path: Path, told: Json) -> list[str]:
     """Returns what the model is."""
     tuples = " ".join("".join(f"{cell:x}" for cell in t) for t in told["tuples"])
     packed = [tensor for name, tensor in load_tensors(path)[0].items() if "low" in name]
@@ -91,7 +91,7 @@ def about(path: Path, told: dict[str, Any]) -> list[str]:
     ]
 
 
-def made(told: dict[str, Any]) -> list[str]:
+def made(told: Json) -> list[str]:
     """Returns what else was done to the model."""
     loss = told["loss"]
     return [
@@ -103,7 +103,7 @@ def made(told: dict[str, Any]) -> list[str]:
     ]
 
 
-def figures(told: dict[str, Any]) -> list[str]:
+def figures(told: Json) -> list[str]:
     """Returns the table of figures."""
     reached = [name for name in told["score"][0] if name.startswith(REACHED)]
     cells = " | ".join(name.removeprefix(REACHED) for name in reached)

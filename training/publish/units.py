@@ -14,13 +14,13 @@ import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -35,6 +35,7 @@ from leafwise.training.games import play_batches
 from leafwise.training.runs import CALIBRATION_SEED
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
+from leafwise.training.types import Json
 
 LARGEST_ERROR = 0.03
 """A greater error than this is said to be one."""
@@ -71,11 +72,11 @@ class Config:
 class ValuedGames:
     """Decisions of games in the order of their seeds, one game after another."""
 
-    values: NDArray[np.float64]
+    values: Floats
     """[decisions]: value of the search, for the player to move."""
-    outcomes: NDArray[np.float64]
+    outcomes: Floats
     """[decisions]: return of the game, for that player."""
-    games: NDArray[np.int64]
+    games: Ints
     """[decisions]: number of the game, from 0 on."""
 
     def share(self, odd: bool) -> ValuedGames:
@@ -114,17 +115,19 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
         need_in(getattr(config, name), limit, f"--{name}", kind=int)
     played = valued_games(game, leaf, config)
     name = said.get("name") or usual_name(game, played)
+    if game.players == 2:  # points: 1, 1/2 or 0
+        played = replace(played, outcomes=(1 + np.sign(played.outcomes)) / 2)
     fit, check = played.share(odd=False), played.share(odd=True)
-    outcomes = [points(game, half) for half in (fit, check)]
-    values, meanings = (rounded(numbers) for numbers in monotone(fit.values, outcomes[0]))
+    values, meanings = (rounded(numbers) for numbers in monotone(fit.values, fit.outcomes))
     kept = np.append(np.diff(values) > 0, True)
-    first_seed = CALIBRATION_SEED
-    how: dict[str, Any] = {"games": config.games, "first_seed": first_seed, "depth": config.depth}
+    how: Json = {"games": config.games, "first_seed": CALIBRATION_SEED, "depth": config.depth}
     how |= {"plies": config.plies} if game.players == 2 else {}
     how |= {"nodes": config.nodes} if config.nodes else {}
-    how |= {"variants": [rules_of(variant) for variant in measured_variants(game)]}
+    # of each variant, the options that no network sees and that are not the defaults
+    variants = own_or(valued_variants, game)(game)
+    how |= {"variants": [{n: x for n, x in one.given_options.items() if n in one.rule_options} for one in variants]}
     units = Units(name, tuple(values[kept].tolist()), tuple(meanings[kept].tolist()), 0.0, how)
-    told, happened = tenths(np.interp(check.values, units.values, units.meanings), outcomes[1])
+    told, happened = tenths(np.interp(check.values, units.values, units.meanings), check.outcomes)
     off = np.abs(told - happened) / (happened if name == SCORE else 1.0)
     for mean, came, error in zip(told, happened, off, strict=True):
         print(f"told {mean:,.4g}, came {came:,.4g}, off by {error:.3f}", flush=True)
@@ -133,7 +136,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
 
 def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> ValuedGames:
     """Plays the games of a leaf, those of every variant of a recipe's mix one after another."""
-    variants = mixed(game)
+    variants = valued_variants(game)
     pieces = list(product(variants, in_pieces(range(config.games), PIECE)))
     parts = list(map_pieces(Valued(leaf, config), pieces, config.processes, config.cluster))
     return ValuedGames(
@@ -141,41 +144,33 @@ def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> V
     )
 
 
-def mixed(game: Game) -> list[Game]:
+def valued_variants(game: Game) -> list[Game]:
     """Returns the variants of a recipe's mix; the game as it is where there is none."""
     return [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [game]
 
 
-def measured_variants(game: Game) -> list[Game]:
-    """Returns the variants whose games are played: those that a room's own `valued_variants` names, else those of the mix."""
-    own = recipes(game.name).get("modules", {}).get(PUBLISH)
-    found: list[Game] = getattr(importlib.import_module(own), "valued_variants", mixed)(game) if own else mixed(game)
-    return found
-
-
-def rules_of(game: Game) -> dict[str, Any]:
-    """Returns the options of a variant that no network sees and that are not the defaults."""
-    return {name: value for name, value in game.given_options.items() if name in game.rule_options}
-
-
+@dataclass(frozen=True)
 class Valued:
     """Plays games of a leaf in pieces: a variant, and which of its games."""
 
-    def __init__(self, leaf: Callable[[], Evaluator], config: Config) -> None:
-        self.told = leaf, config
-        self.leaf: Evaluator | None = None
+    make: Callable[[], Evaluator]
+    config: Config
 
-    def __reduce__(self) -> Any:
-        return Valued, self.told
+    @cached_property
+    def leaf(self) -> Evaluator:
+        """The leaf, made where the games are played."""
+        return self.make()
 
     def __call__(self, piece: tuple[Game, range]) -> ValuedGames:
         """Returns the decisions of the games."""
-        (make, config), (game, games) = self.told, piece
-        self.leaf = self.leaf or make()
-        own = recipes(game.name).get("modules", {}).get(PUBLISH)
-        play = getattr(importlib.import_module(own), "valued_piece", valued_piece) if own else valued_piece
-        found: ValuedGames = play(game, self.leaf, config, games)
-        return found
+        game, games = piece
+        return own_or(valued_piece, game)(game, self.leaf, self.config, games)
+
+
+def own_or(usual: Callable[..., Any], game: Game) -> Any:
+    """Returns the function of that name that a room brings for its publications, else the usual one."""
+    own = recipes(game.name).get("modules", {}).get(PUBLISH)
+    return getattr(importlib.import_module(own), usual.__name__, usual) if own else usual
 
 
 def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> ValuedGames:
@@ -186,10 +181,9 @@ def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> V
         game, leaf, seeds, BATCH, depth=config.depth, plies=plies, nodes=config.nodes, by_search=True
     )
     for begin, one in zip(games[::BATCH], batches, strict=True):
-        number = np.repeat(np.arange(len(one.ends)), np.diff(one.ends, prepend=0))
-        kept = (np.arange(len(number)) + begin) % config.every == 0
-        outcomes = np.where(one.players == 1, -1.0, 1.0) * one.returns[number]
-        found.append((one.values[kept], outcomes[kept], (begin + number)[kept]))
+        kept = (np.arange(len(one.values)) + begin) % config.every == 0
+        outcomes = np.where(one.players == 1, -1.0, 1.0) * one.outcomes()
+        found.append((one.values[kept], outcomes[kept], (begin + one.game_of())[kept]))
     return ValuedGames(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
@@ -198,11 +192,6 @@ def usual_name(game: Game, played: ValuedGames) -> str:
     if game.players == 2:
         return CHANCE_WITH_DRAWS if (played.outcomes == 0).any() else CHANCE
     return CHANCE if np.isin(played.outcomes, (0.0, 1.0)).all() else SCORE
-
-
-def points(game: Game, played: ValuedGames) -> Any:
-    """Returns what came of each decision: 1, 1/2 or 0 points in a game for two, else the return."""
-    return (1 + np.sign(played.outcomes)) / 2 if game.players == 2 else played.outcomes
 
 
 def rounded(numbers: Any) -> Any:

@@ -11,10 +11,13 @@ import sys
 import tomllib
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.files import open_itself, read_text
+
+if TYPE_CHECKING:
+    from leafwise.training.types import Json
 
 LOCK = "run.lock"
 """The file in a run folder that is locked; it stays, and says which process held it last."""
@@ -72,7 +75,7 @@ CONFIG = "config.toml"
 """The options of a run in its folder."""
 
 
-def read_table(path: Path) -> dict[str, Any]:
+def read_table(path: Path) -> Json:
     """Returns what a TOML file says; raises ValueError that names a file that is broken."""
     try:
         return tomllib.loads(read_text(path))
@@ -122,7 +125,7 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-def options_of(folder: Path) -> dict[str, Any]:
+def options_of(folder: Path) -> Json:
     """Returns a run's options; raises ValueError for a folder without a run, or a file that is none of options."""
     file = config_file(folder)
     if file is None:

@@ -18,13 +18,12 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError
@@ -33,11 +32,9 @@ from leafwise.models.files import load_tensors, model_path, save_tensors, write_
 from leafwise.models.tensors import MODEL
 from leafwise.training.runs.files import CONFIG, FolderLock, config_file, resumed_file
 from leafwise.training.runs.run_options import NOT_OPTIONS, described, read_options, to_toml
+from leafwise.training.types import Json, Tensors
 
-Tensors = Mapping[str, NDArray[Any]]
-
-
-Checkpoint = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+Checkpoint = tuple[Tensors, Json]
 """What a checkpoint holds: arrays by name, and what JSON can hold."""
 LAST, BEFORE, NEXT = (f"{name}.safetensors" for name in ("state", "state.previous", ".state.next"))
 """Files of a run's checkpoints: the last, the one before, the one that is written."""
@@ -75,28 +72,25 @@ def not_finite(tensors: Tensors) -> str:
     return next((name for name, tensor in floats.items() if not np.isfinite(tensor).all()), "")
 
 
-def check_form(saved: tuple[Tensors, Mapping[str, Any]], own: tuple[Tensors, Mapping[str, Any]]) -> None:
+def check_form(saved: Checkpoint, own: Checkpoint) -> None:
     """Raises ValueError unless a state has what a learner's own has at the start, of the same types and sizes.
 
     It may have more; an array that is empty at the start may have grown.
     """
     for name, tensor in own[0].items():
-        expected, got = f"{tensor.dtype} {list(tensor.shape)}", "nothing"
-        if name in saved[0]:
-            given = saved[0][name]
-            got = f"{given.dtype} {list(given.shape)}"
-            free = 1 if tensor.ndim and not len(tensor) else 0
-            if given.ndim == tensor.ndim and (given.dtype, given.shape[free:]) == (tensor.dtype, tensor.shape[free:]):
-                continue
-        raise UserError(f"expected {name!r} as {expected}, got {got}")
+        given, free = saved[0].get(name), 1 if tensor.ndim and not len(tensor) else 0
+        forms = ["nothing" if one is None else f"{one.dtype} {list(one.shape)}" for one in (tensor, given)]
+        fixed = [one is not None and (one.ndim, one.dtype, one.shape[free:]) for one in (tensor, given)]
+        if fixed[0] != fixed[1]:
+            raise UserError(f"expected {name!r} as {forms[0]}, got {forms[1]}")
     _check_entries(saved[1], own[1])
 
 
-def _check_entries(saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+def _check_entries(saved: Json, own: Json) -> None:
     for name, value in own.items():
         given = saved.get(name)
-        if isinstance(value, Mapping):
-            if not isinstance(given, Mapping):
+        if isinstance(value, dict):
+            if not isinstance(given, dict):
                 raise UserError(f"expected {name!r} with entries by name, got {given!r:.80}")
             _check_entries(given, value)
         elif isinstance(value, str):
@@ -151,7 +145,7 @@ def commit() -> str:
     return f"leafwise {version('leafwise')}"
 
 
-def origin(source: str) -> dict[str, Any]:
+def origin(source: str) -> Json:
     """Returns how a model was made that a run starts from, and what that one started from."""
     metadata = load_tensors(model_path(source))[1]
     return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
@@ -236,7 +230,7 @@ class RunFolder:
         wait = max(seconds, self._save_cost / CHECKPOINT_SHARE)
         return time.perf_counter() - self._last_save >= wait
 
-    def save(self, tensors: Tensors, metadata: Mapping[str, Any]) -> None:
+    def save(self, tensors: Tensors, metadata: Json) -> None:
         """Writes a checkpoint; the last one becomes the one before.
 
         Raises ValueError for a state that is not finite, and OSError where it cannot be written; both leave the files as they are.
@@ -252,6 +246,6 @@ class RunFolder:
         self._last_save = time.perf_counter()
         self._save_cost = self._last_save - start
 
-    def save_results(self, results: Mapping[str, Any]) -> None:
+    def save_results(self, results: Json) -> None:
         """Writes results.json."""
         write_atomically(self.results, json.dumps(dict(results), indent=2).encode())

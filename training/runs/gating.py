@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.ranges import Range
 from leafwise.models.files import save_network
 from leafwise.models.network import Learned
 from leafwise.training.evaluation.agreement import Judged, judge_of
 from leafwise.training.evaluation.calibration import calibration
-from leafwise.training.evaluation.matches import Pairs, play_alone
+from leafwise.training.evaluation.matches import play_alone, play_pairs
 from leafwise.training.evaluation.statistics import (
     SequentialTest,
     bounds,
@@ -27,25 +27,26 @@ from leafwise.training.evaluation.statistics import (
     points_interval,
     returns_interval,
 )
-from leafwise.training.execution import executor_for
+from leafwise.training.execution import executor_for, in_pieces
 from leafwise.training.execution.executor import Executor, Here, Line, Shared
-from leafwise.training.execution.generations import Call, Calls, Generations, call
+from leafwise.training.execution.generations import Call, Calls, Generation, Generations, call
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.loop import Learner
-from leafwise.training.runs.run_options import RunOptions
+from leafwise.training.runs.run_options import Positions, Rate, RunOptions
+from leafwise.training.types import Json, Logged, Tensors, named, prefixed
 
 
 class Replay:
     """Arrays of the same length by name, in the order of a ring: what is recorded takes the place of the oldest."""
 
-    def __init__(self, size: int, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, size: int, arrays: Tensors) -> None:
         """The arrays have room for `size` entries each, [size, ...]."""
         self.size, self.arrays = size, dict(arrays)
         self.recorded = 0
         """Entries so far, those that have lost their place too."""
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
 
     @property
@@ -58,20 +59,20 @@ class Replay:
         """Place of the next entry."""
         return self.recorded % self.size
 
-    def put(self, **found: NDArray[Any]) -> NDArray[np.int64]:
+    def put(self, **found: Array) -> Ints:
         """Takes entries, an array [n, ...] for each name; returns their places, [n]."""
         n = len(next(iter(found.values())))
-        places: NDArray[np.int64] = (self.recorded + np.arange(n)) % self.size
+        places: Ints = (self.recorded + np.arange(n)) % self.size
         for name, array in self.arrays.items():
             array[places] = found[name]
         self.recorded += n
         return places
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> Tensors:
         """Returns what a checkpoint holds, besides `recorded`."""
         return {name: array[: self.filled] for name, array in self.arrays.items()}
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], recorded: int) -> None:
+    def restore(self, tensors: Tensors, recorded: int) -> None:
         """Takes the state of a checkpoint after so many entries."""
         self.recorded = recorded
         for name, array in self.arrays.items():
@@ -80,18 +81,6 @@ class Replay:
 
 LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
-
-Tensors = dict[str, NDArray[Any]]
-
-
-def prefixed(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> Tensors:
-    """Returns tensors under names that begin with a prefix."""
-    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
-
-
-def named(tensors: Mapping[str, NDArray[Any]], prefix: str) -> Tensors:
-    """Returns the tensors whose names begin with a prefix, without it."""
-    return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
 
 
 class Gate:
@@ -111,14 +100,14 @@ class Gate:
         candidates: str | None = None,
         variants: Mapping[str, Game] | None = None,
         line: Executor[Any, Any] | None = None,
-        pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] | None = None,
+        play: Callable[[Shared[tuple[Learned, Learned]], range], Floats] | None = None,
     ) -> None:
         """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
 
         Their games begin with up to `plies` random actions, a share `from_start` of the pairs with none.
         A game for one is played in all `variants` (default: the network's), which are logged by their names. `line` works on
-        the games (default: this process). `pairs_of` says by which games two networks meet, from openings at places among the
-        selection seeds (default: those of the searches above, `Pairs`).
+        the games (default: this process). `play` plays the games of two networks from openings at places among the selection seeds
+        (default: those of the searches above, `play_pairs`).
         """
         self.line: Executor[Any, Any] = Here(call) if line is None else line
         self.game = first.game
@@ -126,12 +115,12 @@ class Gate:
         self.pool, self.most = [first], pool
         self.pairs, self.depth, self.nodes = pairs, depth, nodes
         self.variants = variants or {"": self.game}
-        self.score: dict[str, Any] = {}
-        self.pairs_of: Callable[[Shared[tuple[Learned, Learned]], range], Call] = pairs_of or partial(
-            Pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
+        self.score: Json = {}
+        self.play = play or partial(
+            play_pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
         )
 
-    def challenge(self, newest: Learned, number: int) -> tuple[dict[str, float], bool]:
+    def challenge(self, newest: Learned, number: int) -> tuple[Logged, bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.
 
         Match `number` has openings of its own. How good a new best network is, other games tell, as many as it took to choose it.
@@ -141,7 +130,8 @@ class Gate:
             return self.compare_alone(newest)
         better, points = self.meet(newest, number)
         if better:  # games that let it win a match show it better than it is
-            points = self.meet_again(newest, number, len(points))
+            last = -number * self.pairs  # from openings of no match, counted from the last one
+            points = np.concatenate(list(self.points_of(newest, range(last - len(points), last))))
         share, games = float(np.clip(points.mean(), 0.01, 0.99)), 2 * len(points)
         elo = self.best_elo + elo_difference(share)
         if better:
@@ -151,31 +141,26 @@ class Gate:
         told = {"eval/score_mean": share, **logged_bounds(points_interval(points))}
         return {**told, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
-    def meet(self, newest: Learned, number: int) -> tuple[bool, NDArray[np.float64]]:
+    def meet(self, newest: Learned, number: int) -> tuple[bool, Floats]:
         """Returns whether the newest network is better than the best, and its mean points of each pair of games, [pairs]."""
-        test, networks = SequentialTest(), self.line.share((newest, self.best))
-        starts = range(number * self.pairs, (number + 1) * self.pairs, LOOK)
-        blocks = ((at, self.pairs_of(networks, range(at, at + LOOK))) for at in starts)
+        first, whole, test = number * self.pairs, -(-self.pairs // LOOK) * LOOK, SequentialTest()
         pairs, better = np.zeros(0), None
-        for results in self.line.in_order(blocks):
-            pairs = np.concatenate([pairs, (results.mean(axis=1) + 1) / 2])
+        for points in self.points_of(newest, range(first, first + whole)):
+            pairs = np.append(pairs, points)
             better = test.decision(pairs)
             if better is not None:
                 break
         self.line.cancel()
         return bool(better), pairs
 
-    def meet_again(self, newest: Learned, number: int, pairs: int) -> NDArray[np.float64]:
-        """Returns the newest network's mean points of each pair of games from openings of no match, counted from the last one."""
+    def points_of(self, newest: Learned, places: range) -> Iterator[Floats]:
+        """Yields the newest network's mean points of each pair of games from openings at places, [LOOK] at a time."""
         networks = self.line.share((newest, self.best))
-        last = -number * self.pairs
-        blocks = (
-            (at, self.pairs_of(networks, range(at, min(at + LOOK, last)))) for at in range(last - pairs, last, LOOK)
-        )
-        found = [(results.mean(axis=1) + 1) / 2 for results in self.line.in_order(blocks)]
-        return np.concatenate(found)
+        pieces = enumerate(partial(self.play, networks, some) for some in in_pieces(places, LOOK))
+        for results in self.line.in_order(pieces):
+            yield (results.mean(axis=1) + 1) / 2
 
-    def compare_alone(self, newest: Learned) -> tuple[dict[str, float], bool]:
+    def compare_alone(self, newest: Learned) -> tuple[Logged, bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean.
 
         Of equally good ones it is the newest, which has learned longer.
@@ -208,7 +193,7 @@ class Gate:
             tensors |= prefixed(f"pool{k}", network.tensors)
         return tensors, {"best_elo": self.best_elo, "score": self.score, "pool": len(self.pool)}
 
-    def restore(self, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         self.best_elo, self.score = metadata["best_elo"], metadata["score"]
         self.best = self.best.with_tensors(named(tensors, "best"))
@@ -233,7 +218,7 @@ class Options(RunOptions):
 class ActorOptions(Options):
     """Options of methods whose games may be played by others than the learner."""
 
-    piece: Annotated[int, Range(0, 1e8)] = 0
+    piece: Positions = 0
     """What is played as one piece of work, from a seed of its own (0: all games are one stream, played by the learner)."""
     staleness: Annotated[int, Range(0, 100)] = 0
     """Generations of games that are played ahead, while the learner learns: so far is the network behind that plays them."""
@@ -250,9 +235,9 @@ class IterationOptions(ActorOptions):
 
     passes: Annotated[float, Range(0.01, 1000)] = 4.0
     """How often a new position is learned from in its iteration's training, on average over the replay."""
-    learning_rate: Annotated[float, Range(1e-9, 1)] = 0.004
+    learning_rate: Rate = 0.004
     """Highest learning rate of the first iteration's cycle (Adam)."""
-    final_learning_rate: Annotated[float, Range(1e-9, 1)] = 0.0004
+    final_learning_rate: Rate = 0.0004
     """The same for the last iteration; geometric in between."""
 
 
@@ -286,6 +271,11 @@ class GatedLearner(Learner):
         """Has pieces of the run's work done where the options say; `first` is warmed up there."""
         self.executor = executor_for(Calls(first), self.config.processes, self.config.cluster)
 
+    def behind(self, generation: Generation) -> Logged:
+        """Returns what is logged of games that were played as pieces of work."""
+        staleness = generation.number - generation.learned
+        return {"rollout/staleness": staleness, "rollout/repeated": self.executor.repeated}
+
     def line(self) -> Executor[Call, Any]:
         """Returns what takes pieces of work, for one of those who have some; only what they share must know whose they are."""
         return Here(call) if isinstance(self.executor, Here) else Line(self.executor, self.owners)
@@ -295,7 +285,7 @@ class GatedLearner(Learner):
         self.executor.shutdown()
 
     @abstractmethod
-    def advance(self) -> tuple[dict[str, float], int | None]:
+    def advance(self) -> tuple[Logged, int | None]:
         """Learns for a while, up to a new `newest` if a match is due; returns what is logged, and the match's number or None."""
 
     def state(self) -> Checkpoint:
@@ -304,13 +294,13 @@ class GatedLearner(Learner):
         networks, gate = self.gate.state()
         return tensors | networks, told | {"gate": gate}
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.gate.restore(tensors, metadata["gate"])
         self.score = self.gate.score
 
-    def step(self) -> dict[str, float]:
+    def step(self) -> Logged:
         """Learns for a while and, where it is time, asks whether the newest network is the best; returns what is logged."""
         start = time.process_time()
         logged, number = self.advance()
@@ -327,7 +317,7 @@ class GatedLearner(Learner):
             logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
         return logged
 
-    def also_logged(self) -> dict[str, float]:
+    def also_logged(self) -> Logged:
         """Returns what else is logged of the newest network when a match is over, outside the run's time."""
         return {}
 
@@ -336,7 +326,7 @@ class GatedLearner(Learner):
         self.score = self.gate.score
         save_network(self.folder.model, self.gate.best, self.description())
 
-    def results(self) -> dict[str, Any]:
+    def results(self) -> Json:
         """Returns what results.json says."""
         return super().results() | ({"elo": self.gate.best_elo} if self.game.players == 2 else {})
 
@@ -350,7 +340,7 @@ class IterationLearner(GatedLearner):
     """The newest network as torch learns it."""
     generations: Generations
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.done = metadata["done"]
@@ -363,7 +353,7 @@ class IterationLearner(GatedLearner):
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors()
-        told: dict[str, Any] = {"recorded": self.replay.recorded, "done": self.done}
+        told: Json = {"recorded": self.replay.recorded, "done": self.done}
         if self.config.piece:
             ahead, told["ahead"] = self.generations.state()
             tensors |= ahead
@@ -371,19 +361,30 @@ class IterationLearner(GatedLearner):
         return tensors | more, told | of_every_run
 
     @abstractmethod
-    def play(self) -> dict[str, float]:
+    def play(self) -> Logged:
         """Takes the games of an iteration into the replay; returns what is logged."""
 
     @abstractmethod
-    def learn(self) -> dict[str, float]:
+    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
+        """Returns what draws a batch from the replay, and the loss of one, as `fit` takes them."""
+
+    def learn(self) -> Logged:
         """Learns from the replay for one cycle of the learning rate; returns what is logged."""
+        from leafwise.training.networks import fit
+
+        config, rate = self.config, self.rate()
+        steps = max(1, int(config.passes * config.positions / config.batch_size))
+        sample, loss_by = self.lesson(np.random.default_rng((config.seed, self.done)))
+        loss = fit(self.module, sample, steps, rate, loss_by)
+        self.newest = self.module.export()
+        return {"train/loss": loss, "train/learning_rate": rate}
 
     def rate(self) -> float:
         """Returns the highest learning rate of this iteration."""
         first, last = self.config.learning_rate, self.config.final_learning_rate
         return float(first * (last / first) ** (self.done / max(self.config.total_steps - 1, 1)))
 
-    def advance(self) -> tuple[dict[str, float], int | None]:
+    def advance(self) -> tuple[Logged, int | None]:
         """Plays and learns: one iteration, and says whether a match is due."""
         logged = self.play()
         if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):

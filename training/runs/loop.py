@@ -21,13 +21,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich import get_console
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
 from rich.text import Text
 
+from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
@@ -47,6 +47,7 @@ from leafwise.training.runs.folder import (
     training_command,
 )
 from leafwise.training.runs.run_options import variant_options
+from leafwise.training.types import Json, Tensors
 
 VERSION = "brain.Event:2"
 
@@ -74,7 +75,7 @@ class Events:
 
         self._add(summary=summary.text(tag, text))
 
-    def add(self, tag: str, thing: float | NDArray[np.uint8], step: int) -> None:
+    def add(self, tag: str, thing: float | Bytes, step: int) -> None:
         """Logs a number, or a picture [height, width, 3]."""
         from torch.utils.tensorboard import summary
 
@@ -108,18 +109,17 @@ BAR = 20
 """Width of the bar."""
 
 
-class Shortened(ProgressColumn):
+class Shortened(TextColumn):
     """A text of the task that gives way where the line is too long."""
 
-    def __init__(self, field: str) -> None:
-        """`field` is a field of the task, or its description."""
-        super().__init__(Column(overflow="ellipsis"))
-        self.field = field
+    def __init__(self, text: str) -> None:
+        super().__init__(text, markup=False, table_column=Column(overflow="ellipsis"))
 
     def render(self, task: Task) -> Text:
         """Returns the text, on one line."""
-        text = task.description if self.field == "description" else str(task.fields.get(self.field, ""))
-        return Text(text, no_wrap=True, overflow="ellipsis")
+        text = super().render(task)
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text
 
 
 def run_progress(console: Console | None = None, *, shown: bool = True, transient: bool = False) -> Progress:
@@ -130,8 +130,8 @@ def run_progress(console: Console | None = None, *, shown: bool = True, transien
     if (console or get_console()).is_jupyter and find_spec("ipywidgets") is None:
         shown = False
     columns = (
-        Shortened("description"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
-        Shortened("told"),
+        Shortened("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
+        Shortened("{task.fields[told]}"),
     )  # fmt: skip
     return Progress(*columns, console=console, transient=transient, disable=not shown)
 
@@ -165,7 +165,7 @@ class Learner(ABC):
     folder: RunFolder
     seconds = 0.0
     """Processor time spent."""
-    score: dict[str, Any]
+    score: Json
     """How good the kept network is, and by what games."""
     start: Mapping[str, Any] = MappingProxyType({})
     """How the model was made that the run started from."""
@@ -198,7 +198,7 @@ class Learner(ABC):
         return int(self.config.total_steps)
 
     @abstractmethod
-    def step(self) -> dict[str, Any]:
+    def step(self) -> Json:
         """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3].
 
         Raises KeyboardInterrupt where Ctrl-C broke it off.
@@ -208,7 +208,7 @@ class Learner(ABC):
         """Returns what a checkpoint holds; a method adds its own."""
         return {}, {"method": self.method, "seconds": self.seconds}
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint; a method takes its own besides."""
         self.seconds = metadata["seconds"]
 
@@ -216,7 +216,7 @@ class Learner(ABC):
         """Writes a checkpoint."""
         self.folder.save(*self.state())
 
-    def step_or_save(self, stop: Deferred) -> dict[str, Any]:
+    def step_or_save(self, stop: Deferred) -> Json:
         """Makes a step; where Ctrl-C breaks it off, what was done before is saved and KeyboardInterrupt raised."""
         if self.breaks_whole:
             try:
@@ -252,7 +252,7 @@ class Learner(ABC):
     def close(self) -> None:  # noqa: B027
         """Lets go of what works for the run elsewhere."""
 
-    def description(self) -> dict[str, Any]:
+    def description(self) -> Json:
         """Returns what the model file says of how it was made."""
         told = {
             "steps": self.done,
@@ -261,7 +261,7 @@ class Learner(ABC):
         }
         return {**told, "commit": commit(), "score": self.score, "start": dict(self.start)}
 
-    def results(self) -> dict[str, Any]:
+    def results(self) -> Json:
         """Returns what results.json says of a run that is over."""
         return {**self.description(), "hardware": hardware()}
 
@@ -321,7 +321,7 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
     return learner.done
 
 
-def told_of(logged: Mapping[str, Any]) -> str:
+def told_of(logged: Json) -> str:
     """Returns what is said of the figures of an evaluation; nothing where there was none."""
     numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
     return "  ".join(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
@@ -32,6 +32,7 @@ from leafwise.training.runs.run_options import code_in, file_of, take_option
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
+    from leafwise.training.types import Json
 
 
 class Method(NamedTuple):
@@ -45,8 +46,7 @@ class Method(NamedTuple):
     @property
     def options(self) -> type:
         """The class of its options."""
-        found: type = importlib.import_module(self.module).Config
-        return found
+        return importlib.import_module(self.module).Config
 
     @property
     def line(self) -> str:
@@ -79,7 +79,7 @@ RENAMED = {"td": ("ntuple-td", "value-td"), "values": ("ship-values",)}
 PUBLISH = "publish"
 
 
-def recipes(name: str) -> dict[str, Any]:
+def recipes(name: str) -> Json:
     """Returns what the room of a game says; {} where it says nothing."""
     room = find_game(name).room
     file = room / "recipes.toml" if room.is_dir() else room.with_suffix(".toml")
@@ -113,7 +113,7 @@ def method_of(name: str, method: str = "") -> Method:
     return found[method]
 
 
-def recipe(name: str, method: str, variant: str | None) -> Mapping[str, Any]:
+def recipe(name: str, method: str, variant: str | None) -> Json:
     """Returns the options that a game's recipe has for a method, in the variant asked for (None: in none, or in all)."""
     said = recipes(name)
     own = said.get(method, {})
@@ -155,7 +155,7 @@ def missing(name: str, method: str, variant: str | None, given: Set[str]) -> Ite
             yield option, value
 
 
-def train(name: str, method: str, options: Mapping[str, Any]) -> Path:
+def train(name: str, method: str, options: Json) -> Path:
     """Trains a model, with what the game's recipe adds to these options, and returns its run folder.
 
     Raises ValueError for a method or an option that does not exist.
@@ -170,5 +170,4 @@ def train(name: str, method: str, options: Mapping[str, Any]) -> Path:
             )
     for option, value in missing(name, found.name, chosen.get("variant"), {flag_of(option) for option in chosen}):
         chosen[option] = msgspec.convert(value, types[option])
-    folder: Path = importlib.import_module(found.module).train(found.options(game=name, **chosen))
-    return folder
+    return importlib.import_module(found.module).train(found.options(game=name, **chosen))

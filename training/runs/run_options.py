@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -26,9 +26,23 @@ from leafwise.training.runs.files import CONFIG, read_table, resumed_file
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
+    from leafwise.training.types import Json
 
 NOT_OPTIONS = ("run", "resume", "processes", "cluster")
 """What says where a run is, and where it is worked on, not what it does."""
+
+TotalSteps = Annotated[int, Range(1, 1e13)]
+Every = Annotated[int, Range(1, 1e9)]
+"""Steps from one event of a kind to the next."""
+Count = Annotated[int, Range(1, 1e6)]
+BufferSize = Annotated[int, Range(100, 1e8)]
+Positions = Annotated[int, Range(0, 1e8)]
+Limit = Annotated[int, Range(0, 1e9)]
+"""Most of something, of which 0 stands for no limit, or for none."""
+Plies = Annotated[int, Range(0, 200)]
+Depth = Annotated[int, Range(1, 8)]
+Rate = Annotated[float, Range(1e-9, 1)]
+"""A learning rate."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,7 @@ def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]
     return None, list(words)
 
 
-def variant_options(game: Game, variant: str) -> dict[str, Any]:
+def variant_options(game: Game, variant: str) -> Json:
     """Returns the options written as `board=7x6,k=4`; raises ValueError for what the game does not have."""
     texts: dict[str, str] = {}
     for word in filter(None, re.split(r",(?=\w+=|$)", variant)):  # other commas are part of a value
@@ -93,18 +107,18 @@ def option_text(value: Any) -> str:
     return value if isinstance(value, str) else "none" if value is None else json.dumps(value)
 
 
-def described(config: Any) -> dict[str, Any]:
+def described(config: Any) -> Json:
     """Returns what a file says of options: lists for tuples, nothing of what is left open (None)."""
     kept = {name: value for name, value in dataclasses.asdict(config).items() if name not in NOT_OPTIONS}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in kept.items() if v is not None}
 
 
-def to_toml(options: Mapping[str, Any]) -> str:
+def to_toml(options: Json) -> str:
     """Returns flat options, as `described` returns them, as TOML."""
     return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items())
 
 
-def read_options(path: Path, config_class: type) -> dict[str, Any]:
+def read_options(path: Path, config_class: type) -> Json:
     """Returns the options in a file; raises ValueError that names the file if it does not fit."""
     types, found = get_type_hints(config_class), {}
     for name, value in read_table(path).items():

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
@@ -73,25 +72,19 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
-    best_action = make_best_action(game, found)
-    record_game = make_record_game(game, best_action, found.leaf_value, leaf_stage)
-    return Kernels(
-        record_games=make_record_games(game, record_game, make_open_even(game, best_action)),
-        write_all_targets=make_write_all_targets(game),
-        transform_rows=make_transform_rows(game),
-    )
-
-
-def make_write_all_targets(game: Game) -> Compiled:
-    """Returns `write_all_targets(record, n, exact, trace_decay, T)`.
-
-    It writes the targets of n positions of whole games anew, of which some are known: `exact` [n] are true values for the player
-    who acts there, or UNKNOWN.
-    """
-    current_player, write_targets = game.rules.current_player, make_write_targets(game)
+    rules, best_action, leaf_value = game.rules, make_best_action(game, found), found.leaf_value
+    current_player, apply_action, returns, progress = (
+        rules.current_player, rules.apply_action, rules.returns, rules.progress,
+    )  # fmt: skip
+    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
+    random_action, write_targets = make_random_action(game), make_write_targets(game)
 
     @bind(game.room)
     def write_all_targets(record, n, exact, trace_decay, T):
+        """Writes the targets of n positions of whole games anew, of which some are known.
+
+        `exact` [n] are true values for the player who acts there, or UNKNOWN.
+        """
         for t in range(n):
             if exact[t] != UNKNOWN:
                 record.kinds[t] = EXACT
@@ -103,22 +96,13 @@ def make_write_all_targets(game: Game) -> Compiled:
             write_targets(record, first, end, record.outcomes[end - 1], trace_decay, T)
             end = first
 
-    return write_all_targets
-
-
-def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, leaf_stage: int) -> Compiled:
-    """Returns `record_game(table, record, first, depth, epsilon, other, leaf_targets, T, earlier)`.
-
-    It plays a game from row HERE on, records its positions from `first` on, as long as there is room, and returns where they
-    end. Seat `other` is played with the tables `earlier`, and not recorded. With `leaf_targets` the values are what the leaf says
-    of the next positions, where the search's action was played.
-    """
-    current_player, apply_action = game.rules.current_player, game.rules.apply_action
-    settle, settle_to_leaf = make_settle(game), make_settle_to_stage(game, leaf_stage)
-    random_action = make_random_action(game)
-
     @bind(game.room, inline=True)
     def record_game(table, record, first, depth, epsilon, other, leaf_targets, T, earlier):
+        """Plays a game from row HERE on, records its positions from `first` on, as long as there is room; returns where they end.
+
+        Seat `other` is played with the tables `earlier`, and not recorded. With `leaf_targets` the values are what the leaf says
+        of the next positions, where the search's action was played.
+        """
         S, R, n = table.S, table.R, first
         room = record.rows.shape[0]
         player = current_player(S, HERE, T)
@@ -149,19 +133,9 @@ def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, le
             table.counts[PLIES] += 1
         return n
 
-    return record_game
-
-
-def make_open_even(game: Game, best_action: Compiled) -> Compiled:
-    """Returns `open_even(table, depth, plies, even, T)`.
-
-    It starts a game at row HERE as `open_game` does, again and again until the root value is at most `even` either way, or
-    `OPENINGS` times. With an `even` of 1 the first will do.
-    """
-    open_game = make_open_game(game)
-
     @bind(game.room, inline=True)
     def open_even(table, depth, plies, even, T):
+        """Starts a game at row HERE as `open_game` does, until the root value is at most `even` either way, or `OPENINGS` times."""
         open_game(table, plies, T)
         if even < 1.0:
             tries = 1
@@ -169,29 +143,19 @@ def make_open_even(game: Game, best_action: Compiled) -> Compiled:
                 open_game(table, plies, T)
                 tries += 1
 
-    return open_even
-
-
-def make_record_games(game: Game, record_game: Compiled, open_even: Compiled) -> Compiled:
-    """Returns `record_games`, with the arguments that `Kernels` states.
-
-    It plays whole games until `count` positions are recorded, or no room is left for another game; returns how many. They
-    begin with up to `plies` random actions (`even`: see `make_open_even`), and a share `epsilon` of the others is random too.
-
-    In a share `earlier_share` of the games one seat is played by `earlier`, whose positions are not recorded. A target is the
-    lambda-return (lambda is `trace_decay`) of the root values that follow, the last of which is the outcome; it ends where
-    another action was played than the search's. The outcome of a game that was not won is the share `credit` of its `progress`,
-    if that is more. Where the leaf is asked at a stage of chance, that is a position too, worth what comes of it. With
-    `leaf_targets`, where the search's action was played, it is that of what the leaf says of the next positions themselves.
-    """
-    rules = game.rules
-    current_player, returns, progress = rules.current_player, rules.returns, rules.progress
-    write_targets = make_write_targets(game)
-
     @bind(game.room)
     def record_games(
         table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier
     ):
+        """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
+
+        They begin with up to `plies` random actions (`even`: see `open_even`), and a share `epsilon` of the others is random too.
+        In a share `earlier_share` of the games one seat is played by `earlier`, whose positions are not recorded. A target is the
+        lambda-return (lambda is `trace_decay`) of the root values that follow, the last of which is the outcome; it ends where
+        another action was played than the search's. The outcome of a game that was not won is the share `credit` of its `progress`,
+        if that is more. Where the leaf is asked at a stage of chance, that is a position too, worth what comes of it. With
+        `leaf_targets`, where the search's action was played, it is that of what the leaf says of the next positions themselves.
+        """
         S, R, counts = table.S, table.R, table.counts
         n = 0
         while n < count and not T.stop[0]:
@@ -213,7 +177,7 @@ def make_record_games(game: Game, record_game: Compiled, open_even: Compiled) ->
             n = end
         return n
 
-    return record_games
+    return Kernels(record_games, write_all_targets, make_transform_rows(game))
 
 
 LABELS_MB = 16.0
@@ -223,11 +187,11 @@ LABELS_MB = 16.0
 class Recorded(NamedTuple):
     """Positions of some games."""
 
-    rows: NDArray[Any]
+    rows: Array
     """[n, width]"""
-    targets: NDArray[np.float64]
+    targets: Floats
     """[n]"""
-    counts: NDArray[np.int64]
+    counts: Ints
     """As in `leafwise.training.games.Table`, of the games that these are of."""
 
 
@@ -306,24 +270,10 @@ def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool,
     return Recorder(variants, newest, options, own=own, positions=positions)
 
 
-@dataclass(frozen=True)
-class Games:
-    """A piece of work: games of one variant."""
-
-    recorder: Shared[Recorder]
-    networks: Shared[Mapping[str, Learned]]
-    place: int
-    """Which of the recorder's variants."""
-    count: int
-    """Positions to record, at least."""
-    key: int
-    guided: bool
-    credit: float
-
-    def __call__(self) -> Recorded:
-        """Returns the positions."""
-        recorder, networks = self.recorder.get(), self.networks.get()
-        return recorder.piece(
-            recorder.variants[self.place], self.count, networks["newest"], networks["earlier"], self.key,
-            guided=self.guided, credit=self.credit,
-        )  # fmt: skip
+def record_piece(
+    recorder: Shared[Recorder], networks: Shared[Mapping[str, Learned]], place: int, count: int, key: int, guided: bool,
+    credit: float,
+) -> Recorded:  # fmt: skip
+    """Returns at least `count` positions of games of the recorder's variant at a place."""
+    own, both = recorder.get(), networks.get()
+    return own.piece(own.variants[place], count, both["newest"], both["earlier"], key, guided=guided, credit=credit)

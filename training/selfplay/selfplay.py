@@ -17,15 +17,15 @@ What is logged stands in docs/methods/selfplay.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
 from leafwise.envs.core.errors import UserError
@@ -35,7 +35,7 @@ from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.models.seen import FEATURES, OBSERVATION, features_of
-from leafwise.models.sparse import BOUND, load_sparse
+from leafwise.models.sparse import BOUND, SparseNetwork, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
@@ -44,8 +44,19 @@ from leafwise.training.runs.files import config_file
 from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
 from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import find_variant, run_learner
-from leafwise.training.runs.run_options import read_options
-from leafwise.training.selfplay.games import Games, Recorded, Recorder
+from leafwise.training.runs.run_options import (
+    BufferSize,
+    Count,
+    Depth,
+    Every,
+    Limit,
+    Plies,
+    Positions,
+    TotalSteps,
+    read_options,
+)
+from leafwise.training.selfplay.games import Recorded, Recorder, record_piece
+from leafwise.training.types import Json, Logged, Tensors
 
 if TYPE_CHECKING:
     from leafwise.models.network import Module
@@ -55,15 +66,15 @@ if TYPE_CHECKING:
 class Config(IterationOptions):
     """Options of `leafwise train GAME --method selfplay`."""
 
-    total_steps: Annotated[int, Range(1, 1e13)] = 60
+    total_steps: TotalSteps = 60
     """Length of the run, in iterations."""
-    positions: Annotated[int, Range(100, 1e8)] = 50_000
+    positions: BufferSize = 50_000
     """Positions recorded in an iteration."""
-    buffer_size: Annotated[int, Range(100, 1e8)] = 400_000
+    buffer_size: BufferSize = 400_000
     """Last positions that are learned from."""
-    learning_starts: Annotated[int, Range(0, 1e8)] = 0
+    learning_starts: Positions = 0
     """Positions recorded before learning begins: few games teach a network that plays well (`--init-from`) more harm than good."""
-    batch_size: Annotated[int, Range(1, 1e6)] = 2048
+    batch_size: Count = 2048
     """Positions in a batch."""
     hidden: tuple[int, ...] = (32, 32)
     """Outputs of the layers between features and value, multiples of 4."""
@@ -71,9 +82,9 @@ class Config(IterationOptions):
     """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
     head: str = "value"
     """What the network says in games for two: value, one number, or wdl, the chances to win, draw and lose."""
-    depth: Annotated[int, Range(1, 8)] = 1
+    depth: Depth = 1
     """Depth of the search whose root values are learned."""
-    nodes: Annotated[int, Range(0, 1e9)] = 0
+    nodes: Limit = 0
     """Most decisions that a search looks at, as in players `search:LEAF,nodes=` (0: no limit); for games with turns of many
     actions."""
     rare: Share = 0.0
@@ -82,7 +93,7 @@ class Config(IterationOptions):
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
     guide: str = ""
     """Whose searches play the first iterations' games: a score, or a model as for --init-from (default: the network's)."""
-    guided: Annotated[int, Range(1, 1e6)] = 1
+    guided: Count = 1
     """Iterations played by the guide."""
     guide_depth: Annotated[int, Range(0, 8)] = 0
     """Depth of the guide's searches (0: that of the others)."""
@@ -97,7 +108,7 @@ class Config(IterationOptions):
     """Iterations played in those; over as many more they give way to the others one by one."""
     credit: Share = 0.0
     """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in games for one."""
-    credited: Annotated[int, Range(1, 1e6)] = 20
+    credited: Count = 20
     """Iterations over which that falls to 0."""
     init_from: str = ""
     """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones); its layers
@@ -108,11 +119,11 @@ class Config(IterationOptions):
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
     exploration: Share = 0.1
     """Share of actions drawn at random."""
-    plies: Annotated[int, Range(0, 200)] = 12
+    plies: Plies = 12
     """Most random actions at the beginning of a game."""
     even: Share = 1.0
     """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
-    exact_nodes: Annotated[int, Range(0, 1e9)] = 0
+    exact_nodes: Limit = 0
     """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
     repeats: Annotated[int, Range(1, 100)] = 1
     """How often a position enters the replay whose target is more than 0.5 from what the newest network says of it."""
@@ -122,9 +133,9 @@ class Config(IterationOptions):
     """Earlier best networks that are kept as opponents."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 2000
     """Most pairs of games in a match against the best network."""
-    evaluate_every: Annotated[int, Range(1, 1e9)] = 1
+    evaluate_every: Every = 1
     """Iterations from one match against the best network to the next; the last iteration has one too."""
-    match_depth: Annotated[int, Range(1, 8)] = 1
+    match_depth: Depth = 1
     """Depth of the searches in matches, and against the reference players."""
     match_from_start: Share = 0.0
     """Share of the match's pairs of games that begin at the start, without random actions; in games of chance for two."""
@@ -142,6 +153,7 @@ class SelfPlay(IterationLearner):
     """One run: networks, replay, files."""
 
     method, unit = "selfplay", "iterations"
+    newest: SparseNetwork
     own = False
     """Whether targets are what the network says of positions, not what its search says."""
 
@@ -175,8 +187,7 @@ class SelfPlay(IterationLearner):
         self.references: ReferencePlayers | None = None
         for name in config.reference_players:
             player(name, self.game)  # raises ValueError for what is none
-        told = SimpleNamespace(**asdict(config))
-        self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
+        self.recorder = Recorder(self.variants, self.newest, config, own=self.own, positions=config.positions)
         self.recorder.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
         self.open_folder()
         self.table, self.kernels = self.recorder.table, self.recorder.kernels
@@ -187,7 +198,7 @@ class SelfPlay(IterationLearner):
             rows, targets = replay_of(config.replay_from, config, self.game)
             self.keep(0, rows[-size:], targets[-size:], repeats=1)
         if config.piece:
-            actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
+            actor = Recorder(self.variants, self.newest, config, own=self.own, positions=config.piece)
             self.work_by(actor)
             self.actor = self.executor.share(actor)
         self.generations = Generations(self.line(), self.pieces, config.staleness)
@@ -211,7 +222,7 @@ class SelfPlay(IterationLearner):
         network = load_sparse(model_path(self.config.init_from), self.game)
         return widened(network, self.config.hidden, self.config.seed, head=head)
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.table.R[:] = tensors["stream"]
@@ -236,9 +247,9 @@ class SelfPlay(IterationLearner):
         """Returns what a lost game counts in an iteration, as a share of how far it got."""
         return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
 
-    def play(self) -> dict[str, float]:
+    def play(self) -> Logged:
         """Takes the games of an iteration into the replay, played here or elsewhere; returns what is logged."""
-        start, total, counts = time.perf_counter(), 0, np.zeros(3, dtype=np.int64)
+        start, total, counts = time.perf_counter(), 0, np.zeros(3, np.int64)
         found, more = self.from_elsewhere() if self.config.piece else (self.from_here(), {})
         for place, recorded in found:
             self.keep(place, recorded.rows, recorded.targets, repeats=self.config.repeats)
@@ -247,7 +258,8 @@ class SelfPlay(IterationLearner):
 
     def from_here(self) -> Iterator[tuple[int, Recorded]]:
         """Yields variants and games of the newest network, some against an earlier best, all from one stream."""
-        guided, earlier, which = self.guided(self.done), self.newest, self.played(self.done)
+        earlier: Learned = self.newest
+        guided, which = self.guided(self.done), self.played(self.done)
         if not guided and not self.solo:
             earlier = self.gate.pool[int(uniform(self.table.R) * len(self.gate.pool))]
         count, credit = -(-self.config.positions // len(which)), self.credit(self.done)
@@ -255,19 +267,18 @@ class SelfPlay(IterationLearner):
             game = self.variants[place]
             yield place, self.recorder.piece(game, count, self.newest, earlier, guided=guided, credit=credit)
 
-    def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], dict[str, float]]:
+    def from_elsewhere(self) -> tuple[Iterable[tuple[int, Recorded]], Logged]:
         """Returns variants and games of the iteration, played as pieces of work, and how far their network was behind."""
         self.generations.fill(self.done, self.goal, self.networks)
         generation, found = self.generations.take()
-        behind = generation.number - generation.learned
-        told: dict[str, float] = {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
-        return zip((place for place, _ in self.pieces_of(generation.number)), found, strict=True), told
+        places = [place for place, _ in self.pieces_of(generation.number)]
+        return zip(places, found, strict=True), self.behind(generation)
 
     def guided(self, number: int) -> bool:
         """Whether the guide plays an iteration."""
         return bool(self.guide) and number < self.config.guided
 
-    def keep(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64], *, repeats: int) -> None:
+    def keep(self, place: int, rows: Array, targets: Floats, *, repeats: int) -> None:
         """Puts positions of a variant into the replay, those that surprise the newest network `repeats` times."""
         if repeats > 1:
             told = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[place]))
@@ -292,63 +303,50 @@ class SelfPlay(IterationLearner):
         number = generation.number
         guided, credit = self.guided(number), self.credit(number)
         return [
-            Games(self.actor, networks, place, count, key_of(self.config.seed, number, k), guided, credit)
+            partial(
+                record_piece, self.actor, networks, place, count, key_of(self.config.seed, number, k), guided, credit
+            )
             for k, (place, count) in enumerate(self.pieces_of(number))
         ]
 
-    def described(self, rows: NDArray[Any], places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def described(self, rows: Array, places: Ints) -> tuple[Ints, Floats32]:
         """Returns features and signs of rows of the variants at `places`."""
-        if len(self.variants) == 1:
-            features, _, signs = self.newest.describe(rows, self.recorder.tables(self.newest, self.game))
-            return features, signs
-        found, signs = np.zeros((len(rows), 0), dtype=np.int64), np.ones(len(rows), dtype=np.float32)
+        found = np.zeros((len(rows), len(self.newest.weights.features)), np.int64)
+        signs = np.ones(len(rows), np.float32)
         for place in np.unique(places):
-            here = places == place
-            features, _, signs[here] = self.newest.describe(
-                rows[here], self.recorder.tables(self.newest, self.variants[place])
-            )
-            if not found.shape[1]:
-                found = np.zeros((len(rows), features.shape[1]), dtype=np.int64)
-            found[here] = features
+            here, T = places == place, self.recorder.tables(self.newest, self.variants[place])
+            found[here], _, signs[here] = self.newest.describe(rows[here], T)
         return found, signs
 
-    def learn(self) -> dict[str, float]:
-        """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks import fit
-
-        config = self.config
-        rate = self.rate()
-        steps = max(1, int(config.passes * config.positions / config.batch_size))
-        rng = np.random.default_rng((config.seed, self.done))
-        T = self.recorder.tables(self.newest, self.game)
-        none, most = np.zeros(config.batch_size, dtype=np.int64), 1.0 if self.solo else BOUND
+    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], None]:
+        """Returns what draws a batch from the replay; its loss is that of the network's head."""
+        n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
+        none, most = np.zeros(n, np.int64), 1.0 if self.solo else BOUND
         symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
-        both = np.zeros((2 * config.batch_size, self.game.width), dtype=self.game.dtype)
+        both = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
 
-        def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        def sample() -> tuple[Ints, Floats32]:
             """Returns features and targets of random positions, under random symmetries where those matter."""
-            chosen = rng.integers(0, self.replay.filled, config.batch_size)
+            chosen = rng.integers(0, self.replay.filled, n)
             rows = self.replay["rows"][chosen]
             if symmetric:
-                both[: config.batch_size] = rows
-                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, config.batch_size), none, T)
-                rows = both[config.batch_size :]
+                both[:n] = rows
+                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, n), none, T)
+                rows = both[n:]
             features, signs = self.described(rows, self.replay["places"][chosen])
             return features, (self.replay["targets"][chosen] * signs / most).astype(np.float32)
 
-        loss = fit(self.module, sample, steps, rate)
-        self.newest = self.module.export()
-        return {"train/loss": loss, "train/learning_rate": rate}
+        return sample, None
 
-    def also_logged(self) -> dict[str, float]:
+    def also_logged(self) -> Logged:
         """Returns the newest network's rating among the reference players, at the depth of matches."""
         if self.references is None:
             return {}
-        how: dict[str, Any] = {"rare": self.config.rare, "candidates": self.config.candidates or None}
+        how: Json = {"rare": self.config.rare, "candidates": self.config.candidates or None}
         return self.references.rating_of(self.newest, self.config.match_depth, how, self.done)
 
 
-def replay_of(run: str, config: Any, game: Game) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def replay_of(run: str, config: Any, game: Game) -> tuple[Array, Floats]:
     """Returns rows [n, width] and targets [n] of a run's replay, the oldest first.
 
     Raises ValueError for a folder without a run's state, or with that of another game, variant or method.

@@ -12,32 +12,27 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.core.play.players import play_out
 from leafwise.envs.starship.draw import gallery
-from leafwise.envs.starship.features import Observation
-from leafwise.envs.starship.heuristic_builder import (
-    HandBuilder,
-    finish_by_hand,
-    hand_choice,
-    hand_made_ships,
-    hand_rollout,
-)
-from leafwise.envs.starship.lookahead import WIDTH, LookAhead, draw_on, list_places
+from leafwise.envs.starship.heuristic_builder import HandBuilder, finish_by_hand, hand_choice, hand_made_ships
+from leafwise.envs.starship.lookahead import WIDTH, draw_on, list_places
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS, potential
 from leafwise.envs.starship.rules import OVER, take_place
 from leafwise.envs.starship.ship import measured, parts_of_row, ship_at
 from leafwise.envs.starship.statistics import core_layout
-from leafwise.envs.starship.tables import TURN
+from leafwise.envs.starship.tables import TURN, Rows
 from leafwise.models.files import load_tensors, model_path
 from leafwise.models.leaves import named_leaf
+from leafwise.models.network import Tensors
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer
@@ -57,11 +52,11 @@ def play(game: Game, who: Player, seed: int) -> State:
 class Built(NamedTuple):
     """States after a placement, of one or more ships, and the quality that may come of each."""
 
-    rows: NDArray[np.uint16]
+    rows: Rows
     """[n, words], none of them finished."""
-    quality: NDArray[np.float32]
+    quality: Floats32
     """[n]: what the finished ship is worth, or could be."""
-    last: NDArray[np.uint16]
+    last: Rows
     """[1, words]: the finished ship, the last one if there are several."""
 
 
@@ -120,7 +115,7 @@ class ShipSampler:
             worth.append((1 - weight) * float(value) + weight * worth[-1])
         return self._built(states, worth[::-1], plans.row)
 
-    def _finished(self, row: NDArray[np.uint16], finishes: int) -> float:
+    def _finished(self, row: Rows, finishes: int) -> float:
         """Returns the best quality of so many hand-made ships that a row is finished to, all on the requests to come."""
         best = 0.0
         for _ in range(finishes):
@@ -129,17 +124,17 @@ class ShipSampler:
             best = max(best, finish_by_hand(self._rest, FIRST, self.stream.copy(), ties, self._T))
         return best
 
-    def _built(self, states: NDArray[np.uint16], worth: list[float], last: NDArray[np.uint16]) -> Built:
+    def _built(self, states: Rows, worth: list[float], last: Rows) -> Built:
         known = states[:, TURN] != OVER
-        return Built(states[known], np.array(worth, dtype=np.float32)[known], last[None].copy())
+        return Built(states[known], np.array(worth, np.float32)[known], last[None].copy())
 
 
-def hand_made_bar(game: Game, seeds: Iterable[int]) -> NDArray[np.float64]:
+def hand_made_bar(game: Game, seeds: Iterable[int]) -> Floats:
     """Returns the quality of the hand-made ship of each seed."""
     return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
 
 
-def compared(game: Game, rows: NDArray[np.uint16], seeds: Sequence[int], bar: NDArray[np.float64]) -> dict[str, Any]:
+def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats) -> dict[str, Any]:
     """Returns what is logged of the finished ships [n, words] of n seeds: quality, gain over `bar` [n], terms, a picture."""
     T = game.tables().ship
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
@@ -158,11 +153,7 @@ def compared(game: Game, rows: NDArray[np.uint16], seeds: Sequence[int], bar: ND
     return logged
 
 
-NOISE = 0.005
-"""Standard deviation of the noise, in quality, that makes one ship differ from the next."""
 LEARNED = "refine:500:build:learned,depth=1,heat=0.002"
-AT_RANDOM = 64
-"""Most ships with places drawn at random that are tried where a search, however noisy, builds no valid one."""
 POLICY = "placing"
 """Kind of the files of policies that masked PPO learned."""
 ROUNDS = 8
@@ -175,15 +166,12 @@ Build = Callable[[int], State]
 def builder(text: str, game: Game) -> Build:
     """Returns the builder that a text names; raises ValueError for another.
 
-    `hand`, `random`, `policy:RUN` (what `--method ppo` learned), `rollout:4` (one decision ahead, each place worth the mean
-    of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`. As a builder a search of
-    depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the cockpit's rotation is drawn at random, then cockpit and
-    reactor among places about as good, at this temperature in quality. The others know all requests beforehand. `best:16`
-    is the best of so many hand-made ships, `best:4:build:learned` the best of so many that a search builds, each after the first
-    with some noise in its values. `valid:16:build:learned` builds again in that way only while the ship is not valid, with more
-    noise each time, and where all 16 are not, draws places at random. `refine:300:hand` and `refine:300:build:learned,depth=1`
-    put 300 parts of a ship elsewhere, one at a time, and keep what is no worse. `learned` is short for such a builder with
-    the shipped network.
+    `hand`, `random`, `policy:RUN` (what `--method ppo` learned), or any player of `leafwise eval`, such as `build:hopeful,depth=1`.
+    As a builder a search of depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the cockpit's rotation is drawn at
+    random, then cockpit and reactor among places about as good, at this temperature in quality. The others know all requests
+    beforehand: `best:16` is the best of so many hand-made ships; `refine:300:hand` and `refine:300:build:learned,depth=1` put 300
+    parts of a ship elsewhere, one at a time, and keep what is no worse. `learned` is short for such a builder with the shipped
+    network.
     """
     if text == "learned":
         text = LEARNED
@@ -191,22 +179,13 @@ def builder(text: str, game: Game) -> Build:
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
     if refined := re.fullmatch(r"refine:([1-9][0-9]{0,6}):(.+)", text):
         return planned(game, refined[2], int(refined[1]))
-    if several := re.fullmatch(r"(best|valid):([1-9][0-9]{0,5}):(build:.+)", text):
-        return Tries(game, several[3], int(several[2]), until_valid=several[1] == "valid")
-    if text == "hand":
-        return lambda seed: play(game, HandBuilder(seed), seed)
-    if text == "random":
-        return lambda seed: play(game, RandomPlayer(seed), seed)
-    if policy := re.fullmatch(r"policy:(.+)", text):
-        learned = policy_builder(game, policy[1])
-        return lambda seed: play(game, learned, seed)
-    if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
-        ahead: Player = LookAhead(game, bound_values(game, hand_rollout(game, int(rollout[1]))), text, depth=1)
-    elif AHEAD.fullmatch(text):
+    if AHEAD.fullmatch(text):
         return planned(game, text)
-    else:
-        ahead = player(text, game)
-    return lambda seed: play(game, ahead, seed)
+    if text in (makers := {"hand": HandBuilder, "random": RandomPlayer}):
+        return lambda seed: play(game, makers[text](seed), seed)
+    policy = re.fullmatch(r"policy:(.+)", text)
+    who = policy_builder(game, policy[1]) if policy else player(text, game)
+    return lambda seed: play(game, who, seed)
 
 
 AHEAD = re.compile(r"""build:((?:'[^']*'|"[^"]*"|[^,'"=])+)((?:,(?:depth=[12]|width=[1-9][0-9]{0,2}|heat=[0-9.]+))*)""")
@@ -237,17 +216,16 @@ class Planned:
 
         `heat` is the temperature of the core, whose rotation is drawn; `tries` places are changed afterwards, one at a time.
         """
-        self.game, self.by_hand, self.tries = game, evaluator is None, tries
-        self.how: dict[str, Any] = {"width": width, "core_heat": heat}
+        self.game, self.by_hand, self.width, self.heat, self.tries = game, evaluator is None, width, heat, tries
         self.plans = Plans(game, evaluator)
 
     def __call__(self, seed: int) -> State:
-        plans, chances = self.plans, np.array([seed, 1 << 62], dtype=np.uint64)
+        plans, chances = self.plans, np.array([seed, 1 << 62], np.uint64)
         plans.start(new_stream(seed))
         if self.by_hand:
             plans.by_hand(chances)
         else:
-            plans.by_value(chances, **self.how)
+            plans.by_value(chances, width=self.width, core_heat=self.heat)
         for _ in range(ROUNDS if self.tries else 0):
             plans.improve(chances, self.tries)
             if plans.quality > 0:
@@ -262,16 +240,15 @@ class PolicyBuilder:
 
     name = "policy"
 
-    def __init__(self, game: Game, tensors: dict[str, NDArray[np.float32]], channels: int) -> None:
+    def __init__(self, game: Game, tensors: Tensors, channels: int) -> None:
         import torch
 
         from leafwise.training.starship.ppo_network import make_policy
 
-        space: Any = game.observation_space()
-        self.game, self.policy = game, make_policy(space, channels)
+        self.game, self.policy = game, make_policy(game.observation_space(), channels)
         self.policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
         self._T = game.tables()
-        self._seen = Observation(*(np.zeros((1, *space[name].shape), np.float32) for name in Observation._fields))
+        self._seen = new_observations(game, 1)
 
     def choose(self, state: State) -> int:
         """Returns the id of the place to take."""
@@ -292,31 +269,6 @@ def policy_builder(game: Game, path: str) -> PolicyBuilder:
     if told.get("kind") != POLICY or told.get("game") != game.name or told.get("options") != game.given_options:
         raise UserError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
     return PolicyBuilder(game, tensors, told["channels"])
-
-
-class Tries:
-    """Builds the ship of a seed several times by looking ahead; returns the best one."""
-
-    def __init__(self, game: Game, text: str, most: int, *, until_valid: bool) -> None:
-        """Builds `most` ships, or with `until_valid` only as many as it takes to have a valid one."""
-        ahead = player(text, game)
-        assert isinstance(ahead, LookAhead)
-        self.game, self.ahead, self.most, self.until_valid = game, ahead, most, until_valid
-
-    def __call__(self, seed: int) -> State:
-        best = None
-        for k in range(self.most):
-            self.ahead.vary(NOISE * k if self.until_valid else NOISE * min(k, 1), seed + (k << 32))
-            state = play(self.game, self.ahead, seed)
-            if best is None or state.returns > best.returns:
-                best = state
-            if self.until_valid and best.returns > 0:
-                return best
-        assert best is not None
-        if self.until_valid:
-            tries = (play(self.game, RandomPlayer(seed + (k << 32)), seed) for k in range(AT_RANDOM))
-            return next((state for state in tries if state.returns > 0), best)
-        return best
 
 
 def record(build: Build, seed: int) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from leafwise.envs.core.compile.jit import jit
@@ -138,9 +138,7 @@ class GridModule(nn.Module):
 
     def export(self) -> GridNetwork:
         """Returns the network as it is now, for search and files."""
-        tensors: dict[str, NDArray[np.float32]] = {
-            name: getattr(self, name).detach().cpu().numpy().copy() for name in TENSORS
-        }
+        tensors = {name: getattr(self, name).detach().cpu().numpy().copy() for name in TENSORS}
         return GridNetwork.create(self.network.game, self.network.hidden, tensors=tensors)
 
 
@@ -150,25 +148,23 @@ class Pooled(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *given: Tensor) -> Tensor:
         ctx.save_for_backward(*given)
-        codes, maps, *weights = (t.detach().numpy() for t in given)
-        pooled = np.zeros((len(codes), weights[3].shape[1]), dtype=np.float32)
-        arguments = (codes, maps, *weights, *scratch(weights), side_of(maps), pooled)
+        pooled = np.zeros((len(given[0]), len(given[-1])), np.float32)
+        arguments = (*arrays(given), pooled)
         pool(*arguments)
         return torch.from_numpy(pooled)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        codes, maps, *weights = (t.detach().numpy() for t in ctx.saved_tensors)
-        found = [np.zeros_like(w) for w in weights]
-        grad = grads[0].contiguous().numpy()
-        arguments = (codes, maps, *weights, *scratch(weights), side_of(maps), grad, *found)
+        found = [np.zeros(w.shape, np.float32) for w in ctx.saved_tensors[2:]]
+        arguments = (*arrays(ctx.saved_tensors), grads[0].contiguous().numpy(), *found)
         pool_gradients(*arguments)
         return None, None, *map(torch.from_numpy, found)
 
 
-def scratch(weights: list[NDArray[np.float32]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Returns room for the outputs of a cell."""
-    return np.zeros_like(weights[2]), np.zeros_like(weights[4])
+def arrays(given: Sequence[Tensor]) -> tuple[Any, ...]:
+    """Returns codes, maps and weights as arrays; then what else the compiled loops take: room for a cell's outputs, the side."""
+    codes, maps, *weights = (tensor.detach().numpy() for tensor in given)
+    return codes, maps, *weights, np.zeros_like(weights[2]), np.zeros_like(weights[4]), side_of(maps)
 
 
 def side_of(maps: Any) -> int:

@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import save_tensors
 from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
+from leafwise.training.runs.gating import Tensors
 from leafwise.training.runs.loop import Learner, run_learner
 from leafwise.training.runs.run_options import RunOptions
 from leafwise.training.starship.builders import POLICY, PolicyBuilder, compared, hand_made_bar, play
@@ -85,14 +86,14 @@ class Placing(Learner):
         self.ppo = PpoRun(self.model, told, self.envs, config)
         self.open_folder()
         self.score = {}
-        self.bar: NDArray[np.float64] | None = None
+        self.bar: Floats | None = None
         self.resume()
 
     @property
     def done(self) -> int:
         return self.ppo.done
 
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
         self.ppo.restore(tensors, metadata["updates"])
@@ -128,7 +129,7 @@ class Placing(Learner):
         return logged
 
 
-def chosen(policy: Any) -> dict[str, NDArray[np.float32]]:
+def chosen(policy: Any) -> Tensors:
     """Returns the tensors of a policy that choose places."""
     parts = ("features_extractor.", "action_net.")
     return {n: p.detach().cpu().numpy().copy() for n, p in policy.named_parameters() if n.startswith(parts)}

@@ -96,7 +96,7 @@ def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
     return model, told
 
 
-def make_policy(space: gym.spaces.Dict, channels: int) -> nn.ModuleDict:
+def make_policy(space: Any, channels: int) -> nn.ModuleDict:
     """Returns what chooses places, without the rest of SB3: extractor and logits, named as in the policy."""
     extractor = GridExtractor(space, channels)
     return nn.ModuleDict({"features_extractor": extractor, "action_net": Logits(extractor)})

@@ -16,7 +16,6 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.starship.heuristic_builder import HandBuilder
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.settings import PRESETS
 from leafwise.models.grid import TENSORS, GridNetwork, load_grid
@@ -26,7 +25,7 @@ from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.publish import interval, seeds_line
 from leafwise.training.publish.units import ValuedGames
 from leafwise.training.runs import CALIBRATION_SEED
-from leafwise.training.starship.builders import Planned, play, record
+from leafwise.training.starship.builders import Planned, builder, record
 
 WHAT, UNIT, load = "value network", "updates", load_grid
 OPTIONS = ("games",)
@@ -64,10 +63,8 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
 
 def both_builders(network: GridNetwork, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Returns the records of the ships of seeds: those built one placement ahead with a network, and those by hand."""
-    game = network.game
-    ahead = Planned(game, network.evaluator("learned"))
-    learned = [record(ahead, seed) for seed in seeds]
-    return learned, [record(lambda s: play(game, HandBuilder(s), s), seed) for seed in seeds]
+    ahead, by_hand = Planned(network.game, network.evaluator("learned")), builder("hand", network.game)
+    return [record(ahead, seed) for seed in seeds], [record(by_hand, seed) for seed in seeds]
 
 
 def valued_variants(game: Game) -> list[Game]:

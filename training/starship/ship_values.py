@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
@@ -41,6 +41,7 @@ from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import Checkpoint
+from leafwise.training.runs.gating import Tensors, named, prefixed
 from leafwise.training.runs.loop import Learner, find_variant, run_learner
 from leafwise.training.runs.run_options import RunOptions
 from leafwise.training.starship.builders import Built, ShipSampler, compared, hand_made_bar, joined
@@ -108,14 +109,14 @@ class PresetRun:
         self.blank = GridNetwork.create(game, config.hidden, tensors=blank.tensors)
         self.T = game.tables(self.blank.evaluator("described"))
         self.memory = Built(game.rows(0), np.zeros(0, np.float32), game.rows(1))
-        self._room: tuple[NDArray[Any], ...] | None = None
-        self._bar: NDArray[np.float64] | None = None
+        self._room: tuple[Array, ...] | None = None
+        self._bar: Floats | None = None
 
-    def evaluator(self, tensors: dict[str, NDArray[np.float32]]) -> Evaluator:
+    def evaluator(self, tensors: Tensors) -> Evaluator:
         """Returns a network with these tensors as a leaf of the variant."""
         return GridNetwork.create(self.game, self.config.hidden, tensors=tensors).evaluator("newest")
 
-    def fresh_ships(self, key: int, tensors: dict[str, NDArray[np.float32]] | None) -> list[Built]:
+    def fresh_ships(self, key: int, tensors: Tensors | None) -> list[Built]:
         """Returns ships built by hand, or with `tensors` by looking ahead; some with left and right exchanged."""
         config, sampler = self.config, ShipSampler(self.game, key)
         if tensors is None:
@@ -138,13 +139,13 @@ class PresetRun:
         self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
         return float(np.mean([potential(ship.last, FIRST, self.T.ship) for ship in fresh]))
 
-    def sample(self, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+    def sample(self, rng: np.random.Generator) -> tuple[Array, ...]:
         """Returns what the network sees of some states, and what they count as; arrays that the next call writes anew."""
         chosen = rng.integers(len(self.memory.rows), size=self.batch)
         self._room = self.blank.describe(self.memory.rows[chosen], self.T, self._room)
         return *self._room, self.memory.quality[chosen]
 
-    def evaluate(self, tensors: dict[str, NDArray[np.float32]]) -> dict[str, Any]:
+    def evaluate(self, tensors: Tensors) -> dict[str, Any]:
         """Builds the ships of the selection seeds; returns what is logged of them."""
         if self._bar is None:
             self._bar = hand_made_bar(self.game, self.seeds)
@@ -192,14 +193,9 @@ class Builds(Learner):
     def done(self) -> int:
         return self.updates
 
-    @property
-    def learns_by_hand(self) -> bool:
-        return self.updates < self.config.by_hand * self.config.total_steps
-
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+    def restore(self, tensors: Tensors, metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         from leafwise.training.networks import load_optimizer, load_parameters
-        from leafwise.training.runs.gating import named
 
         super().restore(tensors, metadata)
         load_parameters(self.module, named(tensors, "module"))
@@ -211,7 +207,6 @@ class Builds(Learner):
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         from leafwise.training.networks import optimizer_tensors, parameters
-        from leafwise.training.runs.gating import prefixed
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
         for k, preset_run in enumerate(self.preset_runs):
@@ -232,7 +227,7 @@ class Builds(Learner):
 
     def build(self) -> dict[str, float]:
         """Builds the ships that come before the next batches: by hand first, all at once, later some by looking ahead."""
-        by_hand = self.learns_by_hand
+        by_hand = self.updates < self.config.by_hand * self.config.total_steps
         if by_hand and self.updates:
             return {}
         key = (self.config.seed * 1_000_003 + self.updates) % SELECTION_SEED

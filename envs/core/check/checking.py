@@ -281,8 +281,7 @@ def load(origin: Mapping[str, Any]) -> Game:
     found = getattr(sys.modules.get(name) or _imported(name, file), origin["attribute"])
     for key in origin["keys"]:
         found = found[key]
-    game: Game = found.variant(**origin["options"])
-    return game
+    return found.variant(**origin["options"])
 
 
 def _imported(name: str, file: str) -> ModuleType:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.compile.errors import CompileError
 from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
 from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL, copy_row
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
 
-MARGIN = 64
-"""Words before and behind a block."""
-
-
 WHOLE_NUMBERS = {int, *(np.dtype(code).type for code in np.typecodes["AllInteger"])}
+
+
+Row = Array
 
 
 class Misuse(Exception):
@@ -73,7 +72,7 @@ class Guard:
             some = ", ".join(map(str, sorted(allowed)[:3])) + (", ..." if len(allowed) > 3 else "")
             raise Misuse(f"expected only rows ({some}) of {self.label} to be {verb}, got row {int(keys[0])}")
 
-    def fits(self, array: NDArray[Any], key: Any, value: Any) -> None:
+    def fits(self, array: Row, key: Any, value: Any) -> None:
         """Raises Misuse for a number that a word of the array cannot hold."""
         if not self.exact or array.dtype.kind not in "iu" or not np.isscalar(value):
             return
@@ -93,7 +92,7 @@ class Guard:
         return Guard(f"{self.label}{_shown(key)}", writable=writable, exact=self.exact)
 
 
-def _shown(key: Any) -> str:
+def _shown(key) -> str:
     keys = key if isinstance(key, tuple) else (key,)
     return f"[{', '.join(str(int(k)) if type(k) in WHOLE_NUMBERS else ':' for k in keys)}]"
 
@@ -103,10 +102,10 @@ class Guarded(np.ndarray[Any, Any]):
 
     guard: Guard | None
 
-    def __array_finalize__(self, source: Any) -> None:
+    def __array_finalize__(self, source) -> None:
         self.guard = None
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key):
         guard = self.guard
         if guard is None:
             return super().__getitem__(key)
@@ -116,7 +115,7 @@ class Guarded(np.ndarray[Any, Any]):
             found.guard = guard.part(key)
         return found
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key, value) -> None:
         guard = self.guard
         if guard is not None:
             guard.check(self.shape, key, True)
@@ -124,14 +123,14 @@ class Guarded(np.ndarray[Any, Any]):
         super().__setitem__(key, value)
 
 
-def guarded(array: NDArray[Any], guard: Guard) -> NDArray[Any]:
+def guarded(array: Row, guard: Guard) -> Row:
     """Returns a view of an array that asks `guard`."""
     view = array.view(Guarded)
     view.guard = guard
     return view
 
 
-def arrays_of(T: Any, path: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+def arrays_of(T: Any, path: str = "") -> Iterator[tuple[str, Row]]:
     """Yields every array of a NamedTuple, or a tuple, with its path; those of a tuple without names share the tuple's."""
     if isinstance(T, np.ndarray):
         yield path, T
@@ -151,39 +150,29 @@ def guarded_tables(T: Any, scratch: frozenset[str], path: str = "") -> Any:
 
 
 class Block:
-    """An array with margins that tell whether somebody wrote beyond it; rules are given `array`, `plain` is without a guard.
+    """An array that is filled with junk before a rule sees it; rules are given `array`, `plain` is without a guard.
 
     There are two kinds of junk, words that no game would write: what depends on the kind was not written, or was read before.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, label: str, *, is_guarded: bool) -> None:
-        size, dtype = int(np.prod(shape)), np.dtype(dtype)
-        bits, kind = (1 << (8 * dtype.itemsize)) - 1, dtype.kind
-        words = (
-            (-12345.5, 54321.25) if kind == "f" else (0, 1) if kind == "b" else (0x5A5A5A5A5A5A5A5A, 0x2525252525252525)
-        )
-        self.junk = [dtype.type(word if kind in "fb" else word & bits) for word in words]
-        self.label, self._whole = label, np.empty(size + 2 * MARGIN, dtype=dtype)
-        self._margins = [np.full(MARGIN, word).tobytes() for word in self.junk]
-        self.plain: NDArray[Any] = self._whole[MARGIN : MARGIN + size].reshape(shape)
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], label: str, *, is_guarded: bool) -> None:
+        kinds = b"\0\1" if dtype.kind == "b" else b"\x5a\x25"
+        self.junk = [np.frombuffer(bytes([kind] * dtype.itemsize), dtype)[0] for kind in kinds]
+        self.label, self.plain = label, np.empty(shape, dtype)
         self.guard = Guard(label, exact=True)
-        self.array = guarded(self.plain, self.guard) if is_guarded else self.plain
+        self.array: Row = guarded(self.plain, self.guard) if is_guarded else self.plain
 
     def clear(self, kind: int) -> None:
-        """Fills everything with junk, the margins too."""
-        self._whole.fill(self.junk[kind])
+        """Fills everything with junk."""
+        self.plain.fill(self.junk[kind])
+        self._kind = kind
 
     def is_junk(self, rows: Any) -> bool:
         """Whether rows are as `clear` left them."""
-        return bool((self.plain[rows] == self._whole[0]).all())
-
-    def overrun(self, kind: int) -> bool:
-        """Whether anything was written beyond the array since it was cleared."""
-        margin = self._margins[kind]
-        return self._whole[:MARGIN].tobytes() != margin or self._whole[-MARGIN:].tobytes() != margin
+        return bool((self.plain[rows] == self.junk[self._kind]).all())
 
 
-Row = NDArray[Any]
+Arrays = dict[str, Row]
 AT, TO, OUT = 1, 2, 3
 """Rows of `S` that a rule is given: the position, where an action leads, the first outcome. Row 0 is nobody's."""
 U_AT, U_TO, U_OUT = np.uint64(AT), np.uint64(TO), np.uint64(OUT)
@@ -283,7 +272,7 @@ class Door:
     def block(self, label: str, n: int, shape: tuple[int, ...], dtype: Any) -> Block:
         """Returns the array of a label that has n rows (or words), the same one every time."""
         if (label, n) not in self._blocks:
-            self._blocks[label, n] = Block((n, *shape), dtype, label, is_guarded=self.guarded)
+            self._blocks[label, n] = Block((n, *shape), np.dtype(dtype), label, is_guarded=self.guarded)
         return self._blocks[label, n]
 
     def call(
@@ -345,10 +334,6 @@ class Door:
             answer = self.call(rule, S.array, *more, T, function=function)
         except RuleFault as fault:
             raise _with_size(fault, size, [*blocks, *[S][: rows - TO - 1]]) if size else fault from None
-        for block in (S, *blocks):
-            if block.overrun(kind):
-                shape = "x".join(map(str, block.plain.shape))
-                raise RuleFault(rule, f"expected writes within {block.label}, got one beyond its {shape}")
         for i, row in given.items():
             if i not in writes:
                 kept = S.plain[i].tobytes() == row.tobytes()
@@ -381,8 +366,7 @@ class Door:
         writes = frozenset({to})
         first, second = self.twice(lambda _, S: S.plain[to].copy(), rule, given, *more, rows=rows, writes=writes)
         _expect_alike(first, second, rule, *WRITTEN)
-        row: Row = first
-        return row
+        return first
 
     def valid(self, row: Row) -> bool:
         """Returns what the game's `is_valid` says of a row."""
@@ -424,7 +408,7 @@ class Door:
         P, own = self.block("P", OUT + most, (), np.float64), frozenset(range(OUT, OUT + most))
         P.guard.permit(frozenset(), own)
 
-        def read(n: Any, S: Block) -> tuple[list[float], NDArray[Any]]:
+        def read(n, S: Block) -> tuple[list[float], Row]:
             kept = S.is_junk(TO) and P.is_junk(slice(OUT))
             expect(kept, rule, "only the rows from o on to be written", "a change of one before")
             expect(0 < n <= most, rule, f"1 to {most} outcomes (max_outcomes)", n)
@@ -445,10 +429,9 @@ class Door:
         rule, R = "sample_outcome", self.block("R", 2, (), np.uint64)
         _, S = self.once(rule, {AT: row}, U_AT, R.array, writes=frozenset({AT}), blocks={R: (key, 0)}, kind=kind)
         expect(R.plain[0] == key, rule, "only the counter of the stream to move", "another key")
-        drawn: Row = S.plain[AT].copy()
-        return drawn
+        return S.plain[AT].copy()
 
-    def observation(self, row: Row, player: int | None = None) -> dict[str, NDArray[Any]]:
+    def observation(self, row: Row, player: int | None = None) -> Arrays:
         """Returns the observation by name, as a player sees it (None: who acts); of a single array the name is ""."""
         rule, viewer = ("observe", ()) if player is None else ("observe_as", (np.int64(player),))
         blocks = {
@@ -459,7 +442,7 @@ class Door:
         arrays, layout = {name: block.array for name, block in blocks.items()}, self.game.observation.layout
         O = arrays[""] if layout is None else layout(**arrays)
 
-        def read(answer: Any, S: Block) -> dict[str, NDArray[Any]]:
+        def read(answer, S: Block) -> Arrays:
             for block in blocks.values():
                 alone = block.is_junk([0, 2])
                 expect(alone, rule, "only observation e to be written", f"a change of another in {block.label}")
@@ -472,8 +455,7 @@ class Door:
             if unlike.any():
                 place = f"{blocks[name].label}{[int(k) for k in np.argwhere(unlike)[0]]}"
                 raise RuleFault(rule, f"expected every number to be written, got none in {place}")
-        seen: dict[str, NDArray[Any]] = first
-        return seen
+        return first
 
     def image(self, row: Row, k: int) -> Row:
         return self.written("transform", {AT: row}, TO, U_AT, k, U_TO, rows=3)
@@ -512,8 +494,7 @@ def same(first: Any, second: Any) -> bool:
 
 def words(row: Any) -> list[int]:
     """Returns the words of a row as Python's numbers."""
-    found: list[int] = np.asarray(row).tolist()
-    return found
+    return np.asarray(row).tolist()
 
 
 def python_function(rule: Callable[..., Any]) -> Callable[..., Any]:

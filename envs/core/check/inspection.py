@@ -11,7 +11,7 @@ import os
 import sys
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from random import Random
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leafwise.envs.core.check import position
 from leafwise.envs.core.check.door import (
     CHECKED,
     PLAIN,
@@ -37,8 +36,7 @@ from leafwise.envs.core.check.door import (
     same,
     words,
 )
-from leafwise.envs.core.check.position import MOST_ACTIONS, Checker
-from leafwise.envs.core.check.walk import Walk
+from leafwise.envs.core.check.walk import MOST_ACTIONS, Checker, Walk, check_siblings, check_value
 from leafwise.envs.core.compile.forms import PlainForms
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.errors import short
@@ -93,7 +91,7 @@ def inspect_game(
         if form == PLAIN:
             some = Random(SEED).sample(seen, min(COMPARED, len(seen)))
             expected = [answer(door, row) for row in some]
-            asked = [with_texts(door, one) for one in expected] if twins else []
+            asked = [in_words(door, row) for row in some] if twins else []
         positions = max(positions, len(seen))
     return {"positions": positions, "twins": asked}
 
@@ -134,22 +132,13 @@ def _check_score(door: Door, name: str, rows: list[Row]) -> None:
         return
     T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
 
-    def check_value(row: Row) -> None:
-        value = position.worth(door, rule, evaluator, row, T)
-        low = -math.inf if evaluator.low is None else evaluator.low
-        high = math.inf if evaluator.high is None else evaluator.high
-        expect(math.isfinite(value) and low <= value <= high, rule, f"a finite number in {low:g}..{high:g}", value)
-
-    def check_siblings(row: Row) -> None:
-        position.check_siblings(door, rule, evaluator, row, T)
-
     asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
-    chance = rows if evaluator.speed.sibling_values is not None else []
-    chance = [row for row in chance if door.player(row) == CHANCE]
+    siblings = rows if evaluator.speed.sibling_values is not None and "afterstates" in door.rules else []
+    chance = [row for row in siblings if door.player(row) == CHANCE]
     for check, some, most in (check_value, asked, SCORED), (check_siblings, chance, MOST_STAGES):
-        for row in Random(1).sample(some, min(most, len(some))):
+        for row in Random(SEED).sample(some, min(most, len(some))):
             with at_row(door, row):
-                check(row)
+                check(door, rule, evaluator, row, T)
 
 
 @cache
@@ -209,7 +198,7 @@ def _budget(codes: set[Any]) -> Iterator[None]:
     """Counts the lines that run of some functions, and raises Misuse in them after too many."""
     left = MOST_LINES
 
-    def line(frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+    def line(frame: FrameType, event: str, argument) -> Callable[..., Any]:
         nonlocal left
         left -= 1
         if left < 0:
@@ -232,25 +221,18 @@ PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
 """How a twin calls who acts."""
 
 
-def moves(door: Door, row: Row) -> Answer:
-    """Returns what the rules say of who acts at a position and of where that leads; rows are lists of words."""
+def answer(door: Door, row: Row) -> Answer:
+    """Returns all that the rules say of a position; rows are lists of words."""
     acts = door.player(row)
     found: Answer = {"row": words(row), "current_player": acts, "returns": float(door.ask("returns", row))}
     if acts == CHANCE:
         found["chance_outcomes"] = [[p, words(successor)] for p, successor in door.outcomes(row)]
+        found["sample_outcome"] = [words(door.draw(row, key)) for key in range(1, 4)]
     elif acts != TERMINAL:
         legal = found["legal_actions"] = door.numbers("legal_actions", row)
-        tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
-        found["apply_action"] = [[a, words(door.after(row, a))] for a in tried]
-    return found
-
-
-def answer(door: Door, row: Row) -> Answer:
-    """Returns all that the rules say of a position."""
-    found = moves(door, row)
+        found["apply_action"] = [[a, words(door.after(row, a))] for a in some_actions(legal)]
     found |= {"stage": door.whole_number("stage", row), "key": int(door.ask("key", row))}
-    if "chance_outcomes" in found:
-        found["sample_outcome"] = [words(door.draw(row, key)) for key in range(1, 4)]
+    if acts == CHANCE:
         return found
     for rule, viewers in (("observe", (None,)), ("observe_as", range(door.game.players))):
         seen = [array for viewer in viewers for array in door.observation(row, viewer).values()]
@@ -283,21 +265,31 @@ def alike(first: Any, second: Any) -> bool:
     return same(first, second)
 
 
-def with_texts(door: Door, found: Answer) -> Answer:
-    """Returns an answer for a twin, which knows positions by their texts and actions by their names."""
-    game = door.game
+def some_actions(legal: list[int]) -> list[int]:
+    """Returns the actions that are tried at a decision, the same ones each time."""
+    return legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
 
-    def text(row: Sequence[int]) -> str:
-        return door.text(np.array(row, dtype=game.dtype))
 
-    said: Answer = {"row": found["row"], "text": text(found["row"]), "returns": found["returns"]}
-    said["player"] = PLAYERS[found["current_player"]]
-    if "legal_actions" in found:
-        said["legal"] = [game.actions[a] for a in found["legal_actions"]]
-        said["play"] = {game.actions[a]: text(row) for a, row in found["apply_action"]}
-    if "chance_outcomes" in found:
-        said["outcomes"] = [[p, text(row)] for p, row in found["chance_outcomes"]]
-    return said
+def in_words(door: Door, row: Row) -> Answer:
+    """Returns who acts at a position and where that leads, for a twin: it knows positions by texts and actions by names."""
+    acts, names = door.player(row), door.game.actions
+    told: Answer = {"row": words(row), "text": door.text(row), "current_player": PLAYERS[acts]}
+    told["returns"] = float(door.ask("returns", row))
+    if acts == CHANCE:
+        told["chance_outcomes"] = law_of((p, door.text(after)) for p, after in door.outcomes(row))
+    elif acts != TERMINAL:
+        legal = door.numbers("legal_actions", row)
+        told["legal_actions"] = sorted(names[a] for a in legal)
+        told["apply_action"] = {names[a]: door.text(door.after(row, a)) for a in some_actions(legal)}
+    return told
+
+
+def law_of(outcomes: Iterable[tuple[float, str]]) -> dict[str, float]:
+    """Returns the probability of every text."""
+    law: defaultdict[str, float] = defaultdict(float)
+    for p, text in outcomes:
+        law[text] += p
+    return law
 
 
 def game_twin(game: Game) -> SimpleNamespace:
@@ -314,30 +306,25 @@ def game_twin(game: Game) -> SimpleNamespace:
 
 
 def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
-    """Raises RuleFault where a twin says something else of a position."""
+    """Raises RuleFault where a twin says something else of a position than `in_words`."""
     rule = "twin"
     try:
         position = twin.read(told["text"])
-        rule, acts = "current_player", twin.player(position)
-        expect(told["player"] == acts, rule, f"{acts!r} as the twin says", repr(told["player"]))
-        rule, worth = "returns", twin.returns(position)
-        expect(alike(float(worth), told["returns"]), rule, f"{worth:.9g} as the twin says", f"{told['returns']:.9g}")
-        if "legal" in told:
-            rule, legal, mine = "legal_actions", sorted(twin.legal(position)), sorted(told["legal"])
-            expect(mine == legal, rule, f"{short(legal)} as the twin says", short(mine))
-            rule = "apply_action"
-            for name, after in told["play"].items():
-                wanted = twin.write(twin.play(position, name))
-                expect(wanted == after, rule, f"{name!r} to lead to {wanted!r} as the twin says", repr(after))
-        if "outcomes" in told:
-            rule = "chance_outcomes"
-            law: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-            for p, text in told["outcomes"]:
-                law[text][0] += p
-            for p, after in twin.outcomes(position):
-                law[twin.write(after)][1] += p
-            for text, (p, other) in sorted(law.items()):
-                expect(abs(p - other) < WITHIN, rule, f"{text!r} with {other:.9g} as the twin says", f"{p:.9g}")
+        asks: dict[str, Callable[[], Any]] = {
+            "current_player": lambda: twin.player(position),
+            "returns": lambda: float(twin.returns(position)),
+            "legal_actions": lambda: sorted(twin.legal(position)),
+            "apply_action": lambda: {name: twin.write(twin.play(position, name)) for name in told[rule]},
+            "chance_outcomes": lambda: law_of((p, twin.write(after)) for p, after in twin.outcomes(position)),
+        }
+        for rule in [rule for rule in asks if rule in told]:
+            wanted, got = asks[rule](), told[rule]
+            if not isinstance(got, dict):
+                expect(alike(wanted, got), rule, f"{short(repr(wanted))} as the twin says", short(repr(got)))
+                continue
+            for key in sorted({*wanted, *got}):
+                here, there = wanted.get(key, 0.0), got.get(key, 0.0)
+                expect(alike(here, there), rule, f"{key!r} with {here!r} as the twin says", repr(there))
     except RuleFault as fault:
         raise RuleFault(fault.rule, fault.told, told["text"], told["row"]) from None
     except Exception as problem:

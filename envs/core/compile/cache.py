@@ -220,7 +220,7 @@ def _code(code: CodeType) -> Iterator[str]:
             yield _told(constant)
 
 
-def _told(thing: Any) -> str:
+def _told(thing) -> str:
     """Returns what tells a thing that is bound from others."""
     if hasattr(thing, "py_func"):
         if getattr(thing, "ident", None) is None:  # compiled, and not kept on disk

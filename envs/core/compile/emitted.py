@@ -24,10 +24,10 @@ from numba.np import arrayobj
 
 
 @intrinsic
-def prefetch(typing: Any, array: Any, index: Any) -> Any:
+def prefetch(typing, array, index):
     """Starts to load `array[index]` into the cache: LLVM's prefetch of an address to read, to be kept."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
         number = ir.IntType(32)
@@ -46,10 +46,10 @@ EXTRACTS = bool(llvm.get_host_cpu_features().get("bmi2") and llvm.get_host_cpu_n
 
 
 @intrinsic
-def extract_bits(typing: Any, word: Any, mask: Any) -> Any:
+def extract_bits(typing, word, mask):
     """Returns the bits of `word` at which `mask` has ones, side by side from bit 0 on; both uint64."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         number = ir.IntType(64)
         kind = ir.FunctionType(number, [number, number])
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.bmi.pext.64"), arguments)
@@ -68,18 +68,25 @@ CONTRACT = ("contract",)
 """Lets a product and a sum be one instruction."""
 
 
-def _load(builder: Any, pointer: Any, index: Any, width: int) -> Any:
+def _load(builder, pointer, index, width: int):
     """Emits the load of `width` floats from an index on."""
     address = builder.gep(pointer, [index])
     return builder.load(builder.bitcast(address, ir.VectorType(FLOAT, width).as_pointer()), align=4)
 
 
-def _store(builder: Any, value: Any, pointer: Any, index: Any, width: int) -> None:
+def _store(builder, value, pointer, index, width: int) -> None:
     address = builder.gep(pointer, [index])
     builder.store(value, builder.bitcast(address, ir.VectorType(FLOAT, width).as_pointer()), align=4)
 
 
-def _by_columns(builder: Any, columns: Any, widths: tuple[int, ...], body: Callable[[Any, int], None]) -> None:
+def _spread(builder, number, width: int):
+    """Emits a vector of one float, `width` times."""
+    place, vector = ir.IntType(32), ir.VectorType(FLOAT, width)
+    alone = builder.insert_element(vector(ir.Undefined), number, place(0))
+    return builder.shuffle_vector(alone, vector(ir.Undefined), ir.VectorType(place, width)([0] * width))
+
+
+def _by_columns(builder, columns, widths: tuple[int, ...], body: Callable[[Any, int], None]) -> None:
     """Emits `body` for all columns, as many at once as there are."""
     done = columns.type(0)
     for width in widths:
@@ -90,10 +97,10 @@ def _by_columns(builder: Any, columns: Any, widths: tuple[int, ...], body: Calla
 
 
 @intrinsic
-def sum_rows(typing: Any, out: Any, bias: Any, rows: Any, which: Any, n: Any) -> Any:
+def sum_rows(typing, out, bias, rows, which, n):
     """As `intrinsics.sum_rows_loops`."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         to, biases, table, chosen = (
             context.make_array(kind)(context, builder, value)
             for kind, value in zip(signature.args[:4], arguments[:4], strict=True)
@@ -101,7 +108,7 @@ def sum_rows(typing: Any, out: Any, bias: Any, rows: Any, which: Any, n: Any) ->
         count = context.cast(builder, arguments[4], signature.args[4], types.intp)
         columns = cgutils.unpack_tuple(builder, table.shape)[1]
 
-        def body(column: Any, width: int) -> None:
+        def body(column, width: int) -> None:
             total = cgutils.alloca_once_value(builder, _load(builder, biases.data, column, width))
             with cgutils.for_range(builder, count) as loop:
                 row = builder.load(builder.gep(chosen.data, [loop.index]))
@@ -116,32 +123,24 @@ def sum_rows(typing: Any, out: Any, bias: Any, rows: Any, which: Any, n: Any) ->
 
 
 @intrinsic
-def add_runs(
-    typing: Any, total: Any, share: Any, table: Any, i: Any, first: Any, j: Any, second: Any, more: Any
-) -> Any:
+def add_runs(typing, total, share, table, i, first, j, second, more):
     """As `intrinsics.add_runs_loops`."""
     four, place = 4, ir.IntType(32)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         values = context.make_array(signature.args[2])(context, builder, arguments[2]).data
 
-        def vector(tuple_of_four: Any, kind: Any) -> Any:
+        def vector(tuple_of_four, kind):
             found = ir.VectorType(kind, four)(ir.Undefined)
             for k, number in enumerate(cgutils.unpack_tuple(builder, tuple_of_four)):
                 found = builder.insert_element(found, number, place(k))
             return found
 
-        def spread(number: Any) -> Any:
-            alone = builder.insert_element(ir.VectorType(FLOAT, four)(ir.Undefined), number, place(0))
-            return builder.shuffle_vector(
-                alone, alone.type(ir.Undefined), ir.Constant(ir.VectorType(place, four), [0] * four)
-            )
-
-        def chain(terms: Any, at: Any) -> Any:
+        def chain(terms, at):
             before, *after = cgutils.unpack_tuple(builder, terms)
-            sums = builder.fadd(spread(before), _load(builder, values, at, four))
+            sums = builder.fadd(_spread(builder, before, four), _load(builder, values, at, four))
             for term in after:
-                sums = builder.fadd(sums, spread(term))
+                sums = builder.fadd(sums, _spread(builder, term, four))
             return builder.fpext(sums, ir.VectorType(DOUBLE, four))
 
         worth = builder.fadd(chain(arguments[4], arguments[3]), chain(arguments[6], arguments[5]))
@@ -155,11 +154,11 @@ def add_runs(
 
 
 @intrinsic
-def dense(typing: Any, out: Any, x: Any, weights: Any, start: Any, n: Any, columns: Any) -> Any:
+def dense(typing, out, x, weights, start, n, columns):
     """As `intrinsics.dense_loops`."""
     together = 4
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         to, inputs, table = (
             context.make_array(kind)(context, builder, value).data
             for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
@@ -171,7 +170,7 @@ def dense(typing: Any, out: Any, x: Any, weights: Any, start: Any, n: Any, colum
         biases = builder.add(begin, builder.mul(rows, wide))
         step = rows.type(together)
 
-        def body(column: Any, width: int) -> None:
+        def body(column, width: int) -> None:
             vector = ir.VectorType(FLOAT, width)
             first = _load(builder, table, builder.add(biases, column), width)
             sums = [cgutils.alloca_once_value(builder, first)]
@@ -181,9 +180,7 @@ def dense(typing: Any, out: Any, x: Any, weights: Any, start: Any, n: Any, colum
                     row = builder.add(r, rows.type(k))
                     value = builder.load(builder.gep(inputs, [row]))
                     value = builder.select(builder.fcmp_ordered(">", value, FLOAT(0)), value, FLOAT(0))
-                    spread = builder.insert_element(vector(ir.Undefined), value, ir.IntType(32)(0))
-                    mask = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
-                    spread = builder.shuffle_vector(spread, vector(ir.Undefined), mask)
+                    spread = _spread(builder, value, width)
                     place = builder.add(builder.add(begin, builder.mul(row, wide)), column)
                     product = builder.fmul(spread, _load(builder, table, place, width), flags=CONTRACT)
                     builder.store(builder.fadd(builder.load(total), product, flags=CONTRACT), total)
@@ -197,10 +194,10 @@ def dense(typing: Any, out: Any, x: Any, weights: Any, start: Any, n: Any, colum
 
 
 @intrinsic
-def read_clock(typing: Any, number: Any) -> Any:
+def read_clock(typing, number):
     """Returns the nanoseconds on a clock of the system, by its number; 0 where it cannot be read."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context, builder, signature, arguments):
         word = ir.IntType(64)
         if not HAS_CLOCKS:
             return word(0)
@@ -225,7 +222,7 @@ class Held(types.Type):
         super().__init__(name=f"held{kinds}")
 
     @property
-    def key(self) -> Any:
+    def key(self):
         """What tells it from other types."""
         return self.kinds
 
@@ -237,7 +234,7 @@ class _Address(int):
     arguments: tuple[Any, ...]
 
 
-def hold(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+def hold(function: Callable[..., Any], *arguments) -> Callable[[], Any]:
     """Returns a call of `function(held)` with arguments that stay: `held[0]`, `held[1]`, ... in the function, as in a tuple.
 
     They are arrays, numbers or tuples of these; TypeError for others. It is compiled at once. What is written into the arrays
@@ -252,7 +249,7 @@ def hold(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
     return partial(function.compile((Held(kinds),)), address)  # type: ignore[attr-defined]
 
 
-def _words(kind: Any, value: Any) -> Iterator[int]:
+def _words(kind, value) -> Iterator[int]:
     """Yields the words by which `_value` finds an argument again."""
     if isinstance(kind, types.BaseTuple):
         for part, own in zip(kind, value, strict=True):  # type: ignore[call-overload]
@@ -267,7 +264,7 @@ def _words(kind: Any, value: Any) -> Iterator[int]:
         raise TypeError(f"expected arrays, numbers or tuples of these, got {value!r}")
 
 
-def _value(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:
+def _value(context, builder, kind, words: Iterator[Any]):
     """Emits an argument, made of the next words."""
     if isinstance(kind, types.BaseTuple):
         parts: Any = kind
@@ -288,12 +285,12 @@ def _value(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:
 
 @register_model(Held)
 class _HeldModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
+    def __init__(self, manager, kind) -> None:
         super().__init__(manager, kind, WORD)
 
 
 @unbox(Held)
-def _address_of(kind: Any, given: Any, c: Any) -> Any:
+def _address_of(kind, given, c):
     return NativeValue(c.pyapi.long_as_longlong(given), is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
 
 
@@ -301,14 +298,14 @@ def _address_of(kind: Any, given: Any, c: Any) -> Any:
 class _Part(AbstractTemplate):
     key = "static_getitem"
 
-    def generic(self, args: Any, kws: Any) -> Any:
+    def generic(self, args, kws):
         """Returns the type of `held[k]`."""
         held, k = args
         return signature(held.kinds[k], *args) if isinstance(held, Held) and isinstance(k, int) else None
 
 
 @lower_builtin("static_getitem", Held, types.IntegerLiteral)
-def _part(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _part(context, builder, signature, arguments):
     """Emits `held[k]`, made of the words after those of the arguments before it."""
     (held, _), (address, k) = signature.args, arguments
     first = builder.inttoptr(address, WORD.as_pointer())
@@ -317,7 +314,7 @@ def _part(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return _value(context, builder, signature.return_type, words)
 
 
-def _count(kind: Any) -> int:
+def _count(kind) -> int:
     """Returns how many words an argument is written down in."""
     if isinstance(kind, types.BaseTuple):
         parts: Any = kind

@@ -36,7 +36,7 @@ class CompileError(UserError):
         super().__init__(message)
         self.log = log
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return CompileError, (str(self), self.log)
 
 
@@ -63,7 +63,7 @@ def explained(problem: BaseException, function: Any, arguments: Iterable[Any]) -
     return CompileError(f"{place} does not compile:\n{reason} (numba's own words: {log})", log)
 
 
-def _place(said: str, function: Any) -> Place:
+def _place(said: str, function) -> Place:
     """Returns the innermost function of a person's that numba names, and where in it."""
     callee = CALLEE.search(said)
     for shown in SHOWN_AT.finditer(said):

@@ -42,11 +42,11 @@ class Forms:
             if name in self.replaced
         }
 
-    def _make(self, form: FunctionType, source: Any) -> Any:
+    def _make(self, form: FunctionType, source):
         """Returns what callers call, for the function of a compiled one, `source`, that is made again."""
         raise NotImplementedError
 
-    def of(self, thing: Any) -> Any:
+    def of(self, thing):
         """Returns the form of whatever a name in compiled code stands for; `made` of the constructor has some already."""
         thing = self._replaced.get(id(thing), thing)
         if isinstance(thing, tuple):
@@ -62,10 +62,9 @@ class Forms:
 
     def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns the form of a function as Python calls it."""
-        form: Callable[..., Any] = self.of(function)
-        return form
+        return self.of(function)
 
-    def _is_own(self, thing: Any) -> bool:
+    def _is_own(self, thing) -> bool:
         """Whether something is a function of the game's in plain Python, which keeps no state in its module.
 
         So is one that the package made of functions of the game, like `reads_back`.
@@ -77,7 +76,7 @@ class Forms:
             return False
         return not any(step.opname == "STORE_GLOBAL" for step in dis.get_instructions(thing))
 
-    def _again(self, thing: Any, source: FunctionType) -> Any:
+    def _again(self, thing, source: FunctionType):
         cells = tuple(CellType() for _ in source.__closure__ or ())
         own = source.__globals__
         scope: dict[str, Any] = {name: own[name] for name in ("__builtins__", "__name__", "__file__") if name in own}
@@ -121,7 +120,7 @@ class PlainForms(Forms):
         """The code of all functions made so far, as frames show it."""
         self._called: dict[Any, Callable[..., Any]] = {}
 
-    def _make(self, form: FunctionType, source: Any) -> Any:
+    def _make(self, form: FunctionType, source):
         self.codes.update(codes_of(form.__code__))
         return form
 
@@ -131,7 +130,7 @@ class PlainForms(Forms):
             form = self.of(function)
 
             @functools.wraps(form)
-            def plain(*arguments: Any) -> Any:
+            def plain(*arguments):
                 with np.errstate(all="ignore"):
                     return form(*arguments)
 
@@ -149,7 +148,7 @@ class CheckedForms(Forms):
         "add_runs": intrinsics.add_runs_loops,
     }
 
-    def _make(self, form: FunctionType, source: Any) -> Any:
+    def _make(self, form: FunctionType, source):
         return index_checked(form, source)
 
 

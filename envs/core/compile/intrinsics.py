@@ -11,14 +11,14 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.compile import emitted
 from leafwise.envs.core.compile.emitted import NANOSECONDS
 from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED, PLAIN, jit
 
 
-def prefetch_nothing(array: Any, index: Any) -> None:
+def prefetch_nothing(array, index) -> None:
     """Starts to load `array[index]` into the cache; nothing where it cannot."""
 
 
@@ -28,7 +28,7 @@ def prefetch_and_check(array, index):
     array[index]
 
 
-def extract_bits_plain(word: Any, mask: Any) -> Any:
+def extract_bits_plain(word, mask):
     """Returns the bits of `word` at which `mask` has ones, side by side from bit 0 on; both uint64."""
     given, found, place = int(word), 0, 0
     for bit in range(int(mask).bit_length()):
@@ -38,12 +38,12 @@ def extract_bits_plain(word: Any, mask: Any) -> Any:
     return np.uint64(found)
 
 
-def sum_rows_plain(out: Any, bias: Any, rows: Any, which: Any, n: int) -> None:
+def sum_rows_plain(out, bias, rows, which, n: int) -> None:
     """Writes `bias` plus the rows numbered by the first n of `which` to `out`; float32, whole arrays."""
     out[: len(bias)] = bias + rows[which[:n]].sum(axis=0)
 
 
-def dense_plain(out: Any, x: Any, weights: Any, start: int, n: int, columns: int) -> None:
+def dense_plain(out, x, weights, start: int, n: int, columns: int) -> None:
     """Writes `columns` outputs of a dense layer: max(x, 0) [n] times weights, from `start` on [n, columns], plus the biases
     that follow; float32, n a multiple of 4."""
     matrix = weights[start : start + n * columns].reshape(n, columns)
@@ -162,7 +162,7 @@ def logistic(x):
     return 1.0 / (1.0 + math.exp(min(-x, LARGEST)))
 
 
-def logistic_of(x: NDArray[Any]) -> NDArray[np.float64]:
+def logistic_of(x: Array) -> Floats:
     """Returns `logistic` of every number of an array."""
     return np.asarray(1.0 / (1.0 + np.exp(np.minimum(-x, LARGEST))), dtype=np.float64)
 
@@ -180,7 +180,7 @@ def win_less_loss(win, draw, loss):
     return (won - lost) / (won + drawn + lost)
 
 
-def win_less_loss_of(x: NDArray[Any]) -> NDArray[np.float64]:
+def win_less_loss_of(x: Array) -> Floats:
     """Returns `win_less_loss` of every row of an array [n, 3]."""
     x = np.clip(x.astype(np.float64), -FAR, FAR)
     win, greatest = x[:, :1], x.max(axis=1, keepdims=True)

@@ -3,14 +3,20 @@
 `jit` compiles a function of a module. `bind` compiles a function inside a factory, with the names that it closes over: a game's
 rules, a leaf, constants. Both keep machine code on disk (`cache`), and callers jump to it (`linking`).
 
+Linking builds on numba's inner parts, which may change with any version. Under another version than those that it is tested with,
+or where `LEAFWISE_PLAIN_NUMBA` is set, everything is compiled by numba's own means: it answers the same, but more slowly, and
+compiles at every start.
+
 Environment variables: `NUMBA_DISABLE_JIT=1` runs everything as plain Python; `NUMBA_BOUNDSCHECK=1` checks every index;
-`LEAFWISE_PLAIN_NUMBA=1` compiles without numba's inner parts (`mode`).
+`LEAFWISE_PLAIN_NUMBA=1` compiles without numba's inner parts.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import types as python_types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
@@ -19,8 +25,60 @@ import numba
 import numpy as np
 
 from leafwise.envs.core.compile.cache import cache_folder, fingerprint
-from leafwise.envs.core.compile.mode import BOUNDSCHECK as BOUNDSCHECK
-from leafwise.envs.core.compile.mode import COMMON, DISABLED, FLAGS, INDEX_CHECKED, PLAIN, refuse_negative_indices
+
+LINKED = (0, 65), (0, 68)
+"""The lowest and the highest numba that linking is tested with (`make test-numba`), as `pyproject.toml` has them."""
+config: Any = numba.config
+DISABLED = bool(config.DISABLE_JIT)
+BOUNDSCHECK = bool(config.BOUNDSCHECK)
+"""Whether compiled code checks every index, and takes a negative one for a mistake (slow; for tests and `check_game`)."""
+
+COMMON: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+# No reference counting: an allocation in compiled code becomes a compile error, and array arguments cost nothing.
+# With index checks on, numba needs the runtime for its exceptions.
+AS_PLAYED: dict[str, Any] = {**COMMON, "_nrt": False, "no_cfunc_wrapper": True, "boundscheck": None}
+INDEX_CHECKED: dict[str, Any] = {**AS_PLAYED, "_nrt": True, "boundscheck": True}
+FLAGS = INDEX_CHECKED if BOUNDSCHECK else AS_PLAYED
+
+
+def _can_link() -> bool:
+    """Whether numba has the inner parts that linking builds on; says so where it has not."""
+    try:
+        from leafwise.envs.core.compile import linking  # noqa: F401
+
+        if not LINKED[0] <= numba.version_info.short <= LINKED[1]:
+            raise ImportError("linking was tested with {}.{} to {}.{}".format(*LINKED[0], *LINKED[1]))
+    except Exception as problem:
+        warnings.warn(
+            f"numba {numba.__version__}: expected the inner parts that fast compilation builds on, got {problem!r}; everything "
+            "is compiled plainly, runs more slowly, and is compiled again at every start",
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+PLAIN = not DISABLED and (bool(os.environ.get("LEAFWISE_PLAIN_NUMBA")) or not _can_link())
+"""Whether numba's own means alone are used."""
+
+
+@functools.cache
+def refuse_negative_indices() -> None:
+    """Lets numba leave negative indices as they are where it checks them, and refuse them: no row is counted from the end."""
+    from numba.np import arrayobj
+
+    before, cast = arrayobj.fix_integer_index, arrayobj.fix_integer_index.__globals__["types"].intp
+
+    def as_it_is(context, builder, kind, index, size):
+        if context.enable_boundscheck:
+            return context.cast(builder, index, kind, cast)
+        return before(context, builder, kind, index, size)
+
+    arrayobj.fix_integer_index = as_it_is
+
+
+if BOUNDSCHECK and not DISABLED:
+    refuse_negative_indices()
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -83,7 +141,7 @@ def bind(
     bound several times.
     """
 
-    def decorate(fn: Callable[P, R]) -> Any:
+    def decorate(fn: Callable[P, R]):
         if DISABLED or plain:
             return _wrapping_integers(fn)
         own = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
@@ -110,7 +168,7 @@ class Direct:
         self._function = function
         self._entry: Callable[..., Any] | None = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments):
         if self._entry is None:
             entry = getattr(self._function, "entry", None)  # none in plain Python, nor where nothing is linked
             self._entry = self._function if entry is None else entry(*arguments)
@@ -149,7 +207,7 @@ def _compiled(
     inline_source: bool = False,
     bound: str = "",
     flags: dict[str, Any] = FLAGS,
-) -> Any:
+):
     """Returns `fn` compiled, its machine code kept in the cache folder that `room`, a source, belongs to; None: for this process
     alone."""
     if PLAIN:

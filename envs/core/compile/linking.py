@@ -12,8 +12,6 @@ leaves.
 
 Numba optimises every function in full and turns it into machine code before its callers copy it and optimise it again. Where all
 callers copy it both are wasted, and most functions of a search are such: `CopiedLibrary` is the code of one.
-
-`check_numba` uses once what is used of numba's inner parts: linking, the cache, and what is emitted for LLVM.
 """
 
 from __future__ import annotations
@@ -21,17 +19,14 @@ from __future__ import annotations
 import gc
 import hashlib
 import pickle
-import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
-import numba
-import numpy as np
 from numba import config
 from numba.core import cgutils, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
@@ -44,18 +39,16 @@ from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.extending import lower_cast
 
-from leafwise.envs.core.compile import emitted
 from leafwise.envs.core.compile.cache import tell_not_kept
-from leafwise.envs.core.compile.emitted import Held, hold
+from leafwise.envs.core.compile.emitted import Held
 from leafwise.envs.core.compile.errors import explained
-from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import whole
 
 
 class _Nowhere:
     """Takes the environment of a function that has no place in memory: only code that meets Python's objects reads it."""
 
-    def set_env(self, name: str, environment: Any) -> None:
+    def set_env(self, name: str, environment) -> None:
         """Does nothing."""
 
 
@@ -63,7 +56,7 @@ class CopiedLibrary(JITCodeLibrary):
     """The code of a function, for its callers alone."""
 
     @property
-    def codegen(self) -> Any:
+    def codegen(self):
         """What takes the function's environment."""
         return _Nowhere()
 
@@ -79,7 +72,7 @@ class CopiedLibrary(JITCodeLibrary):
         """Returns 0: there is no machine code."""
         return 0
 
-    def serialize_using_object_code(self) -> Any:
+    def serialize_using_object_code(self):
         """Returns what is kept on disk, as `loaded` takes it."""
         return self.serialize_using_bitcode()
 
@@ -87,7 +80,7 @@ class CopiedLibrary(JITCodeLibrary):
 class Pipeline(Compiler):
     """Compiles as numba does, but for functions that only compiled callers ask for, and copy."""
 
-    def compile_extra(self, func: Callable[..., Any]) -> Any:
+    def compile_extra(self, func: Callable[..., Any]):
         """Compiles a function."""
         flags = self.state.flags
         if flags.forceinline and flags.no_cpython_wrapper:
@@ -95,12 +88,7 @@ class Pipeline(Compiler):
         return super().compile_extra(func)
 
 
-def is_copied(kept: Any) -> bool:
-    """Whether what numba keeps of a compiled function is a `CopiedLibrary`."""
-    return bool(kept[0][1] == "bitcode")
-
-
-def loaded(codegen: Any, load: Callable[[], Any]) -> Any:
+def loaded(codegen, load: Callable[[], Any]):
     """Returns what `load` makes of a kept `CopiedLibrary`: numba asks its code generator which kind to make."""
     before = codegen._library_class
     codegen._library_class = CopiedLibrary
@@ -128,24 +116,24 @@ _SYMBOLS: dict[str, tuple[Ident, tuple[Any, ...]]] = {}
 class _Reloading(CompileResultCacheImpl):
     """Keeps beside the machine code what it jumps to."""
 
-    def reduce(self, cres: Any) -> Any:
+    def reduce(self, cres):
         functions = cres.library._final_module.functions
         needed = [_SYMBOLS[f.name] for f in functions if f.is_declaration and f.name.startswith(PREFIX)]
         return needed, super().reduce(cres)
 
-    def rebuild(self, target_context: Any, payload: Any) -> Any:
+    def rebuild(self, target_context, payload):
         needed, own = payload
         for ident, kinds in needed:
             function = _FUNCTIONS.get(ident)
             if function is None or not function._apart:
                 return None  # as if nothing had been found
             function.compile_inside(kinds)
-        if is_copied(own):
+        if own[0][1] == "bitcode":  # kept of a `CopiedLibrary`
             return loaded(target_context.codegen(), lambda: super(_Reloading, self).rebuild(target_context, own))
         return super().rebuild(target_context, own)
 
 
-def type_without_leaf(kind: Any) -> Any:
+def type_without_leaf(kind):
     """Returns the type of `T` without the leaf's weights; other types as they are."""
     if not isinstance(kind, types.NamedTuple) or "leaf" not in kind.fields:
         return kind
@@ -154,7 +142,7 @@ def type_without_leaf(kind: Any) -> Any:
 
 
 @lower_cast(types.NamedTuple, types.NamedTuple)
-def _leave_out(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
+def _leave_out(context, builder, given, wanted, value):
     """Turns a `T` into one without the leaf's weights."""
     if wanted != type_without_leaf(given):
         raise NotImplementedError(f"expected {given} or the same without leaf, got {wanted}")
@@ -173,7 +161,7 @@ class _Files(IndexDataCacheFile):
     told once, and costs the time of compiling.
     """
 
-    def save(self, key: Any, data: Any) -> None:
+    def save(self, key, data) -> None:
         body = self._dump(data)
         try:
             with self._open_for_write(self._data_path(self._name(key))) as file:
@@ -181,7 +169,7 @@ class _Files(IndexDataCacheFile):
         except OSError as problem:
             tell_not_kept(problem)
 
-    def load(self, key: Any) -> Any:
+    def load(self, key):
         path = Path(self._data_path(self._name(key)))
         try:
             found = path.read_bytes()
@@ -195,13 +183,13 @@ class _Files(IndexDataCacheFile):
             return None
         return pickle.loads(memoryview(found)[CHECKSUM:])
 
-    def _name(self, key: Any) -> str:
+    def _name(self, key) -> str:
         kinds, *others = key
         told = repr((self._source_stamp, [described(kind) for kind in kinds], others))
         return f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(told.encode()).hexdigest()[:32]}.nbc"
 
 
-def described(kind: Any) -> str:
+def described(kind) -> str:
     """Returns a type in words that tell NamedTuples of one name in several modules apart."""
     if isinstance(kind, Held):
         return f"held({', '.join(map(described, kind.kinds))})"
@@ -221,11 +209,11 @@ class _Cache(FunctionCache):
     bound = ""
     """The fingerprint of what a function inside a factory is bound to."""
 
-    def __init__(self, py_func: Any) -> None:
+    def __init__(self, py_func) -> None:
         super().__init__(py_func)
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig, target_context):
         found = super().load_overload(sig, target_context)
         if found is None and self.inside:
             self.inside = False  # one with a wrapper serves as well
@@ -233,13 +221,13 @@ class _Cache(FunctionCache):
             self.inside = True
         return found
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig, data) -> None:
         try:
             super().save_overload(sig, data)
         except OSError as problem:  # the folder has gone, or takes no files
             tell_not_kept(problem)
 
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
+    def _index_key(self, sig, codegen):
         if self.bound:
             return sig, codegen.magic_tuple(), self.bound, self.inside
         return *super()._index_key(sig, codegen), self.inside
@@ -294,12 +282,7 @@ class Function(CPUDispatcher):
             _FUNCTIONS[ident] = self
         return self
 
-    def forget(self) -> None:
-        """Lets another function have its name."""
-        if self.ident is not None and _FUNCTIONS.get(self.ident) is self:
-            del _FUNCTIONS[self.ident]
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
+    def get_call_template(self, args, kws):
         """Answers a compiled caller which version to call."""
         if self.ignores_leaf:
             args = tuple(type_without_leaf(kind) for kind in args)
@@ -309,14 +292,14 @@ class Function(CPUDispatcher):
         finally:
             self._inside = before
 
-    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
+    def _compile_for_args(self, *arguments, **named):
         """Compiles for arguments that Python gives; raises CompileError, two lines, where it cannot."""
         try:
             return super()._compile_for_args(*arguments, **named)  # type: ignore[misc]
         except (NumbaError, NotImplementedError) as problem:
             raise explained(problem, self.py_func, arguments) from None
 
-    def entry(self, *arguments: Any) -> Any:
+    def entry(self, *arguments):
         """Returns the machine code for arguments of these types, as a function of Python's: it asks no types any more.
 
         Raises CompileError as a call does.
@@ -327,7 +310,7 @@ class Function(CPUDispatcher):
             raise explained(problem, self.py_func, arguments) from None
 
     @global_compiler_lock
-    def compile(self, sig: Any) -> Any:
+    def compile(self, sig):
         """Compiles or loads a version, for Python unless a compiled caller asks, and returns its entry point."""
         kinds, _ = normalize_signature(sig)
         if kinds in self._wrapperless and not self._inside:
@@ -346,7 +329,7 @@ class Function(CPUDispatcher):
         finally:
             self._inside = before
 
-    def _compile(self, sig: Any, *, inside: bool) -> Any:
+    def _compile(self, sig, *, inside: bool):
         if self.ident is None:
             return super().compile(sig)
         options = self._compiler.targetoptions
@@ -357,7 +340,7 @@ class Function(CPUDispatcher):
         finally:
             options["no_cpython_wrapper"], self._cache.inside, self._inside = before
 
-    def add_overload(self, cres: Any) -> None:
+    def add_overload(self, cres) -> None:
         """Adds a version for types of arguments; where it stays apart, callers compiled from now on jump to it."""
         kinds, result = tuple(cres.fndesc.argtypes), cres.fndesc.restype
         if cres.library.get_pointer_to_function(cres.fndesc.llvm_cpython_wrapper_name):
@@ -397,94 +380,3 @@ def compiled(
         return function.keep(folder.name, apart=not inline and not inline_source, bound=bound)
     finally:
         settings.CACHE_DIR = before
-
-
-class _Tables(NamedTuple):
-    factor: float
-    leaf: Any
-
-
-def _rule(S, T):
-    return S[0] * T.factor
-
-
-def check_numba(folder: Path, flags: dict[str, Any]) -> None:
-    """Compiles, links, keeps and loads functions in `folder`; raises whatever goes wrong."""
-    S, T = np.array([3.0]), _Tables(2.0, (np.array([1.0]),))
-    for loaded in range(2):
-        rule: Any = compiled(_rule, folder, flags)
-        rule.ignores_leaf = rule.door = True
-        copied: Any = compiled(_copied(rule), folder, flags, inline=True, bound="selfcheck")
-        play: Any = compiled(_play(copied), folder, flags, bound="selfcheck")
-        _expect(play(S, T), 7.0)
-        _expect(rule(S, T._replace(leaf=())), 6.0)
-        held: Any = compiled(_held(rule), folder, flags, bound="selfcheck")
-        call = hold(held, S, T)
-        _expect(call(), 12.0)
-        S[0], before = 5.0, S[0]
-        _expect(call(), 20.0)
-        S[0] = before
-        other: Any = compiled(_other(copied), folder, flags, bound=f"selfcheck {loaded}")  # copies what was kept
-        _expect(other(S, T), 8.0)
-        for function in (rule, play, held):
-            _expect(sum(function._cache_hits.values()), loaded)
-        for function in (rule, copied, play, held, other):
-            function.forget()
-    _check_emitted()
-
-
-def _copied(rule: Function) -> Any:
-    def copied(S, T):
-        return rule(S, T) + T.leaf[0][0]
-
-    return copied
-
-
-def _play(copied: Function) -> Any:
-    def play(S, T):
-        return copied(S, T)
-
-    return play
-
-
-def _other(copied: Function) -> Any:
-    def other(S, T):
-        return copied(S, T) + 1.0
-
-    return other
-
-
-def _held(rule: Function) -> Any:
-    def play_held(held):
-        S, T = held[0], held[1]
-        return rule(S, T) * T.factor * T.leaf[0][0]
-
-    return play_held
-
-
-def _check_emitted() -> None:
-    """Compiles what is emitted for LLVM, and compares it with NumPy."""
-    own: Any = emitted  # what is emitted takes other arguments than the functions that emit it
-    prefetch, sum_rows, dense, read_clock = own.prefetch, own.sum_rows, own.dense, own.read_clock
-
-    @numba.njit
-    def run(out, rows, which, weights, number):
-        prefetch(rows, 0)
-        sum_rows(out[0], rows[0], rows, which, which.shape[0])
-        dense(out[1], out[0], weights, 0, 4, 4)
-        return read_clock(number)
-
-    rows, weights = np.arange(20, dtype=np.float32).reshape(5, 4) - 30, np.arange(20, dtype=np.float32)
-    out, which = np.zeros((2, 4), dtype=np.float32), np.array([1, 4])
-    rows[4] = 90.0
-    now = run(out, rows, which, weights, time.CLOCK_MONOTONIC if emitted.HAS_CLOCKS else 0)
-    first = rows[0] + rows[which].sum(axis=0)
-    _expect(out[0].tolist(), first.tolist())
-    _expect(out[1].tolist(), (np.maximum(first, 0) @ weights[:16].reshape(4, 4) + weights[16:]).tolist())
-    if emitted.HAS_CLOCKS:
-        _expect(abs(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - now) < 60 * emitted.NANOSECONDS, True)
-
-
-def _expect(got: Any, expected: Any) -> None:
-    if got != expected:
-        raise UserError(f"expected {expected!r}, got {got!r}")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.rules import Floats, Number, Rows
+from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.errors import UserError, short
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
 class Speed:
     """What makes searches with an evaluator faster. It changes no value, to the last bit."""
 
-    prefetch: Callable[[Rows, Number, Any], None] | None = None
+    prefetch: Compiled | None = None
     """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
-    sibling_values: Callable[[Rows, Number, Number, Number, Floats, Floats, Any], int] | None = None
+    sibling_values: Compiled | None = None
     """Compiled `(S, k, o, end, M, P, T)` -> n: values leaves together that share most of what is looked up for them.
     None: each alone.
 
@@ -51,7 +51,7 @@ class Evaluator:
     """
 
     name: str
-    value: Callable[[Rows, Number, Any], float] | None = field(repr=False)
+    value: Compiled | None = field(repr=False)
     """Compiled `(S, i, T)` -> float; its weights are `T.leaf`. None if there is only `batch`."""
     weights: Any = field(default=(), repr=False)
     """A NamedTuple of arrays, put into `T.leaf`; () if there are none."""
@@ -66,14 +66,14 @@ class Evaluator:
     """Bounds of the value, if it has any (Star pruning needs them)."""
     scratch: tuple[str, ...] = field(default=(), repr=False)
     """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them; "tables.bag" is one's field."""
-    batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = field(default=None, repr=False)
+    batch: Callable[..., Any] | None = field(default=None, repr=False)
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     python_only: bool = False
     """True where one value takes far more than a microsecond: only searches that Python runs ask for it, not compiled environments.
     `value` then ends at once when `T.stop` is set."""
     speed: Speed = field(default=Speed(), repr=False)
     """What makes searches faster."""
-    policy: Callable[[Rows, Number, Floats, Any], float] | None = field(default=None, repr=False)
+    policy: Compiled | None = field(default=None, repr=False)
     """Compiled `(S, i, P, T)` -> `value` of a decision; writes to P [max_actions] the logarithm, up to a constant, of how probable
     it is that an action is the best. None: the evaluator says nothing of actions."""
     room: Path | None = None
@@ -88,18 +88,11 @@ class Evaluator:
             raise UserError(f"evaluator {self.name!r}: expected sibling_values beside a value that is not to_go")
 
     @property
-    def compiled(self) -> Callable[[Rows, Number, Any], float]:
+    def compiled(self) -> Compiled:
         """The compiled `value`; raises ValueError if there is only `batch`."""
         if self.value is None:
             raise UserError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
         return self.value
-
-    def own_weights(self) -> Any:
-        """Returns the weights, with scratch that nobody else uses."""
-        weights = self.weights
-        for name in self.scratch:
-            weights = with_own(weights, name)
-        return weights
 
 
 def with_own(fields: Any, path: str) -> Any:
@@ -171,7 +164,7 @@ def for_player_zero(value, player):
     return -value if player == 1 else value
 
 
-def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:
+def real_numbers(found: Any, expected: str) -> Floats:
     """Returns what a function answered as float64, of the shape that it has.
 
     Raises ValueError, `expected` and what came, for what are no real numbers: a tensor that requires a gradient or lies on another
@@ -186,7 +179,7 @@ def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:
     raise UserError(f"{expected}, got numbers of type {array.dtype}")
 
 
-def answered(found: Any, shape: tuple[int, ...], expected: str) -> NDArray[np.float64]:
+def answered(found: Any, shape: tuple[int, ...], expected: str) -> Floats:
     """Returns what a function answered as float64 of a shape; raises ValueError as `real_numbers`, and for other shapes and nan."""
     numbers = real_numbers(found, expected)
     if numbers.shape != shape:

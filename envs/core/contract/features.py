@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 
@@ -152,7 +152,7 @@ def square_views(side: int) -> Views:
     return (*mirrored, *(tuple(view[place] for place in swapped) for view in mirrored))
 
 
-def cell_values(features: CellFeatures, row: NDArray[Any], T: Any) -> list[int]:
+def cell_values(features: CellFeatures, row: Array, T: Any) -> list[int]:
     """Returns the value of each cell of a row [width]."""
     if features.cell is not None:
         return [int(features.cell(row[None], np.uint64(0), k, T)) for k in range(features.cells)]

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes
 from leafwise.envs.core.compile.jit import DISABLED, bind, ignore_leaf
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.rules import (
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.play.companion import Companion
 
 
-Row = NDArray[Any]
+Row = Array
 MAX_DEPTH = 64
 """How far searches look ahead at most."""
 
@@ -79,7 +79,7 @@ class Sizes:
 class StepInfo:
     """What `info` of a game's environments tells besides the mask."""
 
-    always: Callable[[NDArray[Any], Any], Mapping[str, NDArray[Any]]]
+    always: Callable[[Array, Any], Mapping[str, Array]]
     """(rows [n, width], T) -> arrays [n] by key; asked at every step, so it has to be fast."""
     at_end: Callable[[Row, Any], Mapping[str, Any]]
     """(row, T) -> what is told besides where an episode ends: plain values or dicts of them."""
@@ -113,7 +113,7 @@ class Observation:
 class Tables(NamedTuple):
     """The `T` of a game that looks nothing up."""
 
-    stop: NDArray[np.uint8]
+    stop: Bytes
     leaf: Any
 
 
@@ -170,7 +170,7 @@ class Picture(Protocol):
     def svg(self) -> str:
         """Returns SVG text."""
 
-    def rgb(self) -> NDArray[np.uint8]:
+    def rgb(self) -> Bytes:
         """Returns uint8 [height, width, 3]."""
 
 
@@ -217,7 +217,7 @@ class Programs:
     levels: Mapping[str, str] = field(default_factory=dict)
     """Level of play -> the word of the player that is of that level in this game; other levels are as everywhere."""
 
-    def __call__(self, game: Any, name: str, words: list[str]) -> Any:
+    def __call__(self, game, name: str, words: list[str]):
         """Returns the player that the words name; raises ValueError for words that it does not know."""
         return self.make(game, name, words)
 
@@ -397,7 +397,7 @@ class Game:
         return self._of_threads.tables
 
     @cached_property
-    def _of_threads(self) -> Any:
+    def _of_threads(self):
         return threading.local()
 
     @cached_property
@@ -411,7 +411,7 @@ class Game:
 
         `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
         """
-        leaf = evaluator.own_weights() if evaluator is not None else ()
+        leaf = () if evaluator is None else reduce(with_own, evaluator.scratch, evaluator.weights)
         T = reduce(with_own, self.scratch, self.shared_tables)
         T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
         if candidates is None:
@@ -425,7 +425,7 @@ class Game:
         names = of_options(self.action_names, self.options)
         return tuple(map(str, range(self.max_actions))) if names is None else tuple(names)
 
-    def rows(self, n: int) -> NDArray[Any]:
+    def rows(self, n: int) -> Array:
         """Returns n empty rows, shape [n, width]."""
         return np.zeros((n, self.width), dtype=self.dtype)
 
@@ -490,7 +490,7 @@ class Game:
     def __hash__(self) -> int:
         return hash((self.module, self.options))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return _rebuild, (self.module, self.given_options)
 
 
@@ -544,7 +544,7 @@ def _front(game: Game) -> Needs:
     yield finite and ends[0] < ends[1], "return_range as (low, high), low below high", ends
 
 
-def _tables(game: Game, T: Any) -> Needs:
+def _tables(game: Game, T) -> Needs:
     yield isinstance(T, tuple) and hasattr(T, "_fields"), "a NamedTuple from make_tables", T
     for name in ("stop", "leaf", *game.scratch):
         part = T
@@ -614,7 +614,7 @@ def _functions(game: Game) -> Needs:
         yield _takes(function, n), f"{name} with {n} parameters", _signature(function)
 
 
-def _signature(function: Any) -> str:
+def _signature(function) -> str:
     source = getattr(function, "py_func", function)
     try:
         return f"{getattr(source, '__name__', source)}{inspect.signature(source)}"
@@ -622,7 +622,7 @@ def _signature(function: Any) -> str:
         return repr(function)
 
 
-def _takes(function: Any, parameters: int) -> bool:
+def _takes(function, parameters: int) -> bool:
     """Returns whether a function can be called with so many arguments by place."""
     try:
         inspect.signature(getattr(function, "py_func", function)).bind(*range(parameters))

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import mix
@@ -25,17 +25,11 @@ TERMINAL = -4
 """What `current_player` answers where the game is over (OpenSpiel's number)."""
 
 Compiled = Callable[..., Any]
-"""A compiled function of any kind."""
-Rows = NDArray[Any]
-"""`S` [rows, width]."""
-Floats = NDArray[np.float64]
-"""`P`: probabilities."""
-Actions = NDArray[np.int64]
-"""`A`: action ids."""
-Stream = NDArray[np.uint64]
-"""`R`: a random stream."""
-Number = Any
-"""The number of a row (uint64), of an action, a player or a symmetry: a game says which type of whole numbers it takes."""
+"""A compiled function: what it takes and returns stands below the field that holds it.
+
+`S` [rows, width] are rows and i, j, k numbers of rows (uint64), `P` (float64) probabilities, `A` (int64) action ids, `R` (uint64) a
+random stream, `T` the game's tables. For actions, players and symmetries a game says which type of whole numbers it takes.
+"""
 
 
 def unit_cost(S, i, a, T):
@@ -126,13 +120,13 @@ STAND_INS = (*DEFAULTS, one_stage, same_for_both)
 class Chance:
     """What chance does, in one stage or several."""
 
-    outcomes: Callable[[Rows, Number, Floats, Number, Any], int]
+    outcomes: Compiled
     """`(S, j, P, o, T)` -> n: n successors of row j to rows o, o+1, ..., their probabilities to P[o], P[o+1], ...
 
     One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1. The rows o to
     o + max_outcomes - 1 are its scratch: those after the n successors hold nothing.
     """
-    sample: Callable[[Rows, Number, Stream, Any], None]
+    sample: Compiled
     """`(S, j, R, T)`: draws one stage in place from stream R, without enumerating."""
     max_outcomes: int
     """Most successors that one stage can have."""
@@ -140,19 +134,19 @@ class Chance:
     """Most stages in a row between two decisions."""
     stages: tuple[str, ...] = ("decision", "chance")
     """Names of the stages: decisions first, chance's after it."""
-    stage: Callable[[Rows, Number, Any], int] = one_stage
+    stage: Compiled = one_stage
     """`(S, i, T)` -> index into `stages`; 0 at decisions, and at a terminal row the stage it ended in.
 
     May be left out where chance has one stage: it is then told from `current_player`.
     """
-    afterstates: Callable[[Rows, Number, Number, Any], int] | None = None
+    afterstates: Compiled | None = None
     """`(S, i, j, T)` -> n, where outcomes leave the actions alone, as a card that is drawn does: what the n legal actions, in
     ascending order, make of all outcomes of row i, to rows j, j+1, ... to be read by `apply_outcome` alone; 0: not here.
 
     May be left out, with `apply_outcome`: it spares searches of games for one to act anew for each outcome. Where it answers, every
     outcome is a decision with these n actions, each of which leads to a chance stage and costs 1.
     """
-    apply_outcome: Callable[[Rows, Number, Number, Number, Any], None] | None = None
+    apply_outcome: Compiled | None = None
     """`(S, k, o, j, T)`: writes to row j what an action, of which `afterstates` wrote row k, makes of outcome o: just what
     `apply_action` would."""
 
@@ -167,9 +161,9 @@ class Symmetries:
 
     count: Any = 1
     """How many there are, a number or a function of the options."""
-    transform: Callable[[Rows, Number, Number, Number, Any], None] = same_row
+    transform: Compiled = same_row
     """`(S, i, k, j, T)`: writes row i under symmetry k to row j."""
-    transform_action: Callable[[Number, Number, Any], int] = same_action
+    transform_action: Compiled = same_action
     """`(a, k, T)` -> the action that matches `a` after symmetry k."""
 
 
@@ -189,35 +183,35 @@ PARAMETERS = {
 class Rules:
     """One game's compiled functions (all plain Python under NUMBA_DISABLE_JIT=1)."""
 
-    initial_state: Callable[[Rows, Number, Any], None]
+    initial_state: Compiled
     """`(S, i, T)`: writes the start, which may be a chance stage, to row i."""
-    current_player: Callable[[Rows, Number, Any], int]
+    current_player: Compiled
     """`(S, i, T)` -> 0, 1, CHANCE or TERMINAL."""
-    legal_actions: Callable[[Rows, Number, Actions, Any], int]
+    legal_actions: Compiled
     """`(S, i, A, T)` -> n: writes the n legal action ids, ascending, to A (int64); at least one at a decision."""
-    apply_action: Callable[[Rows, Number, Number, Number, Any], None]
+    apply_action: Compiled
     """`(S, i, a, j, T)`: copies row i to row j and acts there; never draws; i and j may be the same row."""
-    returns: Callable[[Rows, Number, Any], float]
+    returns: Compiled
     """`(S, i, T)` -> float: player 0's undiscounted return so far, defined at every row."""
-    observe: Callable[[Rows, Number, Any, Number, Any], None]
+    observe: Compiled
     """`(S, i, O, e, T)`: writes the observation of row i, seen by the player who acts, to O[e]."""
-    observe_as: Callable[[Rows, Number, Number, Any, Number, Any], None] = same_for_both
+    observe_as: Compiled = same_for_both
     """`(S, i, player, O, e, T)`: writes the observation of row i, seen by player 0 or 1, to O[e]: where that player acts, what
     `observe` writes, and also where the other acts or the game is over.
 
     May be left out where all see the same: it is then `observe`.
     """
     chance: Chance = NO_CHANCE
-    action_cost: Callable[[Rows, Number, Number, Any], int] = unit_cost
+    action_cost: Compiled = unit_cost
     """`(S, i, a, T)` -> 0 or 1: what the action counts in search depth."""
-    candidates: Callable[[Rows, Number, Actions, Any], int] | None = None
+    candidates: Compiled | None = None
     """`(S, i, A, T)` -> n: the actions that a search considers, as `T.candidates` says, in A; None: always all legal ones."""
-    progress: Callable[[Rows, Number, Any], float] = no_progress
+    progress: Compiled = no_progress
     """`(S, i, T)` -> how far a finished game got that was not won, 0 to 1: learners may give credit for it while wins are rare."""
-    key: Callable[[Rows, Number, Any], np.uint64] = row_hash
+    key: Compiled = row_hash
     """`(S, i, T)` -> uint64 hash of everything the future depends on."""
 
-    is_valid: Callable[[Rows, Number, Any], bool] | None = None
+    is_valid: Compiled | None = None
     """`(S, i, T)` -> whether row i, which may come from anywhere and hold anything, is one that the rules can go on from.
 
     Where it says so, no rule may read or write outside the arrays, run for ever or break a promise, there or later on; so it
@@ -226,30 +220,12 @@ class Rules:
     every index, which takes a thousand times as long and sees only that row.
     """
 
-    @property
-    def chance_outcomes(self) -> Callable[[Rows, Number, Floats, Number, Any], int]:
-        """`chance.outcomes`, by the name that compiled code gives it."""
-        return self.chance.outcomes
-
-    @property
-    def sample_outcome(self) -> Callable[[Rows, Number, Stream, Any], None]:
-        """`chance.sample`, by the name that compiled code gives it."""
-        return self.chance.sample
-
-    @property
-    def stage(self) -> Callable[[Rows, Number, Any], int]:
-        """`chance.stage`."""
-        return self.chance.stage
-
-    @property
-    def afterstates(self) -> Callable[[Rows, Number, Number, Any], int] | None:
-        """`chance.afterstates`."""
-        return self.chance.afterstates
-
-    @property
-    def apply_outcome(self) -> Callable[[Rows, Number, Number, Number, Any], None] | None:
-        """`chance.apply_outcome`."""
-        return self.chance.apply_outcome
+    chance_outcomes = property(attrgetter("chance.outcomes"))
+    sample_outcome = property(attrgetter("chance.sample"))
+    stage = property(attrgetter("chance.stage"))
+    afterstates = property(attrgetter("chance.afterstates"))
+    apply_outcome = property(attrgetter("chance.apply_outcome"))
+    """What `chance` has, by the names that compiled code gives it."""
 
     def functions(self) -> dict[str, Compiled]:
         """Returns all functions by name that compiled code calls; `is_valid` is none of them."""
@@ -271,5 +247,5 @@ def completed_symmetries(symmetries: Symmetries, own: Callable[[Compiled], Compi
     return replace(symmetries, **_own_defaults(symmetries, ("transform", "transform_action"), own))
 
 
-def _own_defaults(part: Any, names: tuple[str, ...], own: Callable[[Compiled], Compiled]) -> dict[str, Any]:
+def _own_defaults(part, names: tuple[str, ...], own: Callable[[Compiled], Compiled]) -> dict[str, Any]:
     return {name: own(getattr(part, name)) for name in names if getattr(part, name) in DEFAULTS}

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes, Words
 from leafwise.envs.core.contract.evaluator import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.errors import UserError, short
@@ -32,10 +32,10 @@ class State:
     """
 
     game: Game
-    row: NDArray[Any]
+    row: Array
     """Its words [width], of `game.dtype`; read-only."""
 
-    def __init__(self, game: Game, row: NDArray[Any]) -> None:
+    def __init__(self, game: Game, row: Array) -> None:
         """Takes a row from anywhere, a pickled one too; raises ValueError for one that the rules cannot go on from.
 
         What a valid row is says `game.rules.is_valid`, or else the rules do, which read it once as plain Python.
@@ -43,7 +43,7 @@ class State:
         self._take(game, checked_row(game, row))
 
     @classmethod
-    def unchecked(cls, game: Game, row: NDArray[Any]) -> State:
+    def unchecked(cls, game: Game, row: Array) -> State:
         """Returns the position of a row that the rules themselves have written; it is copied, and not checked again.
 
         Compiled code reads and writes anywhere in memory for a row that is not valid: all others go to `State(game, row)`.
@@ -52,11 +52,11 @@ class State:
         state._take(game, row.copy())
         return state
 
-    def _take(self, game: Game, row: NDArray[Any]) -> None:
+    def _take(self, game: Game, row: Array) -> None:
         row.flags.writeable = False
         self.game, self.row = game, row
 
-    def rows(self, extra: int = 0) -> NDArray[Any]:
+    def rows(self, extra: int = 0) -> Array:
         """Returns a copy of the row, as rules take it, shape [1 + extra, width]; the rows after it are empty."""
         rows = self.game.rows(1 + extra)
         rows[0] = self.row
@@ -149,14 +149,14 @@ class State:
         """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
         return {self.outcome_name(after): after for _, after in self.outcomes()}
 
-    def sample(self, stream: NDArray[np.uint64]) -> State:
+    def sample(self, stream: Words) -> State:
         """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
         self._need_chance()
         rows = self.rows()
         self.game.rules.sample_outcome(rows, FIRST, stream, self.game.thread_tables)
         return State.unchecked(self.game, rows[0])
 
-    def settle(self, stream: NDArray[np.uint64]) -> State:
+    def settle(self, stream: Words) -> State:
         """Returns the next decision (or end), every chance stage before it drawn from `stream`."""
         state = self
         while state.is_chance:
@@ -186,7 +186,7 @@ class State:
         """Returns a picture as SVG text."""
         return self._picture().svg()
 
-    def rgb(self) -> NDArray[np.uint8]:
+    def rgb(self) -> Bytes:
         """Returns a picture as uint8 [height, width, 3]."""
         return self._picture().rgb()
 
@@ -207,7 +207,7 @@ class State:
         count = self.game.text.points
         return self.returns if count is None else self._told(count)
 
-    def _told(self, function: Callable[..., R], *more: Any) -> R:
+    def _told(self, function: Callable[..., R], *more) -> R:
         """Returns what a function of the game says of this row, and of `more` where it takes more."""
         return self.game.asked(lambda: function(self.row, *more, self.game.thread_tables))
 
@@ -226,17 +226,17 @@ class State:
     def __copy__(self) -> State:
         return self
 
-    def __deepcopy__(self, known: Any) -> State:
+    def __deepcopy__(self, known) -> State:
         return self
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return State, (self.game, np.array(self.row))
 
 
 # Rows from outside the package: what a user, a file, a request or a pickle gives is checked before compiled code sees it.
 
 
-def checked_row(game: Game, given: Any) -> NDArray[Any]:
+def checked_row(game: Game, given: Any) -> Array:
     """Returns a row [width] of `game.dtype`, a copy; raises ValueError for one that the rules cannot go on from."""
     row = _words(game, given)
     is_valid = game.rules.is_valid
@@ -248,7 +248,7 @@ def checked_row(game: Game, given: Any) -> NDArray[Any]:
     return row
 
 
-def _words(game: Game, given: Any) -> NDArray[Any]:
+def _words(game: Game, given) -> Array:
     """Returns what is given as words, each the same number."""
     try:
         array = np.asarray(given)
@@ -264,11 +264,11 @@ def _words(game: Game, given: Any) -> NDArray[Any]:
     return words
 
 
-def _no_words(game: Game, given: Any) -> UserError:
+def _no_words(game: Game, given) -> UserError:
     return UserError(f"{game.name}: expected a row of words of type {np.dtype(game.dtype)}, got {short(given)}")
 
 
-def _refused(game: Game, row: NDArray[Any], why: str) -> UserError:
+def _refused(game: Game, row: Array, why: str) -> UserError:
     return UserError(f"{game.name}: expected a row that the rules can go on from, got {short(row.tolist())}{why}")
 
 
@@ -278,7 +278,7 @@ def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row
     A row is valid if its text reads back as that row.
     """
 
-    def is_valid(S: NDArray[Any], i: Any, T: Any) -> bool:
+    def is_valid(S: Array, i, T) -> bool:
         row = np.array(S[i])
         try:
             return bool(np.array_equal(parse(write(row, T), T), row))

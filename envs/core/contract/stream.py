@@ -7,8 +7,8 @@ everywhere and for ever. Source: Steele, Lea, Flood, "Fast splittable pseudorand
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.compile.jit import jit
 
 u64 = np.uint64
@@ -22,7 +22,7 @@ STEP = 1.0 / 9007199254740992.0
 """2**-53, between two neighbours of what `uniform` returns."""
 
 
-def new_stream(key: int) -> NDArray[np.uint64]:
+def new_stream(key: int) -> Words:
     """Returns a stream of its own for `key` (an integer of 64 bits), at counter 0; shape [2], uint64."""
     return np.array([key, 0], dtype=np.uint64)
 

@@ -7,15 +7,14 @@ all. A text that can be read in two ways is refused.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.errors import UserError
 
 Alphabet = Mapping[str, int]
@@ -32,7 +31,10 @@ RULE = re.compile(r"[\s+=_|─━│┼├┤┌┐└┘┬┴-]*[+=_─━-][\
 """A line that is drawn between the rows of a board."""
 SEQUENCES = ("0123456789", "123456789", "abcdefghij")
 """How rows and columns are numbered."""
-FLOAT = re.compile(r"(-?\d+)\.0*")
+FLOAT = re.compile(r"^(-?\d+)\.0*$")
+QUOTES = "'\""
+LISTED = re.compile(r"""'[^']*'|"[^"]*"|[^\s,|:│'"]+""")
+"""A cell, or a text of cells, in a list."""
 SIDES = ".xo"
 """Marks of boards on which two take turns: empty, the first player's, the second's."""
 SIDES_BY_NUMBER: tuple[Alphabet, ...] = ({"0": 0, "1": 1, "2": 2}, {"0": 0, "1": 1, "-1": 2})
@@ -65,12 +67,12 @@ def words_by_name(words: Iterable[str], names: Collection[str]) -> dict[str, str
     return found
 
 
-def write_words(row: NDArray[Any], T: Any) -> str:
+def write_words(row: Array, T: Any) -> str:
     """Returns the words of a row as hexadecimal numbers."""
     return " ".join(f"{int(word):x}" for word in row)
 
 
-def parse_words(text: str, T: Any) -> NDArray[Any]:
+def parse_words(text: str, T: Any) -> Array:
     """Returns the row that `write_words` wrote, of any length; raises ValueError for another text."""
     words = text.split()
     need(words and all(re.fullmatch(r"-?[0-9a-f]{1,16}", word) for word in words), "hexadecimal numbers", text)
@@ -91,20 +93,19 @@ def marked(
     `shape` and `what` say in a refusal what the rows, and what the cells, should be.
     """
     rows = text.strip().split("/")
-    if [len(row) for row in rows] != list(lengths) or not set("".join(rows)) <= set(marks):
+    fits, cells = [len(row) for row in rows] == list(lengths), "".join(rows)
+    if not fits or not set(cells) <= set(marks):
         own = {**dict.fromkeys(EMPTY, 0), **{mark: k for k, mark in enumerate(marks)}}
-        cells = typed_cells(text, lengths, (own, *also))
-        if cells is not None:
-            return cells
-    need([len(row) for row in rows] == list(lengths), f"{shape} separated by '/'", text)
-    for mark in "".join(rows):
+        found = typed_cells(text, lengths, (own, *also))
+        if found is not None:
+            return found
+    need(fits, f"{shape} separated by '/'", text)
+    for mark in cells:
         need(mark in marks, f"{what} among {', '.join(map(repr, marks))}", mark, text)
-    return [marks.index(mark) for mark in "".join(rows)]
+    return [marks.index(mark) for mark in cells]
 
 
-def last_player(
-    sides: NDArray[np.uint64], loose: int, holds: Callable[[Any], bool], figure: str, closing: str, text: str
-) -> int:
+def last_player(sides: Words, loose: int, holds: Callable[[Any], bool], figure: str, closing: str, text: str) -> int:
     """Returns who marked last on a board on which a figure of marks ends the game; raises ValueError if no game leads there.
 
     `sides` [2] are the players' marks as bits (uint64), `loose` those of them that may have come last, and `holds` tells whether
@@ -164,47 +165,21 @@ def listed_rows(text: str, lengths: Sequence[int]) -> Iterator[list[str] | list[
     text = re.sub(r"\b(?:np\.|numpy\.)?array\b|,\s*dtype\s*=\s*[\w.<>']+", "", text).translate(
         str.maketrans("()", "[]")
     )
-    text = re.sub(r",\s*\]", "]", text)  # as in a tuple of one
-    cells = json_cells(text)
-    if cells is not None:
-        yield from folded(cells, lengths)
-        return
-    inner = re.findall(r"\[([^\[\]]*)\]", text)
     if re.sub(r"\[[^\[\]]*\]|[\[\],\s]", "", text) or text.count("[") != text.count("]"):
         return
-    words = [[FLOAT.sub(r"\1", word) for word in SEPARATORS.split(row) if word] for row in inner]
-    yield from folded(words if len(words) > 1 else words[0] if words else [], lengths)
+    rows = [LISTED.findall(row) for row in re.findall(r"\[([^\[\]]*)\]", text)]
+    if len(rows) == len(lengths):
+        yield [list(map(as_symbol, row)) for row in rows]
+    elif len(rows) == 1 and len(rows[0]) == len(lengths):
+        yield [row.strip(QUOTES) for row in rows[0]]
+    elif len(rows) == 1 and len(rows[0]) == sum(lengths):
+        rest = map(as_symbol, rows[0])
+        yield [list(islice(rest, n)) for n in lengths]
 
 
-def json_cells(text: str) -> list[Any] | None:
-    """Returns the lists that a text is, None if it is none."""
-    try:
-        found = json.loads(text.replace("'", '"'))
-    except (ValueError, RecursionError):
-        return None
-    while isinstance(found, list) and len(found) == 1 and isinstance(found[0], list):
-        found = found[0]
-    return found if isinstance(found, list) else None
-
-
-def folded(cells: list[Any], lengths: Sequence[int]) -> Iterator[list[str] | list[Row]]:
-    """Yields lists of cells as rows of these lengths; a flat list is cut into rows."""
-    if len(cells) == len(lengths) and all(isinstance(row, list) for row in cells):
-        yield [[as_symbol(cell) for cell in row] for row in cells]
-    elif any(isinstance(cell, list) for cell in cells):
-        return
-    elif len(cells) == len(lengths):
-        yield [str(row) for row in cells]
-    elif len(cells) == sum(lengths):
-        rest = iter(cells)
-        yield [[as_symbol(next(rest)) for _ in range(n)] for n in lengths]
-
-
-def as_symbol(cell: Any) -> str:
+def as_symbol(cell: str) -> str:
     """Returns a cell of a list as it would be typed."""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell).strip() or BLANK if cell is not None else BLANK
+    return BLANK if cell in ("None", "null") else FLOAT.sub(r"\1", cell.strip(QUOTES).strip()) or BLANK
 
 
 def is_numbering(line: str) -> bool:

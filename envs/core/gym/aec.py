@@ -6,13 +6,12 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream, u64
 from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions
-from leafwise.envs.core.gym.observation import at, new_observations, reader
+from leafwise.envs.core.gym.observation import Arrays, Info, at, new_observations, reader
 from leafwise.envs.core.gym.stepper import (
     action_id,
     first_decision,
@@ -86,7 +85,7 @@ class GameAECEnv(AECEnv):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self.infos: dict[str, Info] = {agent: {} for agent in self.agents}
         self._illegal_in_a_row = 0
         self._select()
         self._display.show(self.position)
@@ -98,7 +97,7 @@ class GameAECEnv(AECEnv):
         else:
             self.agent_selection = self.possible_agents[self.position.current_player]
 
-    def observe(self, agent: str) -> dict[str, NDArray[Any]]:
+    def observe(self, agent: str) -> Arrays:
         """Returns what an agent sees and may do; raises ValueError for what is no agent."""
         need_among(agent, self.possible_agents, "agent", self.game.name)
         player = self.possible_agents.index(agent)
@@ -148,7 +147,7 @@ class GameAECEnv(AECEnv):
 
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
-        return self._display.frame(self.position, self.render_mode)
+        return self._display.frame(self.position)
 
     def close(self) -> None:
         """Closes the window, if there is one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Bools
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, as_game, explained, names_of
-from leafwise.envs.core.gym.observation import Observation, at, reader
+from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, Kind, as_game, explained, names_of
+from leafwise.envs.core.gym.observation import Arrays, Info, Observation, at, reader
 from leafwise.envs.core.gym.stepper import (
     SOME_ILLEGAL,
     SOME_TERMINATED,
@@ -27,10 +28,55 @@ from leafwise.envs.core.gym.stepper import (
 )
 from leafwise.envs.core.pictures import FPS, Display
 from leafwise.envs.core.play.players import Opponent
+from leafwise.envs.core.ranges import Range, need_in
+
+
+class Stepped:
+    """What environments alone and in batches have in common: a stepper, a display, and how they are copied."""
+
+    game: Game
+    _bound: tuple[str, ...]
+    """Names of what `_bind` sets, which copies set anew."""
+
+    def _set_up(self, num_envs: int, kind: Kind, given: Mapping[str, Any]) -> None:
+        """Makes all that depends on the arguments of a signature, `given` by name."""
+        more = () if kind == "single" else ("num_envs",)
+        self.game = as_game(given["game"], given["options"], (*more, *names_of(kind)))
+        n = need_in(num_envs, Range(1, sys.maxsize), "num_envs", self.game.name, int)
+        chosen = EnvOptions.among(given, self.game, kind)
+        if kind == "single":
+            chosen = replace(chosen, autoreset_mode=AutoresetMode.DISABLED)
+        self._stepper, self._keyed = Stepper(self.game, n, chosen), np.zeros(n, dtype=np.bool_)
+        self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
+        self._display = Display(self.game, chosen.render_mode)
+        self._tells = self.game.observation.info is not None
+        self._bind()
+
+    def _bind(self) -> None:
+        """Keeps what every step needs at hand."""
+        raise NotImplementedError
+
+    def get_state(self) -> Arrays:
+        """Returns rows, streams, seats, which episodes are over, their steps, their illegal actions since a legal one, and a number
+        of the game's variant, each with a leading axis of environments, 1 for one alone."""
+        return self._stepper.get_state()
+
+    def set_state(self, state: Arrays) -> None:
+        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it is not of this game
+        and variant or holds a row that the rules cannot go on from."""
+        self._stepper.set_state(state)
+        self._keyed[:] = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in self._bound}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
 
 
 @explained
-class GameEnv(gym.Env[Observation, int]):
+class GameEnv(Stepped, gym.Env[Observation, int]):
     """One game as an environment; in a game for two, against a built-in opponent.
 
     Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
@@ -49,6 +95,7 @@ class GameEnv(gym.Env[Observation, int]):
     reward and a compiled opponent inside. Every `reset`, `step` and `set_state` runs it; a step compiles nothing.
     """
 
+    _bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_quiet")
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES["single"]), "render_fps": FPS}  # noqa: RUF012
 
     def __init__(
@@ -62,18 +109,11 @@ class GameEnv(gym.Env[Observation, int]):
         seat: str = "first",
         max_episode_steps: int | None = None,
         plies: int = 0,
-        **options: Any,
+        **options,
     ) -> None:
-        given = locals()
-        self.game = as_game(game, options, names_of("single"))
-        chosen = EnvOptions.among(given, self.game, "single")
-        self._stepper = Stepper(self.game, 1, replace(chosen, autoreset_mode=AutoresetMode.DISABLED))
-        self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
-        self._keyed, self._tells = False, self.game.observation.info is not None
-        self._display = Display(self.game, chosen.render_mode)
+        self._set_up(1, "single", locals())
         self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
-        self._bind()
 
     def _bind(self) -> None:
         """Keeps what every step needs at hand."""
@@ -82,11 +122,9 @@ class GameEnv(gym.Env[Observation, int]):
         self._action, self._reward = buffers.action.data, buffers.reward.data
         self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
         self._copy_mask = self._mask.copy
-        self._quiet = self._display.window is None and not self._tells
+        self._quiet = not self._display.has_window and not self._tells
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts an episode and returns the first observation and info.
 
         Raises ValueError for a wrong seed, for any options, and where the agent never gets to decide.
@@ -98,18 +136,18 @@ class GameEnv(gym.Env[Observation, int]):
             self._stepper.start({0: key})
         else:
             self._stepper.start({} if self._keyed else {0: new_key(self.np_random)})
-        self._keyed = True
-        if self._display.window is not None:
+        self._keyed[:] = True
+        if self._display.has_window:
             self._display.show(self.state)
         return self._see(), {"action_mask": self._mask.copy(), **self._told(ended=False)}
 
-    def _told(self, *, ended: bool) -> dict[str, Any]:
+    def _told(self, *, ended: bool) -> Info:
         """Returns what the game itself tells in info."""
         if ended:
             return self._stepper.told_of_end(self._stepper.buffers.S[0])
         return {name: array[0] for name, array in self._stepper.told().items()}
 
-    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, Info]:
         """Takes an action id; returns observation, reward, terminated, truncated and info.
 
         Raises ValueError if it is no action id, if the episode is over, and for an illegal action under "raise".
@@ -119,21 +157,21 @@ class GameEnv(gym.Env[Observation, int]):
         except (TypeError, ValueError):
             raise UserError(f"{self.game.name}: expected an action id, got {action!r}") from None
         summary = self._stepper.call()
-        info: dict[str, Any] = {"action_mask": self._copy_mask()}
+        info: Info = {"action_mask": self._copy_mask()}
         if not summary and self._quiet:
             return self._see(), self._reward[0], False, False, info
         if summary < 0:
             self._stepper.fail(summary)
         if summary & SOME_ILLEGAL:
             info["illegal"] = self._stepper.sentence(0)
-        if self._display.window is not None:
+        if self._display.has_window:
             self._display.show(self.state)
         terminated, truncated = summary & SOME_TERMINATED != 0, summary & SOME_TRUNCATED != 0
         if self._tells:
             info |= self._told(ended=terminated or truncated)
         return self._see(), self._reward[0], terminated, truncated, info
 
-    def action_masks(self) -> NDArray[np.bool_]:
+    def action_masks(self) -> Bools:
         """Returns which actions are legal, bool [A] (the name that sb3-contrib looks for); all True at the end."""
         return self._mask.astype(np.bool_)
 
@@ -142,29 +180,10 @@ class GameEnv(gym.Env[Observation, int]):
         """The position, by the checked door."""
         return self._stepper.state(0)
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
-        """Returns row, stream, seat, whether the episode is over, its steps, its illegal actions since a legal one, and a number of
-        the game's variant, each with a leading axis of 1."""
-        return self._stepper.get_state()
-
-    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it is not of this game
-        and variant or holds a row that the rules cannot go on from."""
-        self._stepper.set_state(state)
-        self._keyed = True
-
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
-        return self._display.frame(self.state, self.render_mode)
+        return self._display.frame(self.state)
 
     def close(self) -> None:
         """Closes the window, if there is one."""
         self._display.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_quiet")
-        return {name: value for name, value in self.__dict__.items() if name not in bound}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._bind()

@@ -113,12 +113,6 @@ def keywords(game: Game) -> Iterator[str]:
     yield table(["keyword", "default here", "what it says"], rows)
 
 
-def every_keyword() -> str:
-    """Returns the table of keywords of all games, for `docs/howto/environments.md`."""
-    rows = [[f"`{one.name}`", ", ".join(one.metadata["kinds"]), says(one)] for one in fields(EnvOptions)]
-    return table(["keyword", "environments", "what it says"], rows)
-
-
 def says(one: Field[Any]) -> str:
     """Returns what an option of environments says, in short."""
     return docs_of(EnvOptions)[one.name].partition("\n\n")[0]

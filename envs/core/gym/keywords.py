@@ -143,7 +143,8 @@ class EnvOptions:
 
         Raises ValueError for a value that does not fit.
         """
-        mode = _autoreset_mode(self.autoreset_mode)
+        given = self.autoreset_mode
+        mode: Any = next((mode for mode in AUTORESET if given in (mode.value, mode.name)), given)
         fitted = check_fields(replace(self, autoreset_mode=mode), game.name)
         return replace(
             fitted, **{one.name: _checked(one, getattr(fitted, one.name), game, kind) for one in fields_of(kind)}
@@ -184,12 +185,7 @@ def default_of(one: Field[Any], game: Game, kind: Kind) -> Any:
     return one.metadata["meaning"](game, kind) if one.default is None else one.default
 
 
-def _autoreset_mode(given: Any) -> Any:
-    """Returns the mode with a name or value, anything else as it is."""
-    return next((mode for mode in AUTORESET if given in (mode.value, mode.name)), given)
-
-
-def _checked(one: Field[Any], given: Any, game: Game, kind: Kind) -> Any:
+def _checked(one: Field[Any], given, game: Game, kind: Kind):
     """Returns the value of an option; raises ValueError for one that does not fit this game or kind of environment."""
     default, choices = default_of(one, game, kind), one.metadata["choices"]
     if given is None and one.default is None:

@@ -13,13 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
 
-Observation = NDArray[Any] | dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
+"""Arrays by name."""
+Observation = Array | Arrays
 """What an environment returns: one array, or arrays by name."""
+Info = dict[str, Any]
+"""What an environment tells besides."""
 
 
 def new_observations(game: Game, n: int) -> Any:
@@ -31,13 +36,6 @@ def new_observations(game: Game, n: int) -> Any:
     return layout(**{name: np.zeros((n, *box.shape), box.dtype) for name, box in space.items()})
 
 
-def _like(buffer: Any, n: int) -> Any:
-    """Returns a buffer as another, for n observations."""
-    if isinstance(buffer, np.ndarray):
-        return np.zeros((n, *buffer.shape[1:]), buffer.dtype)
-    return type(buffer)(*(_like(array, n) for array in buffer))
-
-
 def reader(buffer: Any) -> Callable[[], Any]:
     """Returns a function that copies all observations of a buffer: an array, or a dict of arrays."""
     if isinstance(buffer, np.ndarray):
@@ -46,9 +44,14 @@ def reader(buffer: Any) -> Callable[[], Any]:
     return lambda: {name: array.copy() for name, array in arrays.items()}
 
 
+def each(change: Callable[[Array], Any], buffer: Any) -> Any:
+    """Returns a buffer whose arrays are changed."""
+    return change(buffer) if isinstance(buffer, np.ndarray) else type(buffer)(*map(change, buffer))
+
+
 def at(buffer: Any, e: int) -> Any:
     """Returns the view of environment e in a buffer, itself a buffer."""
-    return buffer[e] if isinstance(buffer, np.ndarray) else type(buffer)(*(array[e] for array in buffer))
+    return each(lambda array: array[e], buffer)
 
 
 class Seen(NamedTuple):
@@ -61,7 +64,7 @@ class Seen(NamedTuple):
     """[n, A]: 1 for each legal action; all ones where nobody decides."""
     player: NDArray[np.int8]
     """[n]: who acts: 0, 1, CHANCE (-1) or TERMINAL (-4)."""
-    returns: NDArray[np.float64]
+    returns: Floats
     """[n]: player 0's return so far."""
 
 
@@ -104,14 +107,14 @@ class Observer:
         self._tables = game.tables()
         self._blank = new_observations(game, 0)
 
-    def __call__(self, rows: NDArray[Any], T: Any = None, viewers: NDArray[np.int8] | None = None) -> Seen:
+    def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> Seen:
         """Returns what there is to be seen of rows [n, width].
 
         `viewers`, int8 [n], are the players who look; without them it is who acts, and player 0 where the game is over. `T` is the
         game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
         """
         n, game = len(rows), self.game
-        buffer = _like(self._blank, n)
+        buffer = each(lambda array: np.zeros((n, *array.shape[1:]), array.dtype), self._blank)
         seen = Seen(
             obs=buffer if isinstance(buffer, np.ndarray) else buffer._asdict(),
             mask=np.zeros((n, len(game.actions)), dtype=np.int8),

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bools, Bytes, Floats, Ints, Words
 from leafwise.envs.core.compile.emitted import hold
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
@@ -35,7 +36,7 @@ from leafwise.envs.core.gym.keywords import (
     SEATS,
     EnvOptions,
 )
-from leafwise.envs.core.gym.observation import new_observations
+from leafwise.envs.core.gym.observation import Arrays, Info, new_observations
 from leafwise.envs.core.play.players import check_picklable, rows_needed, seated
 from leafwise.envs.core.ranges import Range, need_in
 
@@ -62,18 +63,16 @@ MOST_BETWEEN = 1_000_000
 """Acts of chance and of the opponent that may lie between two decisions."""
 UNDECIDED = 2
 """What `play_on` returns, beside 0 and 1, where there are more."""
-Binder = Callable[[Callable[..., Any]], Compiled]
-"""What compiles a part of the step into it."""
 
 
 class Buffers(NamedTuple):
     """The arrays that a step reads and writes; n environments, A actions."""
 
-    S: NDArray[Any]
+    S: Array
     """[n + scratch, width]: the rows."""
-    R: NDArray[np.uint64]
+    R: Words
     """[n, 2]: the streams."""
-    action: NDArray[np.int64]
+    action: Ints
     """[n]: what the agents do; read."""
     obs: Any
     """[n, ...]: what the agents see, one array or a NamedTuple of arrays."""
@@ -83,37 +82,54 @@ class Buffers(NamedTuple):
     """[n, A]: 1 for each legal action; all ones where the game is over."""
     final_mask: NDArray[np.int8]
     """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only)."""
-    last: NDArray[Any]
+    last: Array
     """[n, width]: the last rows of episodes that ended in this step (SAME_STEP only)."""
-    reward: NDArray[np.float64]
+    reward: Floats
     """[n]"""
-    so_far: NDArray[np.float64]
+    so_far: Floats
     """[n]: player 0's return at the row; kept where rewards are its differences."""
-    flags: NDArray[np.uint8]
+    flags: Bytes
     """[5, n]: OVER (the episode has ended and none has begun), TERMINATED, TRUNCATED and ILLEGAL in this step, SEAT."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """[2, n]: STEPS and IN_A_ROW; an episode is truncated when one reaches its limit."""
     patience: int
     """Where IN_A_ROW ends an episode."""
-    task: NDArray[np.uint8]
+    task: Bytes
     """[n]: what the next call does in each environment, ACT, BEGIN or SHOW."""
-    legal: NDArray[np.int64]
+    legal: Ints
     """[max_actions]: scratch."""
-    P: NDArray[np.float64]
+    P: Floats
     """[n + scratch]: scratch for probabilities."""
     options: Any
     """`StepOptions`: the environment's options as numbers."""
 
 
-def make_play_on(rules: Rules, opponent_action: Compiled | None, inlined: Binder) -> Compiled:
-    """Compiles `(S, i, o, seat, R, B, T)`: plays row i on until the agent decides (0) or the game is over (1).
+def make_step(
+    rules: Rules,
+    opponent_action: Compiled | None,
+    other_reward: Compiled | None,
+    return_range: tuple[float, float],
+    room: Path,
+    plain: bool = False,
+) -> Compiled:
+    """Compiles `step_batch(held)`, for `compile.emitted.hold` with `Buffers` B and the game's tables T.
 
-    It returns UNDECIDED where neither comes. Rows from o on are scratch.
+    `opponent_action` is None where one player plays alone. `other_reward` is one of `game.rewards`, or None for the difference of
+    returns; `return_range` is player 0's. `plain` leaves it plain Python around the compiled rules, for an opponent that is a
+    Python function.
     """
-    current_player, sample_outcome, apply_action = rules.current_player, rules.sample_outcome, rules.apply_action
+    initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
+    sample_outcome, apply_action, returns = rules.sample_outcome, rules.apply_action, rules.returns
+    observe, observe_as = rules.observe, rules.observe_as
+    alone, (low, high) = opponent_action is None, return_range
+    inlined = bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
 
     @inlined
     def play_on(S, i, o, seat, R, B, T):
+        """Plays row i on until the agent decides (returns 0) or the game is over (1); rows from o on are scratch.
+
+        It returns UNDECIDED where neither comes.
+        """
         for _ in range(MOST_BETWEEN):
             player = current_player(S, i, T)
             if player == CHANCE:
@@ -125,14 +141,6 @@ def make_play_on(rules: Rules, opponent_action: Compiled | None, inlined: Binder
             else:
                 apply_action(S, i, opponent_action(S, i, o, B.legal, B.P, R, T), i, T)
         return UNDECIDED
-
-    return play_on
-
-
-def make_begin(rules: Rules, play_on: Compiled, inlined: Binder) -> Compiled:
-    """Compiles `(e, B, T)`: starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
-    initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
-    sample_outcome, apply_action, returns = rules.sample_outcome, rules.apply_action, rules.returns
 
     @inlined
     def open_randomly(S, i, plies, R, B, T):
@@ -152,6 +160,7 @@ def make_begin(rules: Rules, play_on: Compiled, inlined: Binder) -> Compiled:
 
     @inlined
     def begin(e, B, T):
+        """Starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
         i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
         seat = B.options.seat
         if seat == RANDOM_SEAT:
@@ -173,21 +182,12 @@ def make_begin(rules: Rules, play_on: Compiled, inlined: Binder) -> Compiled:
         B.counts[IN_A_ROW, e] = 0
         return True
 
-    return begin
-
-
-def make_act(
-    rules: Rules, play_on: Compiled, other_reward: Compiled | None, return_range: tuple[float, float], inlined: Binder
-) -> Compiled:
-    """Compiles `(e, B, T)`: takes the action of environment e, be it legal or not, and plays on to the agent's next decision.
-
-    It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over, or UNDECIDED.
-    """
-    apply_action, returns = rules.apply_action, rules.returns
-    low, high = return_range
-
     @inlined
     def act(e, B, T):
+        """Takes the action of environment e, be it legal or not, and plays on to the agent's next decision.
+
+        It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over, or UNDECIDED.
+        """
         S, i, after = B.S, u64(e), u64(B.reward.shape[0])
         seat = np.int64(B.flags[SEAT, e])
         B.counts[STEPS, e] += 1
@@ -218,18 +218,9 @@ def make_act(
         B.reward[e] = -reward if seat == 1 else reward
         return over
 
-    return act
-
-
-def make_show(rules: Rules, alone: bool, inlined: Binder) -> Compiled:
-    """Compiles `(e, obs, mask, B, T)`: writes what the agent sees and may do to row e of `obs` and `mask`.
-
-    All may be done where the game is over.
-    """
-    observe, observe_as, legal_actions = rules.observe, rules.observe_as, rules.legal_actions
-
     @inlined
     def show(e, obs, mask, B, T):
+        """Writes what the agent sees and may do to row e of `obs` and `mask`: all may be done where the game is over."""
         if alone:
             observe(B.S, u64(e), obs, e, T)
         else:
@@ -240,30 +231,6 @@ def make_show(rules: Rules, alone: bool, inlined: Binder) -> Compiled:
         if not over:
             for k in range(legal_actions(B.S, u64(e), B.legal, T)):
                 mask[e, B.legal[k]] = 1
-
-    return show
-
-
-def make_step(
-    rules: Rules,
-    opponent_action: Compiled | None,
-    other_reward: Compiled | None,
-    return_range: tuple[float, float],
-    room: Path,
-    plain: bool = False,
-) -> Compiled:
-    """Compiles `step_batch(held)`, for `compile.emitted.hold` with `Buffers` B and the game's tables T.
-
-    `opponent_action` is None where one player plays alone. `other_reward` is one of `game.rewards`, or None for the difference of
-    returns; `return_range` is player 0's. `plain` leaves it plain Python around the compiled rules, for an opponent that is a
-    Python function.
-    """
-    inlined = bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
-    play_on = make_play_on(rules, opponent_action, inlined)
-    begin = make_begin(rules, play_on, inlined)
-    act = make_act(rules, play_on, other_reward, return_range, inlined)
-    show = make_show(rules, opponent_action is None, inlined)
-    returns = rules.returns
 
     @bind(room, plain=plain)
     def step_batch(held):
@@ -415,7 +382,7 @@ def nothing_to_decide(game: Game, seat: int | None = None) -> UserError:
     return UserError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never comes")
 
 
-def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
+def first_decision(game: Game, stream: Words) -> State:
     """Returns the first decision of a game that has one, chance drawn from `stream`; raises ValueError where none ever comes."""
     for _ in range(OVER_IN_A_ROW):
         if not (state := game.start().settle(stream)).is_terminal:
@@ -469,7 +436,7 @@ class Stepper:
         )
         self.buffers.flags[OVER] = UNBEGUN  # until the first reset
 
-    def start(self, keys: Mapping[int, np.uint64], where: NDArray[np.bool_] | None = None) -> None:
+    def start(self, keys: Mapping[int, np.uint64], where: Bools | None = None) -> None:
         """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`.
 
         The others show again what they are. Raises ValueError where the agent never gets to decide.
@@ -478,7 +445,7 @@ class Stepper:
             self.buffers.R[e] = key, 0
         self._run(BEGIN if where is None else np.where(where, BEGIN, SHOW))
 
-    def _run(self, task: int | NDArray[Any]) -> None:
+    def _run(self, task: int | Array) -> None:
         """Does a task other than ACT, once, in each environment; compiles at the first one."""
         if self.call is not_begun:
             step = make_step(*self._parts, plain=True) if self._asked else shared_step(*self._parts)
@@ -515,12 +482,12 @@ class Stepper:
         truncated = bool(self.buffers.flags[TRUNCATED, e])
         return said_of_illegal(self.game, int(self.buffers.action[e]), self.options.illegal, truncated=truncated)
 
-    def told(self) -> dict[str, NDArray[Any]]:
+    def told(self) -> Arrays:
         """Returns what the game tells of every environment at every step, arrays [n] by key."""
         tell = self.game.observation.info
         return dict(tell.always(self.buffers.S[: self.n], self.tables)) if tell is not None else {}
 
-    def told_of_end(self, row: NDArray[Any]) -> dict[str, Any]:
+    def told_of_end(self, row: Array) -> Info:
         """Returns what the game tells of the row in which an episode has ended."""
         tell = self.game.observation.info
         if tell is None:
@@ -532,7 +499,7 @@ class Stepper:
         """Returns the position of environment e."""
         return State.unchecked(self.game, self.buffers.S[e])
 
-    def _kept(self) -> dict[str, NDArray[Any]]:
+    def _kept(self) -> Arrays:
         """Returns the parts of the buffers that the future depends on, by their names in a state."""
         flags, counts = self.buffers.flags, self.buffers.counts
         return {
@@ -540,7 +507,7 @@ class Stepper:
             "steps": counts[STEPS], "illegal_in_a_row": counts[IN_A_ROW],
         }  # fmt: skip
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> Arrays:
         """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], and of each environment [n]:
 
         its seat; whether its episode goes on (0), is over (1), was truncated (2) or has not begun (3); its steps; its illegal
@@ -549,7 +516,7 @@ class Stepper:
         variant = np.full(self.n, variant_number(self.game), dtype=np.uint64)
         return {name: part.copy() for name, part in self._kept().items()} | {"variant": variant}
 
-    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def set_state(self, state: Arrays) -> None:
         """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit.
 
         Every row is checked.
@@ -559,7 +526,7 @@ class Stepper:
             part[:] = state[name]
         self._run(SHOW)
 
-    def _checked(self, state: Any) -> dict[str, NDArray[Any]]:
+    def _checked(self, state) -> Arrays:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
         now, name = self.get_state(), self.game.name
         if not isinstance(state, Mapping):
@@ -591,7 +558,7 @@ class Stepper:
                 self._check_position(found, int(state["seats"][e]), int(state["over"][e]))
         return state
 
-    def _need(self, key: str, given: NDArray[Any], low: int, high: int) -> None:
+    def _need(self, key: str, given: Array, low: int, high: int) -> None:
         wrong = given[(given < low) | (given > high)]
         if len(wrong):
             expected = str(low) if low == high else f"{low}..{high}"
@@ -604,12 +571,12 @@ class Stepper:
             expected = "no chance stage" if over == ENDED else f"a decision of player {seat}"
             raise UserError(f"{self.game.name}: expected {expected} in the row of a state, got {short(position)}")
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         check_picklable(self.game, self.options.opponent)
         return _rebuild, (self.game, self.n, self.options, self.get_state())
 
 
-def _rebuild(game: Game, n: int, options: EnvOptions, state: dict[str, NDArray[Any]]) -> Stepper:
+def _rebuild(game: Game, n: int, options: EnvOptions, state: Arrays) -> Stepper:
     if not isinstance(options, EnvOptions):
         raise UserError(f"{game.name}: expected an environment pickled by this version of leafwise, got an older one")
     stepper = Stepper(game, n, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,37 +9,37 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from leafwise.envs.core.arrays import Array, Bools, Floats
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.keywords import RENDER_MODES, EnvOptions, as_game, explained, names_of
-from leafwise.envs.core.gym.observation import Observation, at, reader
+from leafwise.envs.core.gym.env import GameEnv, Stepped
+from leafwise.envs.core.gym.keywords import RENDER_MODES, explained
+from leafwise.envs.core.gym.observation import Info, Observation, at, reader
 from leafwise.envs.core.gym.stepper import (
     ILLEGAL,
     SOME_ENDED,
     SOME_ILLEGAL,
     TERMINATED,
     TRUNCATED,
-    Stepper,
     key_of,
     new_key,
     reset_options,
 )
-from leafwise.envs.core.pictures import Display
 from leafwise.envs.core.play.players import Opponent
-from leafwise.envs.core.ranges import Range, need_in
 
 
 @explained
-class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
+class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
     """`num_envs` environments of one game, stepped together; keywords as `GameEnv`, and `autoreset_mode`.
 
     Environment i seeded with s plays the very game of a `GameEnv` seeded with s + i. Arrays have a leading axis of
     `num_envs`; `info["action_mask"]` is int8 [num_envs, A].
     """
+
+    _bound = ("_see", "_reward", "_mask", "_terminated", "_truncated")
 
     def __init__(
         self,
@@ -55,20 +54,13 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         plies: int = 0,
-        **options: Any,
+        **options,
     ) -> None:
-        given = locals()
-        self.game = as_game(game, options, ("num_envs", *names_of("batch")))
-        self.num_envs: int = need_in(num_envs, Range(1, sys.maxsize), "num_envs", self.game.name, int)
-        chosen = EnvOptions.among(given, self.game, "batch")
-        self._stepper = Stepper(self.game, self.num_envs, chosen)
-        self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
-        self.autoreset_mode: AutoresetMode = chosen.autoreset_mode  # type: ignore[assignment]  # checked ones are no texts
+        self._set_up(num_envs, "batch", locals())
+        self.num_envs = self._stepper.n
+        self.autoreset_mode: AutoresetMode = self._stepper.options.autoreset_mode  # type: ignore[assignment]  # no text
         modes = {"render_modes": list(RENDER_MODES["batch"]), "autoreset_mode": self.autoreset_mode}
         self.metadata = {**GameEnv.metadata, **modes}
-        self._display = Display(self.game, chosen.render_mode)
-        self._bind()
-        self._keyed = np.zeros(self.num_envs, dtype=np.bool_)
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
         self.single_observation_space = self.game.observation_space()
         self.single_action_space = gym.spaces.Discrete(len(self.game.actions))
@@ -81,11 +73,10 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         self._see, self._reward, self._mask = reader(buffers.obs), buffers.reward, buffers.mask
         ends = buffers.flags.view(np.bool_)
         self._terminated, self._truncated = ends[TERMINATED], ends[TRUNCATED]
-        self._tells = self.game.observation.info is not None
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Observation, Info]:
         """Starts an episode everywhere, or where `options["reset_mask"]`, bool [num_envs], says so.
 
         `seed` is one number, for seeds seed + i, or one or None for each environment. Where no episode is started, the observation
@@ -112,7 +103,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         self._keyed |= where
         return self._see(), self._info(where)
 
-    def _reset_mask(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
+    def _reset_mask(self, options: Mapping[str, Any]) -> Bools:
         """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
         if "reset_mask" not in options:
             return self._everywhere.copy()
@@ -124,10 +115,10 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             raise UserError(f"{self.game.name}: expected a reset_mask that is True somewhere, got all False")
         return given.copy()
 
-    def _info(self, where: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+    def _info(self, where: Bools | None = None) -> Info:
         """Returns what `info` tells everywhere, or where [num_envs] says so."""
         there = self._everywhere if where is None else where
-        info: dict[str, Any] = {"action_mask": self._mask.copy(), "_action_mask": there.copy()}
+        info: Info = {"action_mask": self._mask.copy(), "_action_mask": there.copy()}
         if self._tells:
             for name, array in self._stepper.told().items():
                 info[name], info[f"_{name}"] = array, there.copy()
@@ -136,9 +127,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
                 array[~where] = None if array.dtype == object else 0
         return info
 
-    def step(
-        self, actions: ArrayLike
-    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    def step(self, actions: ArrayLike) -> tuple[Observation, Floats, Bools, Bools, Info]:
         """Takes one action id for each environment, [num_envs]; returns the batch of results.
 
         Raises ValueError, and changes nothing, if any is no action id, or illegal under "raise".
@@ -160,7 +149,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             self._add_to(info, summary, terminated | truncated)
         return self._see(), self._reward.copy(), terminated, truncated, info
 
-    def _add_to(self, info: dict[str, Any], summary: int, ended: NDArray[np.bool_]) -> None:
+    def _add_to(self, info: Info, summary: int, ended: Bools) -> None:
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
         apart = np.zeros_like(ended)
         if summary & SOME_ENDED and self.autoreset_mode is AutoresetMode.SAME_STEP:
@@ -182,28 +171,17 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             illegal = self._stepper.buffers.flags[ILLEGAL].astype(np.bool_)
             for here, which in ((info, illegal & ~apart), (info.get("final_info", {}), illegal & apart)):
                 if which.any():
-                    sentences = np.empty(self.num_envs, dtype=object)
+                    here["illegal"], here["_illegal"] = np.empty(self.num_envs, dtype=object), which
                     for e in which.nonzero()[0].tolist():
-                        sentences[e] = self._stepper.sentence(e)
-                    here["illegal"], here["_illegal"] = sentences, which
+                        here["illegal"][e] = self._stepper.sentence(e)
 
-    def action_masks(self) -> NDArray[np.bool_]:
+    def action_masks(self) -> Bools:
         """Returns which actions are legal now, bool [num_envs, A]; all True where an episode is over."""
         return self._stepper.buffers.mask.astype(np.bool_)
 
     def state(self, i: int) -> State:
         """Returns the position of environment i, by the checked door."""
         return self._stepper.state(range(self.num_envs)[i])
-
-    def get_state(self) -> dict[str, NDArray[Any]]:
-        """Returns rows, streams, seats, which episodes are over, their steps and their illegal actions since a legal one, each
-        with a leading axis of `num_envs`."""
-        return self._stepper.get_state()
-
-    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit."""
-        self._stepper.set_state(state)
-        self._keyed[:] = True
 
     def observations(self) -> Observation:
         """Returns what the agents see now, with a leading axis of `num_envs`."""
@@ -213,12 +191,4 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         """Returns one text or picture for each environment, as `render_mode` says."""
         if self.render_mode is None:
             return None
-        return tuple(self._display.frame(self.state(e), self.render_mode) for e in range(self.num_envs))
-
-    def __getstate__(self) -> dict[str, Any]:
-        bound = ("_see", "_reward", "_mask", "_terminated", "_truncated", "_tells")
-        return {name: value for name, value in self.__dict__.items() if name not in bound}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._bind()
+        return tuple(self._display.frame(self.state(e)) for e in range(self.num_envs))

@@ -138,11 +138,6 @@ def told_some(choices: tuple[Choice, ...], most: int = 12) -> str:
     return ", ".join(shown) + (f", ... ({len(choices)} in all)" if len(choices) > most else "")
 
 
-def plain_option(state: State, action: int, values: Values) -> str:
-    """Returns what an action is, in words."""
-    return state.action_words(action)
-
-
 @dataclass(frozen=True)
 class Companion:
     """A room's part in following a game."""
@@ -166,7 +161,7 @@ class Companion:
     """How a whole line at a decision is typed, by an example, where it says more than the choices do."""
     read: Callable[[State, str, str], list[str]] = read_choices
     """(position, line, recommended action or "") -> the actions and outcomes that the line says, by name; raises ValueError."""
-    option: Callable[[State, int, Values], str] = plain_option
+    option: Callable[[State, int, Values], str] = lambda state, action, values: state.action_words(action)
     """(decision, action, values) -> what the action leads to, in words."""
     number: Callable[[State, str, int], int] = lambda state, name, place: place
     """(position, name, place in the list from 1 on) -> the number that is typed for a choice."""

@@ -30,14 +30,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -184,14 +181,14 @@ class Recorder:
         self.steps.append(Step(before, outcome(before, name), None))
         return self.state
 
-    def settle(self, stream: NDArray[np.uint64]) -> State:
+    def settle(self, stream: Words) -> State:
         """Draws every chance stage up to the next decision (or end), as `State.settle` does."""
         while self.state.is_chance:
             before = self.state
             self.steps.append(Step(before, before.sample(stream), None))
         return self.state
 
-    def play_out(self, choose: Callable[[State], int], stream: NDArray[np.uint64], most: int = 0) -> State:
+    def play_out(self, choose: Callable[[State], int], stream: Words, most: int = 0) -> State:
         """Plays the game on by `choose`, as `leafwise.envs.core.play.players.play_out` does, its chance drawn from a stream."""
         return play_out(self.state, choose, lambda _: self.settle(stream), lambda _, action: self.play(action), most)
 
@@ -225,32 +222,29 @@ def load_game(path: str | Path, number: int = 1) -> GameRecord:
 
 def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
     """Yields the games of a text; raises ValueError that names `source` and the line of whatever cannot be."""
-    reader: Reader | None = None
+    games: list[list[tuple[int, str]]] = []
     for number, line in enumerate(map(str.strip, text_of(text).split("\n")), start=1):
-        try:
-            if line.startswith("[Game ") or (line and reader is None):
-                if reader is not None:
-                    yield reader.record()
-                reader = Reader(number)
-            if line and reader is not None:
-                reader.read(line, number)
-        except UserError as problem:
-            at = getattr(problem, "line", number)
-            raise UserError(f"{source}, line {at}: {problem}") from None
-    if reader is None:
+        if line.startswith("[Game ") or (line and not games):
+            games.append([])
+        if line:
+            games[-1].append((number, line))
+    if not games:
         raise UserError(f"{source}, line 1: expected a game that begins with [Game ...], got none")
-    try:
-        last = reader.record()
-    except UserError as problem:
-        raise UserError(f"{source}, line {getattr(problem, 'line', reader.first)}: {problem}") from None
-    yield last
+    for lines in games:
+        reader = Reader()
+        try:
+            record = reader.read(lines)
+        except UserError as problem:
+            raise UserError(f"{source}, line {reader.line}: {problem}") from None
+        yield record
 
 
 class Reader:
-    """Reads one game, line by line."""
+    """Reads one game."""
 
-    def __init__(self, first: int) -> None:
-        self.first = first
+    def __init__(self) -> None:
+        self.line = 1
+        """The number of the line that is to blame for what goes wrong."""
         self.tags: dict[str, Any] = {}
         self.lines: dict[str, int] = {}
         """Tag -> the number of its line."""
@@ -258,18 +252,20 @@ class Reader:
         self.recorder: Recorder | None = None
         self.moves = 0
 
-    def read(self, line: str, number: int) -> None:
-        """Reads a line; raises ValueError if it cannot be."""
-        begun = self.tags or line.partition(" ")[0] == "[Game"
-        need(begun, 'a game that begins with [Game "NAME"]', line[:40])
-        if line.startswith("["):
-            self.read_tag(line, number)
-        elif line.startswith(";"):
-            self.read_comment(line[1:].strip())
-        else:
-            self.read_steps(line)
+    def read(self, lines: Sequence[tuple[int, str]]) -> GameRecord:
+        """Returns the game of some lines with their numbers; raises ValueError if it cannot be."""
+        for number, line in lines:
+            self.line = number
+            need(self.tags or line.startswith("[Game "), 'a game that begins with [Game "NAME"]', line[:40])
+            if line.startswith("["):
+                self.read_tag(line)
+            elif line.startswith(";"):
+                self.read_comment(line[1:].strip())
+            else:
+                self.read_steps(line)
+        return self.record()
 
-    def read_tag(self, line: str, number: int) -> None:
+    def read_tag(self, line: str) -> None:
         """Reads `[Name value]`."""
         name, _, rest = line[1:].partition(" ")
         where = " before the moves" if self.recorder is not None else ""
@@ -281,44 +277,35 @@ class Reader:
             value = None
         fits = isinstance(value, TAGS[name]) and not isinstance(value, bool)
         need(fits, f"[{name} VALUE] with a JSON value of its type", line[:80])
-        self.tags[name], self.lines[name] = value, number
+        self.tags[name], self.lines[name] = value, self.line
+
+    def tag(self, name: str, default: Any = None) -> Any:
+        """Returns what a tag says; its line, or that of Game, is to blame from now on."""
+        self.line = self.lines.get(name, self.lines["Game"])
+        return self.tags.get(name, default)
 
     def begin(self) -> Recorder:
-        """Returns the game at its start; raises ValueError, with the `line` of the tag, for tags that make none."""
+        """Returns the game at its start; raises ValueError for tags that make none."""
         from leafwise.envs.registry import game as find_game
 
         if self.recorder is None:
-            tags = self.tags
-            with self.blamed("Options" if "Options" in tags else "Game"):
-                game = find_game(tags["Game"]).variant(**tags.get("Options", {}))
-            with self.blamed("Start"):
-                start = game.parse(tags["Start"]) if "Start" in tags else game.start()
-            players = tags.get("Players", [])
-            with self.blamed("Players"):
-                named = all(isinstance(name, str) for name in players) and len(players) in (0, game.players)
-                need(named, f"the names of {game.players} players", players)
-            self.recorder = Recorder(start, players, tags.get("Seed"), "\n".join(self.comments))
+            line = self.line
+            game = find_game(self.tag("Game")).variant(**self.tag("Options", {}))
+            start = self.tag("Start")
+            start = game.start() if start is None else game.parse(start)
+            players = self.tag("Players", [])
+            named = all(isinstance(name, str) for name in players) and len(players) in (0, game.players)
+            need(named, f"the names of {game.players} players", players)
+            self.recorder, self.line = Recorder(start, players, self.tags.get("Seed"), "\n".join(self.comments)), line
         return self.recorder
-
-    @contextmanager
-    def blamed(self, tag: str) -> Iterator[None]:
-        """Says of a ValueError in its block that the line of `tag` is to blame."""
-        try:
-            yield
-        except ValueError as problem:
-            problem.line = self.lines.get(tag, self.first)  # type: ignore[attr-defined]
-            raise
 
     def read_comment(self, comment: str) -> None:
         """Adds a line of words to the last step; before the first one, to the start."""
-        if self.recorder is not None and self.recorder.steps:
+        if self.recorder is None:
+            self.comments.append(comment)
+        else:
             step = self.recorder.steps[-1]
             self.recorder.steps[-1] = replace(step, comment=f"{step.comment}\n{comment}" if step.comment else comment)
-        elif self.recorder is not None:
-            before = self.recorder.comment
-            self.recorder.comment = f"{before}\n{comment}" if before else comment
-        else:
-            self.comments.append(comment)
 
     def read_steps(self, line: str) -> None:
         """Reads `12. move > outcome > outcome ; words`."""
@@ -340,20 +327,18 @@ class Reader:
             self.read_comment(words[0][1:].strip())
 
     def record(self) -> GameRecord:
-        """Returns the game; raises ValueError, with the `line` of a tag, if its end is not the one that was told."""
-        recorder = self.begin()
-        told, termination = self.tags.get("Result", UNFINISHED), self.tags.get("Termination", "")
-        last = recorder.state
-        with self.blamed("Result"):
-            if last.is_terminal:
-                same = told == last.returns or "Result" not in self.tags
-                need(same, f"the result {last.returns!r} of the moves", told)
-            elif told != UNFINISHED if not termination else isinstance(told, str) or not math.isfinite(told):
-                expected = "a number, with Termination" if termination else f'"{UNFINISHED}", the game is not over'
-                raise UserError(f"expected the result {expected}, got {told!r}")
-        with self.blamed("Termination"):
-            cut = not (last.is_terminal and termination)
-            need(cut, "no Termination of a game that ended on the board", termination)
+        """Returns the game; raises ValueError if its end is not the one that was told."""
+        recorder, last = self.begin(), self.begin().state
+        termination, told = self.tags.get("Termination", ""), self.tag("Result", UNFINISHED)
+        if last.is_terminal:
+            same = told == last.returns or "Result" not in self.tags
+            need(same, f"the result {last.returns!r} of the moves", told)
+        elif told != UNFINISHED if not termination else isinstance(told, str) or not math.isfinite(told):
+            expected = "a number, with Termination" if termination else f'"{UNFINISHED}", the game is not over'
+            raise UserError(f"expected the result {expected}, got {told!r}")
+        self.tag("Termination")
+        cut = not (last.is_terminal and termination)
+        need(cut, "no Termination of a game that ended on the board", termination)
         return recorder.record(termination, None if isinstance(told, str) or not termination else float(told))
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -51,7 +52,7 @@ class ByName:
     by_name: tuple[str, Game] | None = None
     """The text and the game, where `leafwise.player` made it of them; None where somebody else did."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         if self.by_name is None:
             return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]
         stream = getattr(self, "stream", None)
@@ -289,7 +290,8 @@ def seated(game: Game, opponent: Opponent | None) -> Seated:
     if callable(getattr(opponent, "choose", None)):
         return Seated(_asking(game, opponent, getattr(opponent, "name", type(opponent).__name__)), asked=True)
     if callable(opponent):
-        return Seated(_asking(game, _Function(opponent), getattr(opponent, "__name__", "function")), asked=True)
+        player = SimpleNamespace(choose=opponent)
+        return Seated(_asking(game, player, getattr(opponent, "__name__", "function")), asked=True)
     raise UserError(_expected(game, opponent))
 
 
@@ -335,18 +337,11 @@ def _expected(game: Game, got: object) -> str:
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
 
 
-class _Function:
-    """A function of the state as a player."""
-
-    def __init__(self, choose: Callable[[State], int]) -> None:
-        self.choose = choose
-
-
-def _asking(game: Game, player: Any, name: str) -> Callable[..., int]:
+def _asking(game: Game, player, name: str) -> Callable[..., int]:
     """Returns a player in the form of a compiled opponent; one with a `stream` draws from the environment's."""
     draws = hasattr(player, "stream")
 
-    def opponent(S: Any, i: Any, o: Any, A: Any, P: Any, R: Any, T: Any) -> int:
+    def opponent(S, i, o, A, P, R, T) -> int:
         if draws:
             player.stream = R
         state = State.unchecked(game, S[i])

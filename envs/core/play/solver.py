@@ -10,6 +10,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Array, Bytes, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
@@ -71,7 +72,7 @@ class Solver(Protocol):
     """An exact solver with memory of its own: one position at a time, many after one another."""
 
     game: Game
-    stop: NDArray[np.uint8]
+    stop: Bytes
     """Set `stop[0] = 1`, from another thread, to end the search within some thousand nodes."""
 
     def solve(self, state: State, actions: str = "all") -> Solution:
@@ -99,7 +100,7 @@ def exact_solver(game: Game, table_mb: Annotated[float, Range(0, MOST_TABLE_MB, 
     if not (game.room / "solver.py").exists():
         raise UserError(f"expected a game with an exact solver, got {game.name!r}")
     try:
-        make: Callable[[Game, float], Solver] = importlib.import_module(f"{game.module}.solver").Solver
+        make = importlib.import_module(f"{game.module}.solver").Solver
         return asked_of_plugin(lambda: make(game, table_mb))
     except MemoryError:
         raise UserError(f"expected a table that fits into memory, got one of {table_mb:,.0f} MB") from None
@@ -112,7 +113,7 @@ UNKNOWN = 2
 class Labels(Protocol):
     """Exact outcomes of positions that a search of so many nodes comes to the end of; it knows nothing by heart."""
 
-    def __call__(self, rows: NDArray[Any], first: NDArray[np.int64], nodes: int) -> NDArray[np.int8]:
+    def __call__(self, rows: Array, first: Ints, nodes: int) -> NDArray[np.int8]:
         """Returns what rows [n, width] are worth to the player to move: 1, 0 or -1, or UNKNOWN.
 
         None is finished. They are of games one after another, `first` [n] the number of each one's first row; of a game those
@@ -122,8 +123,7 @@ class Labels(Protocol):
 
 def exact_labels(game: Game, table_mb: float) -> Labels:
     """Returns the labels of a game whose room has some, with a table of at most `table_mb`; raises ValueError for others."""
-    make: Callable[[Game, float], Labels] = labels_of(game)
-    return asked_of_plugin(lambda: make(game, table_mb))
+    return asked_of_plugin(lambda: labels_of(game)(game, table_mb))
 
 
 def labels_of(game: Game) -> Any:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 from leafwise.envs.registry import game
@@ -22,7 +22,7 @@ from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.settings import PRESETS, SCOUT
 from leafwise.envs.starship.ship import Ship, ship_at
-from leafwise.envs.starship.statistics import entropy, pairwise_distances, set_score
+from leafwise.envs.starship.statistics import diversity, entropy
 from leafwise.experiments.study import PlacedStudy, command, logged, picture, table, write_json, write_page
 from leafwise.models.files import write_atomically
 from leafwise.training.evaluation.statistics import bounds, mean_interval
@@ -37,27 +37,34 @@ PICTURED = 6
 Records = list[dict[str, Any]]
 
 
-def column(records: Records, name: str) -> NDArray[np.float64]:
+def column(records: Records, name: str) -> Floats:
     """Returns one figure of all ships."""
     return np.array([record[name] for record in records], dtype=float)
 
 
 def gain(records: Records, base: Records) -> str:
-    """Returns the paired gain in quality over other ships of the same seeds, with its 95 % interval."""
+    """Returns the paired gain in quality over other ships of the same seeds, with its 95 % interval; "-" without any."""
+    if not records:
+        return "-"
     difference = column(records, "quality") - column(base, "quality")
     low, high = mean_interval(difference)
     return f"{difference.mean():+.4f}" + ("" if np.isnan(low) else f" [{low:+.4f}, {high:+.4f}]")
 
 
+def both_valid(one: Records, other: Records) -> tuple[Records, Records]:
+    """Returns the records of the seeds on which both ships are valid."""
+    pairs = [(a, b) for a, b in zip(one, other, strict=True) if a["valid"] and b["valid"]]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
 def table_of(results: dict[str, Records]) -> list[str]:
     """Returns the comparison as a table: quality (0 if not valid), paired gain with 95 % interval, terms."""
     first, rows = next(iter(results.values())), []
-    for (name, built), own in zip(results.items(), summary(results).values(), strict=True):
-        both = (column(built, "valid") == 1) & (column(first, "valid") == 1)
-        shared = f"{(column(built, 'quality') - column(first, 'quality'))[both].mean():+.4f}" if both.any() else "-"
+    for name, own in summary(results).items():
+        shared = gain(*both_valid(results[name], first)).partition(" ")[0]
         terms = [f"{own[term]:.3f}" if term in own else "-" for term in TERMS]
-        row = [f"`{name}`", f"{own['quality']['mean']:.4f}", gain(built, first), f"{own['valid']:.3f}", shared, *terms]
-        rows.append([*row, f"{own['seconds']:.4f}"])
+        quality, gained = f"{own['quality']['mean']:.4f}", gain(results[name], first)
+        rows.append([f"`{name}`", quality, gained, f"{own['valid']:.3f}", shared, *terms, f"{own['seconds']:.4f}"])
     return table(f"builder | quality | gain over the first | valid | both valid | {' | '.join(TERMS)} | s/ship", rows)
 
 
@@ -108,8 +115,7 @@ def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
         if one not in results or other not in results:
             raise UserError(f"expected pairs A > B of builders that are compared, got {pair!r}")
         times = " against ".join(f"{column(results[name], 'seconds').mean():.4f}" for name in (one, other))
-        both = [(a, b) for a, b in zip(results[one], results[other], strict=True) if a["valid"] and b["valid"]]
-        shared = gain([a for a, _ in both], [b for _, b in both]) if both else "-"
+        shared = gain(*both_valid(results[one], results[other]))
         rows.append([f"`{one}`", f"`{other}`", gain(results[one], results[other]), shared, times])
     return table("builder | over | gain, paired | both valid | s/ship", rows)
 
@@ -131,13 +137,12 @@ def layouts(results: dict[str, Records]) -> list[str]:
     return table("builder | cockpit's rotation, bits | reactor's place | both", rows)
 
 
-def diversity(sets: dict[str, list[Ship]]) -> list[str]:
+def diversities(sets: dict[str, list[Ship]]) -> list[str]:
     """Returns how different the ships of each set are, over as many ships of each as the smallest set has."""
-    n = min(map(len, sets.values()))
-    rows = []
+    n, rows = min(map(len, sets.values())), []
     for name, ships in sets.items():
-        distances = pairwise_distances(ships[:n])
-        rows.append([f"`{name}`", f"{set_score(distances):.3f}", f"{distances.sum() / (n * (n - 1)):.3f}"])
+        told = diversity(ships[:n])
+        rows.append([f"`{name}`", f"{told['set_score']:.3f}", f"{told['mean_distance']:.3f}"])
     return table(f"builder, {n} ships | set score | mean distance", rows)
 
 
@@ -176,10 +181,6 @@ class Config(PlacedStudy):
     """Builders, as `leafwise.training.starship.builders.builder` names them."""
     pairs: tuple[str, ...] = ()
     """Further pairs that are compared, like "build:learned,depth=1 > best:64"."""
-    few: tuple[str, ...] = ()
-    """Slower builders, compared with the first one on the first `few_seeds` seeds only."""
-    few_seeds: int = 100
-    """Seeds of those."""
     preset: str = "scout"
     """scout, classic or cruiser."""
     seeds: int = 100
@@ -229,15 +230,12 @@ def report(config: Config) -> None:
     lines = [f"{config.seeds:,} seeds from {config.first_seed:,}:", "", *table_of(results)]
     if config.pairs:
         lines += ["", *paired(results, config.pairs)]
-    if config.few:
-        some = replace(config, builders=(config.builders[0], *config.few), seeds=config.few_seeds)
-        lines += ["", f"The first {some.seeds} seeds:", "", *table_of(measure(some))]
     lines += ["", *layouts(results)]
     names = (config.builders[0], config.builders[-1])
     sets: dict[str, list[Ship]] = {}
     if config.diversity:
         sets = {name: ships(config, name, config.diversity) for name in names}
-        lines += ["", *diversity(sets)]
+        lines += ["", *diversities(sets)]
     if config.page:
         both = [ship for name in names for ship in (sets.get(name) or ships(config, name, PICTURED))[:PICTURED]]
         scale = SCOUT.grid / PRESETS[config.preset].grid
@@ -245,18 +243,13 @@ def report(config: Config) -> None:
         if config.curves:
             curves(Path(config.curves), config.target(f"curves-{config.preset}.png"))
         own = {"command": config.repeated_by, "lines": lines, "pictured": names, "curves": bool(config.curves)}
-        write_sections(config, own | {"builders": summary(results)})
+        path = config.target("results.json")
+        old = json.loads(read_text(path)) if path.exists() else {}
+        old[config.preset] = own | {"builders": summary(results)}
+        sections = {preset: old[preset] for preset in PRESETS if preset in old}
+        write_page(config, "README.md", page(sections))
+        write_json(config, "results.json", sections)
     print("\n".join(lines))
-
-
-def write_sections(config: Config, own: dict[str, Any]) -> None:
-    """Writes the page with this preset's part, and those of the others as they were."""
-    path = config.target("results.json")
-    old = json.loads(read_text(path)) if path.exists() else {}
-    sections = {preset: own if preset == config.preset else old.get(preset) for preset in PRESETS}
-    known = {preset: section for preset, section in sections.items() if section}
-    write_page(config, "README.md", page(known))
-    write_json(config, "results.json", known)
 
 
 main = command(Config, report)

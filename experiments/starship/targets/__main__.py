@@ -77,19 +77,18 @@ def study(config: Config) -> None:
 def measure(parameters: Parameters, targets: dict[str, Any], config: Config) -> dict[str, Any]:
     """Returns the shares of ships that are valid and that have what is asked for, and how far off the others are."""
     generator = Generator(with_targets(parameters, targets))
-    found: dict[str, list[float]] = {"first": [], "first_error": [], "met": [], "error": [], "quality": []}
+    found: list[tuple[float, ...]] = []
+    quality: list[float] = []
     for seed in range(config.first_seed, config.first_seed + config.ships):
         first = generator.attempt(seed, 0)
         ship = first if first.valid else generator.ship(seed)
         errors, last = (sum(asked_errors(one, targets).values()) for one in (first, ship))
-        found["first"].append(first.valid and errors == 0)
-        found["first_error"].append(errors)
-        found["met"].append(ship.valid and last == 0)
-        found["error"].append(last)
-        if ship.valid:
-            found["quality"].append(ship.stats["quality"])
-    means = {name: round(float(np.mean(values)), 4) if values else 0.0 for name, values in found.items()}
-    return {"preset": parameters.preset, "targets": targets, **means}
+        found.append((first.valid and errors == 0, errors, ship.valid and last == 0, last))
+        quality += [ship.stats["quality"]] if ship.valid else []
+    means = zip(("first", "first_error", "met", "error"), np.mean(found, axis=0).tolist(), strict=True)
+    told = {name: round(mean, 4) for name, mean in means}
+    told["quality"] = round(float(np.mean(quality or [0.0])), 4)
+    return {"preset": parameters.preset, "targets": targets, **told}
 
 
 def pictures(config: Config) -> bytes:

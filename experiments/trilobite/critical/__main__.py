@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from leafwise.experiments.study import (
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
     FILE,
+    LETTERS,
     OPENING,
     TABLE_MB,
     Position,
@@ -51,7 +52,7 @@ from leafwise.experiments.trilobite.critical.positions import (
 from leafwise.models.players import player
 from leafwise.training.evaluation.statistics import bounds, points_interval, share_interval
 
-POINTS = {"W": 1.0, "D": 0.5, "L": 0.0}
+POINTS = {letter: (1 + value) / 2 for value, letter in LETTERS.items()}
 LEARNED = "learned"
 """The leaf whose players' results hold for one model alone."""
 TIMED = tuple(
@@ -62,8 +63,10 @@ TIMED = tuple(
 """Players with so many seconds a move."""
 ANSWERS, GAMES = 120, 10
 """Answers, and openings or games from the empty board, after which results are written."""
-PLIES = ((10, 15), (16, 20), (21, 25), (26, 30))
+PLIES = (range(10, 16), range(16, 21), range(21, 26), range(26, 31))
 """Positions by the moves before them."""
+DONE = {"kept": "answers", "openings": "games from openings", "empty": "from the empty board"}
+"""What is kept of a player, a letter for each."""
 
 
 @dataclass(frozen=True)
@@ -86,34 +89,19 @@ class Config(Study):
     """Games that they begin on the empty board."""
 
 
-class Asked(NamedTuple):
-    """A player: what it is asked for, and the seconds that it took so far."""
+Choose = Callable[[str, State], int]
+"""The moves played so far, and the position that they lead to -> an action."""
+Asked = tuple[Choose, Callable[[], float]]
+"""What a player chooses, and the clock that its time is read from."""
 
-    choose: Callable[[str, State], int]
-    seconds: Callable[[], float]
 
-
-def named(text: str) -> Asked:
-    """Returns one of this package's players, compiled and warm."""
-    one, spent = player(text, CONNECT_FOUR, seed=1), [0.0]
+def asked(name: str, program: Program | None = None) -> Asked:
+    """Returns one of this package's players, compiled and warm; or a program."""
+    if program is not None:
+        return lambda moves, s: CONNECT_FOUR.action(program.choose(moves, s.legal_names, "a column")), time.perf_counter
+    one = player(name, CONNECT_FOUR, seed=1)
     one.choose(CONNECT_FOUR.start())
-
-    def choose(moves: str, state: State) -> int:
-        begun = time.process_time()
-        action = one.choose(state)
-        spent[0] += time.process_time() - begun
-        return action
-
-    return Asked(choose, lambda: spent[0])
-
-
-def outside(program: Program) -> Asked:
-    """Returns a program as a player."""
-
-    def choose(moves: str, state: State) -> int:
-        return CONNECT_FOUR.action(program.choose(moves, state.legal_names, "a column"))
-
-    return Asked(choose, lambda: program.seconds)
+    return lambda moves, state: one.choose(state), time.process_time
 
 
 class Perfect:
@@ -129,54 +117,49 @@ class Perfect:
 
     def choose(self, state: State) -> int:
         """Returns one of the moves that keep the value."""
-        values = {a: self.worth(state.play(a)) for a in state.legal_actions}
+        values = {a: -self.solver.value(state.play(a)) for a in state.legal_actions}
         kept = [a for a, value in values.items() if value == max(values.values())]
         return kept[int(below(self.stream, len(kept)))]
 
-    def worth(self, after: State) -> float:
-        """Returns what a move is worth to the player who makes it."""
-        if after.is_terminal:
-            return float(after.returns != 0)
-        return -self.solver.value(after)
 
-
-def more_answers(one: Asked, positions: list[Position], found: dict[str, Any]) -> dict[str, Any]:
-    """Returns what was found, with some answers more: whether (1) or not (0) a choice keeps the value, and the time."""
-    kept, begun = found.get("kept", ""), one.seconds()
-    seconds = len(kept) * found.get("ms", 0.0) / 1000
-    for p in positions[len(kept) :][:ANSWERS]:
-        kept += str(int(p.columns[one.choose(p.moves, p.state)] == p.value))
-    return {**found, "kept": kept, "ms": 1000 * (seconds + one.seconds() - begun) / len(kept)}
-
-
-def play(one: Asked, perfect: Perfect, opening: str, seat: int) -> str:
+def play(choose: Choose, perfect: Perfect, opening: str, seat: int) -> str:
     """Returns how a game ends for the player, who is the first (0) or second (1) to move after an opening."""
     moves = opening
 
-    def choose(state: State) -> int:
+    def move(state: State) -> int:
         nonlocal moves
         own = (len(moves) - len(opening)) % 2 == seat
-        action = one.choose(moves, state) if own else perfect.choose(state)
+        action = choose(moves, state) if own else perfect.choose(state)
         moves += str(action + 1)
         return action
 
-    won = play_out(after(opening), choose).returns * (1 if (len(opening) + seat) % 2 == 0 else -1)
-    return {1: "W", 0: "D", -1: "L"}[int(won)]
+    won = play_out(after(opening), move).returns * (1 if (len(opening) + seat) % 2 == 0 else -1)
+    return LETTERS[won]
 
 
-def more_games(
-    one: Asked, perfect: Perfect, openings: list[Position], first: int, found: dict[str, Any]
-) -> dict[str, Any]:
-    """Returns what was found, with some games more: first those begun on the empty board, then both seats' of each opening."""
-    empty, ends = found.get("empty", ""), found.get("openings", "")
+def go_on(
+    one: Callable[[], Asked], perfect: Callable[[], Perfect], found: dict[str, Any],
+    positions: list[Position], openings: list[Position], first: int,
+) -> dict[str, Any] | None:  # fmt: skip
+    """Returns what was found with some more; None if it is all: answers, games begun on the empty board, both seats' of openings.
+
+    An answer is 1 if the choice keeps the value, else 0; `ms` is its mean time.
+    """
+    kept, empty, ends = (found.get(name, "") for name in ("kept", "empty", "openings"))
     played = len(ends) // 2
-    perfect.begin(len(empty) + played)
-    if len(empty) < first:
-        empty += "".join(play(one, perfect, "", 0) for _ in range(min(GAMES, first - len(empty))))
-    else:
-        some = openings[played : played + GAMES]
-        ends += "".join(play(one, perfect, p.moves, seat) for p in some for seat in range(2))
-    return {**found, "openings": ends, "empty": empty}
+    if asked_of := positions[len(kept) :][:ANSWERS]:
+        choose, clock = one()
+        begun = clock() - len(kept) * found.get("ms", 0.0) / 1000
+        kept += "".join(str(int(p.columns[choose(p.moves, p.state)] == p.value)) for p in asked_of)
+        return {**found, "kept": kept, "ms": 1000 * (clock() - begun) / len(kept)}
+    where, games = "empty", [("", 0)] * min(GAMES, first - len(empty))
+    if not games:
+        where, games = "openings", [(p.moves, seat) for p in openings[played : played + GAMES] for seat in range(2)]
+    if not games:
+        return None
+    perfect().begin(len(empty) + played)
+    ended = "".join(play(one()[0], perfect(), *game) for game in games)
+    return {**found, "openings": ends, "empty": empty, where: found.get(where, "") + ended}
 
 
 def mixed(openings: list[Position]) -> list[Position]:
@@ -184,6 +167,16 @@ def mixed(openings: list[Position]) -> list[Position]:
     lengths = sorted({p.plies for p in openings})
     alike = zip_longest(*([p for p in openings if p.plies == plies] for plies in lengths))
     return [p for some in alike for p in some if p is not None]
+
+
+GROUPS: dict[str, Callable[[Position], bool]] = {
+    "all": lambda p: True,
+    "won": lambda p: p.value == "W",
+    "drawn": lambda p: p.value == "D",
+    "one keeping move": lambda p: p.kept_by == 1,
+    **{f"plies {plies[0]} to {plies[-1]}": partial(lambda plies, p: p.plies in plies, plies) for plies in PLIES},
+}
+"""Columns of a table -> which positions they have."""
 
 
 def kept_share(kept: str, chosen: list[bool]) -> str:
@@ -194,19 +187,11 @@ def kept_share(kept: str, chosen: list[bool]) -> str:
 
 def kept_table(positions: list[Position], results: Results, kind: str) -> list[str]:
     """Returns the table of a kind of positions."""
-    here = [p if p.kind == kind else None for p in positions]
-    chosen = {
-        "all": [p is not None for p in here],
-        "won": [p is not None and p.value == "W" for p in here],
-        "drawn": [p is not None and p.value == "D" for p in here],
-        "one keeping move": [p is not None and p.kept_by == 1 for p in here],
-    }
-    for low, high in PLIES:
-        chosen[f"plies {low} to {high}"] = [p is not None and low <= p.plies <= high for p in here]
-    chosen = {name: those for name, those in chosen.items() if any(those)}
-    head = " | ".join(["player", "ms a move:", *(f"{name} ({sum(those)})" for name, those in chosen.items())])
+    groups = {name: [p.kind == kind and has(p) for p in positions] for name, has in GROUPS.items()}
+    groups = {name: chosen for name, chosen in groups.items() if any(chosen)}
+    head = " | ".join(["player", "ms a move:", *(f"{name} ({sum(chosen)})" for name, chosen in groups.items())])
     rows = [
-        [f"`{name}`", f"{found['ms']:.2f}", *(kept_share(found["kept"], those) for those in chosen.values())]
+        [f"`{name}`", f"{found['ms']:.2f}", *(kept_share(found["kept"], chosen) for chosen in groups.values())]
         for name, found in results.items()
         if len(found["kept"]) == len(positions)
     ]
@@ -224,13 +209,8 @@ def games_table(results: Results) -> list[str]:
             points = share({"mean": pairs.mean(), **bounds(points_interval(pairs))})
             rows.append([f"`{name}`", str(len(ends)), told, points, f"{empty.count('W')} of {len(empty)}"])
     head = "player | games: | won / drawn / lost | share of the points (95 %) | wins from the empty board"
-    lines = [
-        "",
-        "## Games against perfect play, from drawn openings, both seats",
-        "",
-        "Perfect play against itself: 50 %.",
-    ]
-    return [*lines, "", *table(head, rows)]
+    title = "## Games against perfect play, from drawn openings, both seats"
+    return ["", title, "", "Perfect play against itself: 50 %.", "", *table(head, rows)]
 
 
 def known(config: Config) -> tuple[Results, str]:
@@ -265,12 +245,6 @@ def report(config: Config, positions: list[Position], results: Results) -> None:
     write_page(config, "scores.md", signed(config, [*lines, *games_table(results), ""]))
 
 
-def missing(found: dict[str, Any], positions: int, openings: int, first: int) -> bool:
-    """Whether a player is to be asked, or to play, on; numbers are of positions, games from openings and others."""
-    wanted = {"kept": positions, "openings": openings, "empty": first}
-    return any(len(found.get(name, "")) < n for name, n in wanted.items())
-
-
 def study(config: Config) -> None:
     """Measures what is missing."""
     rows = read()
@@ -278,30 +252,19 @@ def study(config: Config) -> None:
     openings = mixed([p for p in rows if p.kind == OPENING])
     results, model = known(config)
     perfect = cache(Perfect)
+
+    def ask_on(name: str, stack: ExitStack) -> None:
+        one = cache(lambda: asked(name, stack.enter_context(Program(name)) if name in config.programs else None))
+        plays = (openings, config.first) if name in config.games else ([], 0)
+        while found := go_on(one, perfect, results.get(name, about(name, model)), positions, *plays):
+            told = ", ".join(f"{len(found.get(kind, ''))} {words}" for kind, words in DONE.items())
+            results.keep(name, found, f"{name}: {told}")
+            report(config, positions, results)
+
     for name in (*config.players, *config.programs):
-        games = name in config.games
-        numbers = len(positions), games * 2 * len(openings), games * config.first
-        if not missing(results.get(name, {}), *numbers):
-            continue
         with ExitStack() as stack:
-            one = outside(stack.enter_context(Program(name))) if name in config.programs else named(name)
-            while missing(found := results.get(name, about(name, model)), *numbers):
-                if len(found.get("kept", "")) < len(positions):
-                    found = more_answers(one, positions, found)
-                else:
-                    found = more_games(one, perfect(), openings, config.first, found)
-                results.keep(name, found, summary(name, found))
-        report(config, positions, results)
+            ask_on(name, stack)
     report(config, positions, results)
-
-
-def summary(name: str, found: dict[str, Any]) -> str:
-    """Returns a line on what a player has done so far."""
-    kept, ends, empty = found["kept"], found.get("openings", ""), found.get("empty", "")
-    told = f"{name}: {kept.count('1') / len(kept):.1%} of {len(kept)} kept, {found['ms']:.2f} ms"
-    if ends:
-        told += f"; {sum(POINTS[letter] for letter in ends) / len(ends):.1%} of the points in {len(ends)} games"
-    return f"{told}; {empty.count('W')} of {len(empty)} won from the empty board" if empty else told
 
 
 main = command(Config, study)

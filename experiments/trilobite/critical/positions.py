@@ -32,7 +32,7 @@ from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study import Study, command
 from leafwise.models.files import write_atomically
-from leafwise.training.evaluation.agreement import Line, played_lines, random_lines
+from leafwise.training.evaluation.agreement import played_lines, random_lines
 
 CONNECT_FOUR = game("trilobite", board="7x6", k=4)
 FILE = "positions.csv"
@@ -118,11 +118,10 @@ def judged(config: Config, kind: str, state: State, actions: tuple[int, ...]) ->
 def drawn(config: Config, kind: str, plies: int) -> Iterator[Position]:
     """Yields rows of a kind and ply without end, each position once."""
     seed = FIRST_SEED + 100 * KINDS.index(kind) + plies
-    lines: Iterator[Line]
-    if kind == "played":
-        lines = played_lines(CONNECT_FOUR, seed, (plies, plies), SEEN)
-    else:
-        lines = random_lines(CONNECT_FOUR, seed, (plies, plies))
+    least = plies, plies
+    lines = (
+        played_lines(CONNECT_FOUR, seed, least, SEEN) if kind == "played" else random_lines(CONNECT_FOUR, seed, least)
+    )
     seen: set[State] = set()
     for state, actions in lines:
         if state not in seen and (found := judged(config, kind, state, actions)):
@@ -130,31 +129,24 @@ def drawn(config: Config, kind: str, plies: int) -> Iterator[Position]:
         seen.add(state)
 
 
-def write(config: Config, rows: list[Position]) -> None:
-    """Writes the file, by kind and ply."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Position._fields)
-    for row in sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies)):
-        writer.writerow(row)
-    write_atomically(config.target(FILE), text.getvalue().encode())
-
-
 def study(config: Config) -> None:
     """Finds the rows that are missing."""
     path = config.source(FILE)
     rows = read(path) if path else []
-    wanted = {
-        (kind, plies): config.openings if kind == OPENING else config.positions
-        for kind in KINDS
-        for low, high in [config.opening_plies if kind == OPENING else config.plies]
-        for plies in range(low, high + 1)
-    }
-    for (kind, plies), number in track(list(wanted.items()), "positions"):
+    wanted = []
+    for kind in KINDS:
+        (low, high), number = (config.plies, config.positions)
+        if kind == OPENING:
+            (low, high), number = (config.opening_plies, config.openings)
+        wanted += [(kind, plies, number) for plies in range(low, high + 1)]
+    for kind, plies, number in track(wanted, "positions"):
         known = [row for row in rows if (row.kind, row.plies) == (kind, plies)]
         if len(known) < number:
             rows += islice((row for row in drawn(config, kind, plies) if row not in known), number - len(known))
-            write(config, rows)
+            text = io.StringIO()
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerows([Position._fields, *sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies))])
+            write_atomically(config.target(FILE), text.getvalue().encode())
 
 
 main = command(Config, study)

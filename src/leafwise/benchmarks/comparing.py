@@ -5,7 +5,6 @@
 | envs | `step` | a step of one environment |
 | | `batch_64` | a step of an environment in a batch of 64 |
 | search | `search LEAF` | a search of a start, the default score and the shipped network |
-| | `program NAME` | a decision of another people's program (Threes) |
 | | `solver one`, `solver all`, `solver batch` | a position near the end: its value, all its actions' too, values of 300 at once |
 | models | `leaf LEAF depth=D` | a leaf that a search values; `sparse`: a network of 32 and 32 units with random weights |
 | training | `td` | a move of temporal differences with nine tuples |
@@ -38,12 +37,12 @@ from time import process_time
 from typing import Any
 
 from leafwise.benchmarks import probe
-from leafwise.benchmarks.rates import learns_by_selfplay, room_bench
+from leafwise.benchmarks.rates import learns_by_selfplay, room_bench, shipped
 from leafwise.envs.core.compile.cache import PACKAGE
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import NoAnswer, Program, Refused
-from leafwise.models.files import load_evaluator, model_path, shipped_name
+from leafwise.models.files import model_path, shipped_name
 from leafwise.search import Search
 
 ENVS, SEARCH, MODELS, TRAINING, WARMUP = PARTS = ("envs", "search", "models", "training", "warmup")
@@ -183,7 +182,6 @@ class Probe(Program):
 SEARCH_SECONDS = 0.005
 """Searches are measured at the first depth at which one takes as long here."""
 DEEPEST = 12
-PROGRAMS = ("nneonneo", "threesus")
 CONNECT_FOUR = {"board": "7x6", "k": 4}
 NTUPLE_DEPTHS = (3, 4)
 WARM_UPS = {"warmup": (), "warmup without hooks": ("--no-hooks",)}
@@ -243,9 +241,8 @@ def id_of(game: Game) -> str:
 def search_depths(game: Game) -> dict[str, int]:
     """Returns the leaves that are measured, and how deep: the default score, and the shipped network where there is one."""
     depths = {game.default_score: depth_for(game, game.score())}
-    name = shipped_name(game)
-    if model_path(name).exists():
-        depths[f"load:{name}"] = depth_for(game, load_evaluator(game, name))
+    if leaf := shipped(game):
+        depths[f"load:{shipped_name(game)}"] = depth_for(game, leaf)
     return depths
 
 
@@ -263,7 +260,7 @@ def depth_for(game: Game, leaf: Any) -> int:
 
 
 def texts_of(game: Game) -> list[str]:
-    """Returns the positions at which leaves and programs are measured; none: starts."""
+    """Returns the positions at which leaves are measured; none: starts."""
     return [] if game.given_options else list(getattr(room_bench(game), "POSITIONS", {}).values())
 
 
@@ -276,8 +273,6 @@ def names_of(game: Game, part: str, depths: dict[str, int]) -> list[str]:
         MODELS: [],
         TRAINING: ["td"] if cells else [],
     }
-    if game.name == "threes" and not game.given_options:
-        found[SEARCH] += [f"program {name}" for name in PROGRAMS]
     if game.name == "trilobite" and game.given_options == CONNECT_FOUR:
         found[SEARCH] += [f"solver {kind}" for kind in ("one", "all", "batch")]
     if cells and model_path(shipped_name(game)).exists():

@@ -42,16 +42,15 @@ MOVED = {
         "leafwise.training.kernels.selfplay",
     ),
     "solver": ("leafwise.envs.{room}.solver",),
-    "programs": ("leafwise.envs.{room}.baselines.{inner}", "leafwise.envs.{room}.baselines"),
 }
 """Where modules are, and where they were: of two that there have been at once, the one with what is meant first."""
 
 
-def module(name, room="", inner=""):
+def module(name, room=""):
     """Returns a module that may have moved."""
     for place in MOVED[name]:
         try:
-            return importlib.import_module(place.format(room=room, inner=inner))
+            return importlib.import_module(place.format(room=room))
         except ModuleNotFoundError:
             continue
     raise ImportError(f"no module among {', '.join(MOVED[name])}")
@@ -86,7 +85,7 @@ class Works:
         kind, _, rest = asked.partition(" ")
         makers = {
             "step": self.steps, "batch_64": self.batch_steps, "search": self.searches, "leaf": self.leaves,
-            "program": self.program_moves, "solver": self.solver_answers, "td": self.learned_moves,
+            "solver": self.solver_answers, "td": self.learned_moves,
             "selfplay": self.recorded_positions,
         }  # fmt: skip
         return makers[kind](rest)
@@ -149,17 +148,6 @@ class Works:
         search = self.leafwise.Search(self.game, self.leaf(leaf), depth=int(depth), nodes=0)
         found = self.states()
         return lambda: sum(search(state).leaves for state in found)
-
-    def program_moves(self, program):
-        there = module("programs", self.name, program)
-        player, found = getattr(there, program.capitalize())(self.game), self.states()
-
-        def work():
-            for state in found:
-                player.values(state)
-            return len(found)
-
-        return work
 
     def solver_answers(self, how):
         import numpy

@@ -7,11 +7,13 @@ compilation. How fast leafwise starts is in `processes`; two versions are compar
 from __future__ import annotations
 
 import importlib
+import math
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
@@ -23,13 +25,13 @@ from leafwise.benchmarks.processes import start_seconds
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
+from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import MOVES, Trainer, kernels, new_trainer
 from leafwise.training.selfplay import selfplay
@@ -74,47 +76,32 @@ ACTIONS = 1024
 
 def bench_envs(game: Game, seconds: float = 1.0) -> dict[str, float]:
     """Returns steps per second by name: `single` (GameEnv) and `batch_1`, `batch_64`, `batch_1024` (GameVectorEnv)."""
-    return {"single": bench_single(game, seconds)} | {f"batch_{n}": bench_batch(game, n, seconds) for n in SIZES}
+    found = {"single": bench_steps(GameEnv(game), (), seconds)}
+    for n in SIZES:
+        found[f"batch_{n}"] = bench_steps(GameVectorEnv(n, game, autoreset_mode="SameStep"), (n,), seconds)
+    return found
 
 
-def bench_single(game: Game, seconds: float) -> float:
-    """Returns steps per second of one `GameEnv`: legal random actions, infos and new starts included."""
-    env = GameEnv(game)
-    order = np.argsort(np.random.default_rng(0).random((ACTIONS, len(game.actions))), axis=1)
+def bench_steps(env: Any, shape: tuple[int, ...], seconds: float) -> float:
+    """Returns steps per second of one environment, (), or n, (n,): infos, masks and new starts included, choosing actions not."""
     _, info = env.reset(seed=0)
-
-    def work() -> None:
-        nonlocal info
-        for preferred in order:
-            mask = info["action_mask"]
-            for action in preferred:
-                if mask[action]:
-                    break
-            _, _, terminated, _, info = env.step(action)
-            if terminated:
-                _, info = env.reset()
-
-    work()  # compiles
-    return ACTIONS / best_time(work, seconds)
-
-
-def bench_batch(game: Game, n: int, seconds: float) -> float:
-    """Returns steps per second of a `GameVectorEnv` of n: legal actions given, masks and new starts included."""
-    env = GameVectorEnv(n, game, autoreset_mode="SameStep")
-    _, info = env.reset(seed=0)
+    n = math.prod(shape)
     calls = min(ACTIONS, max(16, 65536 // n))
-    weights = np.random.default_rng(0).random((calls, n, len(game.actions)), dtype=np.float32)
+    weights = np.random.default_rng(0).random((calls, *info["action_mask"].shape), dtype=np.float32)
 
     def stepping() -> float:
         nonlocal info
         spent = 0.0
         for weight in weights:
-            actions = (weight * info["action_mask"]).argmax(axis=1)
+            actions = (weight * info["action_mask"]).argmax(axis=-1)
             start = perf_counter()
-            _, _, _, _, info = env.step(actions)
+            _, _, over, _, info = env.step(actions)
+            if not shape and over:
+                _, info = env.reset()
             spent += perf_counter() - start
         return spent
 
+    stepping()  # compiles
     return calls * n / least(stepping, seconds)
 
 
@@ -235,10 +222,10 @@ RARE = 0.25
 def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]:
     """Returns nodes per second and the median depth reached in `CLOCK` seconds of it, by leaf.
 
-    The search considers the fewest actions that the game can name; positions are the start and three some turns later.
+    The search considers the fewest actions that the game can name; positions are the start and three of random games.
     """
     rates: dict[str, float] = {}
-    positions = early_positions(game, 4)
+    positions = [game.new(1), *islice(random_positions(game, 1, (6, 18)), 3)]
     for name, leaf in leaves.items():
         rare = RARE if game.players == 2 else 0.0
         fewest = game.search.candidates[1]
@@ -249,22 +236,6 @@ def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]
         rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
         rates[f"{name}/median depth in {CLOCK:g} s"] = median(r.depth for r in found)
     return rates
-
-
-def early_positions(game: Game, n: int) -> list[State]:
-    """Returns the start, and the first decisions after 6, 12, ... of a game between greedy searches."""
-    stream, state = new_stream(1), game.new(1)
-    greedy = Search(game, game.score(), 1, candidates=game.search.candidates[1])
-    found = [state]
-    while len(found) < n:
-        for _ in range(6):
-            if not state.is_terminal:
-                state = state.play(greedy(state).action).settle(stream)  # type: ignore[arg-type]
-        if state.is_terminal:
-            state = game.new(1)
-        else:
-            found.append(state)
-    return found
 
 
 def bench_threads(game: Game, seconds: float, at_least: float = 0.05) -> dict[str, float]:
@@ -373,8 +344,8 @@ WARM_UP_MOVES = 2_000_000
 
 
 def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
-    """Returns training moves a second by tuple set and actors, positions a second of self-play, and moves a second of what was
-    learned, measured for `seconds` each; {} for a game without any of these."""
+    """Returns training moves a second by tuple set and actors, and positions a second of self-play, measured for `seconds` each;
+    {} for a game without any of these."""
     rates: dict[str, float] = {}
     evaluator = shipped(game)
     if game.search.candidates and evaluator:
@@ -382,8 +353,6 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
     rates |= bench_selfplay(game, seconds)
     if "ntuple" not in game.features:
         return rates
-    if not game.given_options and evaluator:
-        rates |= bench_learned(game, evaluator, seconds)
     for name in SETS:
         rates |= bench_td(game, name, seconds)
     return rates
@@ -439,15 +408,4 @@ def bench_selfplay(game: Game, seconds: float) -> dict[str, float]:
             key += 1
         limit = f"nodes={nodes}" if nodes else f"depth={depth}"
         rates[f"selfplay_positions_{limit}"] = recorded / (process_time() - start)
-    return rates
-
-
-def bench_learned(game: Game, evaluator: Evaluator, seconds: float) -> dict[str, float]:
-    """Returns moves a second of the search with the shipped leaf, by depth, over the positions of the search's benchmark."""
-    rates = {}
-    states = list(positions(game).values())
-    for depth in (1, 2, 3, 4):
-        search = Search(game, evaluator, depth)
-        spent = sum(best_time(partial(search, state), seconds / len(states)) for state in states)
-        rates[f"learned_moves_depth={depth}"] = len(states) / spent
     return rates

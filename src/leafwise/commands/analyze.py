@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from leafwise.cli import OutputFile, Report, asked_lines, command, positions_of, print_json, records_of
+from leafwise.cli import OutputFile, Report, asked_lines, command, folder_of, positions_of, print_json, records_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import texts_of
 from leafwise.envs.core.ranges import Range
@@ -25,10 +24,7 @@ if TYPE_CHECKING:
 
 def options_help() -> str:
     """Returns the help of --options: what a search is told besides, read without importing it."""
-    search = importlib.util.find_spec("leafwise.search")
-    assert search is not None
-    assert search.origin is not None
-    texts = texts_of(Path(search.origin).with_name("search_options.py"), "SearchOptions", without="in_text")
+    texts = texts_of(folder_of("search") / "search_options.py", "SearchOptions", without="in_text")
     told = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
     return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *told])
 

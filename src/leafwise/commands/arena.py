@@ -16,7 +16,7 @@ from leafwise.training.runs import FINAL_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
-    from leafwise.training.evaluation.tournament import Tournament
+    from leafwise.training.evaluation.arena import Tournament
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,6 @@ def tables(tournament: Tournament, figures: dict[str, Any]) -> Iterator[str]:
                 yield f"  {line['player']} lost {count} games by {kind}; the first: {some['what']}"
 
 
-def result(tournament: Tournament, figures: dict[str, Any]) -> dict[str, Any]:
-    """Returns what `--json -` prints."""
-    counts = {"openings": len(tournament.positions), "games": tournament.games, "complete": tournament.complete}
-    return {**tournament.settings(), **counts, **figures}
-
-
 @command(Config)
 def main(config: Config, game: Game) -> Iterator[Report]:
     """Runs the command."""
@@ -134,7 +128,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     going_on = config.save and config.resume and kept.exists() and not is_stream(kept)
     records = list(filter(None, [read_text(kept)])) if going_on else []
     interrupted = False
-    bar = progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total, "games")
+    bar = progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total)
     with bar as update:
         try:
             run(
@@ -151,6 +145,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     if config.save:
         write_named(kept, "\n".join(records).encode())
     figures = tournament.figures()
-    yield result(tournament, figures), tables(tournament, figures)
+    counts = {"openings": len(tournament.positions), "games": tournament.games, "complete": tournament.complete}
+    yield {**tournament.settings(), **counts, **figures}, tables(tournament, figures)
     if interrupted:
         raise Interrupted(f"go on with --json {file} --resume" if file else "nothing was kept: --json FILE keeps games")

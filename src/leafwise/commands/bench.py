@@ -70,20 +70,16 @@ def versions(config: Config, game: Game) -> Iterator[Report]:
     yield told, [f"slower by more than the noise: {slower or 'nothing'}"]
 
 
-def of_no_game(what: str) -> Mapping[str, float]:
-    """Measures starts, or compilation."""
-    from leafwise.benchmarks.processes import compile_costs, start_ratios
-
-    return start_ratios() if what == START else compile_costs(partial(print, file=sys.stderr))
-
-
 @command(Config)
 def main(config: Config, game: Game | None = None) -> Iterator[Report]:
     """Runs the command."""
     if game is None:
         if config.compare:
             raise UserError(f"expected a game with --compare, got {config.game}")
-        rates = {f"{config.game}/{name}": rate for name, rate in of_no_game(config.game).items()}
+        from leafwise.benchmarks.processes import compile_costs, start_ratios
+
+        found = start_ratios() if config.game == START else compile_costs(partial(print, file=sys.stderr))
+        rates = {f"{config.game}/{name}": rate for name, rate in found.items()}
         yield rates, lines(rates)
         return
     known = COMPARED if config.compare else PARTS

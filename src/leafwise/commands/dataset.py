@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
@@ -70,7 +69,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
         )
     games = len(found.arrays["seeds"])
     out = write_dataset(config.out, found)
-    size = size_of(out)
+    size = sum(file.stat().st_size for file in (out.rglob("*") if out.is_dir() else [out]) if file.is_file())
     yield (
         {"file": str(out), "games": games, "decisions": len(found), "bytes": size, **found.about},
         (
@@ -80,10 +79,3 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     )
     if games < config.games:
         raise Interrupted(f"{out} holds the first {games:,} of {config.games:,} games")
-
-
-def size_of(path: Path) -> int:
-    """Returns the bytes of a file, or of all files of a folder."""
-    return (
-        sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) if path.is_dir() else path.stat().st_size
-    )

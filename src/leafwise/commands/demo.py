@@ -2,10 +2,131 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
-def main(arguments: list[str]) -> int:
-    """Runs the command."""
-    from leafwise.experiments.demo import main as demo
+from leafwise.cli import WithStatus, command, progress_bar
+from leafwise.commands.eval import figures
+from leafwise.envs.core.interrupts import INTERRUPTED
+from leafwise.envs.registry import game
+from leafwise.training.runs import FINAL_SEED
 
-    status: int = demo(arguments)
-    return status
+CUTOFF = 0.003
+"""Decisions less probable than this are leaves where the search has a clock, whatever the leaf."""
+PICTURED_MOVES = 300
+"""Moves of the game in game.gif, from its beginning."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Learns Threes, plugs the network into the search and compares it with hand-made leaves, at equal depth and at equal time.
+
+    Writes the first moves of a game that the network plays, game.gif, to the run folder.
+    """
+
+    run: str = ""
+    """Run folder (default: a new one under runs/)."""
+    moves: int = 25_000_000
+    """Moves to learn from (about a million a second on one core)."""
+    hand_made: str = "openness"
+    """The hand-made leaf to play against at equal depth."""
+    games: tuple[int, ...] = (300, 60)
+    """Games per player at depth 1, 2, ..."""
+    milliseconds: float = 1.0
+    """Processor time of a move at equal time."""
+    timed_hand_made: str = "rows"
+    """The hand-made leaf to play against at equal time: the best of them at 1 ms a move."""
+    timed_games: int = 16
+    """Games per player at equal time."""
+    processes: int = 2
+    """Processes that play."""
+
+
+class Match(NamedTuple):
+    """Two leaves in the same search."""
+
+    title: str
+    """The search's limit, in words."""
+    limit: str
+    """The same as options of the search."""
+    hand_made: str
+    games: int
+
+
+def matches(config: Config) -> list[Match]:
+    """Returns what is compared: equal depths, and equal time."""
+    found = [
+        Match(f"depth {depth}", f"depth={depth}", config.hand_made, games)
+        for depth, games in enumerate(config.games, start=1)
+    ]
+    limit = f"seconds={config.milliseconds / 1000:g},clock=cpu,cutoff={CUTOFF}"
+    return [*found, Match(f"{config.milliseconds:g} ms", limit, config.timed_hand_made, config.timed_games)]
+
+
+def program(name: str, module: str) -> str:
+    """Returns how a program of this installation is called from here, also where its environment is not activated."""
+    if shutil.which(name):
+        return name
+    beside = Path(sys.executable).with_name(name)
+    if not beside.exists():
+        return f"{sys.executable} -m {module}"
+    return str(beside.relative_to(Path.cwd()) if beside.is_relative_to(Path.cwd()) else beside)
+
+
+def ways_on(run: Path) -> list[str]:
+    """Returns three lines to go on; each ends with a command that works where the demo ran."""
+    leafwise = program("leafwise", "leafwise")
+    return [
+        f"watch it learn:      {program('tensorboard', 'tensorboard.main')} --logdir {run}",
+        f"play with its help:  {leafwise} play threes --leaf {run}",
+        f"train another game:  {leafwise} train cassis --method selfplay",
+    ]
+
+
+@command(Config)
+def main(config: Config) -> WithStatus:
+    """Trains, compares, prints the table; returns 0 if the learned leaf wins at depth 1, intervals apart."""
+    from leafwise.envs.core.pictures import gif
+    from leafwise.envs.core.play.gamefile import pictured, play_game
+    from leafwise.models.files import write_atomically
+    from leafwise.models.players import player
+    from leafwise.training.evaluation.arena import evaluate
+    from leafwise.training.evaluation.statistics import interval_text
+    from leafwise.training.ntuple_td import ntuple_td as td
+
+    start, threes = time.perf_counter(), game("threes")
+    run = config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
+    path = td.train(td.Config(game="threes", run=run, total_steps=config.moves))
+    if not (path / "results.json").exists():
+        return INTERRUPTED
+    row = "{:<8} {:<10} {:>5} {:>10}   {:>20} {:>11}"
+    yield "Threes, same search\n" + row.format("limit", "leaf", "games", "mean score", "95 % interval", "ms per move")
+    played, results, most = [], [], 0
+    for title, limit, hand_made, games in matches(config):
+        most = max(most, games)
+        for leaf, source in ((hand_made, hand_made), ("learned", f'"{path}"')):
+            with progress_bar(f"{title}, {leaf}", games) as progress:
+                found = evaluate(
+                    threes, f"search:{source},{limit}", games, processes=config.processes, progress=progress
+                )
+            interval, ms = interval_text(*found.interval(), ",.0f"), 1000 * found.seconds_per_move
+            yield row.format(title, leaf, games, f"{found.mean:,.0f}", interval, f"{ms:.2f}")
+            played.append(found)
+            results.append({"limit": title, "leaf": leaf, **figures(threes, found)})
+    write_atomically(path / "comparison.json", json.dumps(results, indent=2).encode())
+    own = player(f'search:"{path}",depth=1', threes)
+    animation = gif(pictured(play_game(threes, [own], FINAL_SEED, PICTURED_MOVES).record()), 240, 100)
+    write_atomically(path / "game.gif", animation)
+    won = played[1].interval()[0] > played[0].interval()[1]
+    verdict = "wins, intervals apart" if won else "does not win with intervals apart"
+    yield f"limits of time are of the processor, ms per move the wall's; decisions less probable than {CUTOFF} are leaves there"
+    yield f"seeds {FINAL_SEED:,} to {FINAL_SEED + most - 1:,}, paired; {time.perf_counter() - start:.0f} s in all"
+    yield f"at depth 1 the learned leaf {verdict}"
+    yield f"the first moves of a game that it plays: {path / 'game.gif'}"
+    yield from ways_on(path)
+    return int(not won)

@@ -101,14 +101,13 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
             result[f"{whose}longest_turn_seconds"] = pace.longest
     result["faults"] = [asdict(fault) for fault in evaluation.faults]
     if "ntuple" in game.features:
-        result["reached"] = reached(evaluation, game.features["ntuple"].names)
+        best, names = (
+            evaluation.best_cells,
+            game.features["ntuple"].names,
+        )  # tiles from the last one on that all games reached
+        ranks = range(int(best.min()), int(best.max()) + 1)
+        result["reached"] = {names[rank]: float((best >= rank).mean()) for rank in ranks}
     return result
-
-
-def reached(evaluation: Evaluation, names: tuple[str, ...]) -> dict[str, float]:
-    """Returns the share of games whose highest tile is at least each tile, from the last one that all reached."""
-    best = evaluation.best_cells
-    return {names[rank]: float((best >= rank).mean()) for rank in range(int(best.min()), int(best.max()) + 1)}
 
 
 def lines(result: dict[str, Any]) -> Iterator[str]:

@@ -6,13 +6,12 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import tyro
 
-from leafwise.cli import Report, command
+from leafwise.cli import Report, command, folder_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 
@@ -51,11 +50,8 @@ class Config:
 
 
 def weights() -> Path:
-    """Returns the folder of the models, found without importing what plays with them."""
-    spec = find_spec("leafwise.models")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    return Path(next(iter(spec.submodule_search_locations))) / "weights"
+    """Returns the folder of the models."""
+    return folder_of("models") / "weights"
 
 
 def metadata(path: Path) -> dict[str, Any]:

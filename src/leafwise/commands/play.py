@@ -20,10 +20,8 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from leafwise.analysis import Hints
+    from leafwise.envs.core.arrays import Words
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import Step
@@ -90,7 +88,7 @@ class Config:
         game = find_game(name)
         if game.players != 2:
             return []
-        from leafwise.search.levels import level_lines
+        from leafwise.search.players import level_lines
 
         return [f"Levels of {name}:", *level_lines(game)]
 
@@ -98,9 +96,7 @@ class Config:
 class Session:
     """A game between people and players, with everything before it kept for taking back."""
 
-    def __init__(
-        self, state: State, stream: NDArray[np.uint64], seats: dict[int, Player | None], seed: int | None = None
-    ) -> None:
+    def __init__(self, state: State, stream: Words, seats: dict[int, Player | None], seed: int | None = None) -> None:
         """`seats` names who sits where; None is a person. Chance at the beginning is drawn from `stream` here."""
         from leafwise.envs.core.play.gamefile import Recorder
 
@@ -108,7 +104,7 @@ class Session:
         self.recorder = Recorder(state, names, seed)
         self.recorder.settle(stream)
         self.stream, self.seats = stream, seats
-        self.before: list[tuple[int, NDArray[np.uint64]]] = []
+        self.before: list[tuple[int, Words]] = []
         """Of every decision: how many steps came before it, and the stream."""
         self.odds = ""
         """What chance could do after the last action, in games where it is little."""
@@ -256,18 +252,11 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
             raise UserError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
         return {0: None}
     need_among(config.seat, ("first", "second"), "--seat")
-    own = 0 if config.seat == "first" else 1
-    name = opponent_name(config)
-    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
-
-
-def opponent_name(config: Config) -> str:
-    """Returns the text that names the opponent; raises ValueError for an opponent and a strength at once."""
-    if not config.strength:
-        return config.opponent or "best"
-    if config.opponent:
+    if config.strength and config.opponent:
         raise UserError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
-    return f"level:{config.strength}"
+    own = 0 if config.seat == "first" else 1
+    name = f"level:{config.strength}" if config.strength else config.opponent or "best"
+    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
 
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
@@ -284,8 +273,7 @@ def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) ->
 def introduce(config: Config, session: Session, hints: Hints) -> None:
     """Says who plays, and who answers for hints."""
     from leafwise.envs.core.play.solver import SolverPlayer
-    from leafwise.search.levels import level_lines
-    from leafwise.search.players import search_of
+    from leafwise.search.players import level_lines, search_of
 
     for who in session.seats.values():
         if who is not None:

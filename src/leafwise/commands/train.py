@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from leafwise.cli import flag_of, say, tell_rules, tell_untold
+from leafwise.cli import Interrupted, Report, command, flag_of, say, tell_rules, tell_untold
 from leafwise.envs.core.commandline import cannot_use
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
-from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
 from leafwise.training.runs.run_options import parse_options, take_option
@@ -42,11 +42,36 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
     return [*rest, "--variant", ",".join(words)] if words else rest
 
 
-def learn(name: str, method: Method, words: list[str]) -> int:
-    """Trains a game as the words of a command line say, and tells where the run is; Ctrl-C before the first step is one line."""
-    file = None
+def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
+    """Returns the method that a command line asks for, its options, and the file that some are from; ends after help."""
+    method, rest = take_option(words, "--method")
+    if rest in (["-h"], ["--help"]):
+        say(f"{USAGE}\ngames: {', '.join(games())}")
+        raise SystemExit(0)
+    name, *rest = rest or ["nothing"]
+    check_name(name)
+    plain, rest = "--no-recipe" in rest, [word for word in rest if word != "--no-recipe"]
+    helps = not {"-h", "--help"}.isdisjoint(rest)
+    if helps and method is None:
+        say(f"{USAGE}\nmethods for {game(name).title}, the first of them where none is named:")
+        say("\n".join(f"  {one.name:10}  {one.line}" for one in methods(name).values()))
+        raise SystemExit(0)
+    found = method_of(name, method or "")
+    if helps:
+        added = " ".join(with_recipe(name, found.name, [])) or "none"
+        say(f"options of {name}'s recipe for {found.name}, where they are not given: {added}\n")
+        rest = ["--game", name, "--help"]
+    else:
+        rest = ["--game", name, *with_variant(name, rest)]
+        rest = rest if plain else with_recipe(name, found.name, rest)
+    return found, *parse_options(found.options, rest, f"leafwise train {name} --method {found.name}")
+
+
+@command(asked)
+def main(method: Method, config: Any, file: Path | None) -> Iterator[Report]:
+    """Trains a game, and tells where the run is; Ctrl-C before the first step is one line."""
+    tell_untold()
     try:
-        config, file = parse_options(method.options, words, f"leafwise train {name} --method {method.name}")
         path: Path = importlib.import_module(method.module).train(config)
     except UserError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""
@@ -57,33 +82,5 @@ def learn(name: str, method: Method, words: list[str]) -> int:
         what = cannot_use(problem, "the run folder")
         raise UserError(f"{what}; a run that had begun stands as it was saved last, go on with --resume") from None
     except KeyboardInterrupt:
-        print("interrupted; a run that had begun goes on with --resume", file=sys.stderr)
-        return INTERRUPTED
-    print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
-    return 0
-
-
-def main(arguments: list[str]) -> int:
-    """Runs the command."""
-    method, rest = take_option(arguments, "--method")
-    if rest in (["-h"], ["--help"]):
-        say(f"{USAGE}\ngames: {', '.join(games())}")
-        return 0
-    check_name(rest[0] if rest else "nothing")
-    named, rest = rest[0], rest[1:]
-    plain, rest = "--no-recipe" in rest, [word for word in rest if word != "--no-recipe"]
-    asked = {"-h", "--help"} & set(rest)
-    if asked and method is None:
-        say(f"{USAGE}\nmethods for {game(named).title}, the first of them where none is named:")
-        say("\n".join(f"  {one.name:10}  {one.line}" for one in methods(named).values()))
-        return 0
-    found = method_of(named, method or "")
-    if asked:
-        added = " ".join(with_recipe(named, found.name, [])) or "none"
-        say(f"options of {named}'s recipe for {found.name}, where they are not given: {added}\n")
-        words = ["--game", named, "--help"]
-    else:
-        words = ["--game", named, *with_variant(named, rest)]
-        words = words if plain else with_recipe(named, found.name, words)
-    tell_untold()
-    return learn(named, found, words)
+        raise Interrupted("a run that had begun goes on with --resume") from None
+    yield f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}"

@@ -38,30 +38,17 @@ class Config:
     """Print one JSON object: processor seconds by item, the total, the cache folder."""
 
 
-def step_batch(game: Game) -> None:
-    """Steps a batch of two environments."""
-    from leafwise.envs.core.gym.vector import GameVectorEnv
-
-    batch = GameVectorEnv(2, game, autoreset_mode="SameStep")
-    _, info = batch.reset(seed=0)
-    batch.step(info["action_mask"].argmax(axis=1))
-
-
-def step_single(game: Game) -> None:
-    """Steps one environment."""
-    from leafwise.envs.core.gym.env import GameEnv
-
-    env = GameEnv(game)
+def step(env: Any) -> None:
+    """Steps an environment, or a batch."""
     _, info = env.reset(seed=0)
-    env.step(int(info["action_mask"].argmax()))
+    env.step(info["action_mask"].argmax(axis=-1))
 
 
 def learn(game: Game) -> None:
     """Trains a small n-tuple network for a few moves, and searches with it."""
     from leafwise.models.ntuple import NTupleNetwork
     from leafwise.search import Search
-    from leafwise.training.ntuple_td.games import play_games
-    from leafwise.training.ntuple_td.kernels import kernels, new_trainer
+    from leafwise.training.ntuple_td.kernels import kernels, new_trainer, play_games
     from leafwise.training.ntuple_td.ntuple_td import Config as TdConfig
     from leafwise.training.ntuple_td.ntuple_td import shape_of
 
@@ -104,6 +91,8 @@ def items(game: Game) -> Iterator[Item]:
     """Yields what is to compile for a game, by name."""
     from leafwise.analysis import solver_of
     from leafwise.envs.core.contract.game import OwnSearch
+    from leafwise.envs.core.gym.env import GameEnv
+    from leafwise.envs.core.gym.vector import GameVectorEnv
     from leafwise.search import Search
     from leafwise.search.players import hand_made, player
 
@@ -124,8 +113,8 @@ def items(game: Game) -> Iterator[Item]:
     for name, own in game.ais.items():
         if isinstance(own, OwnSearch) and own.compiled:
             yield f"{game.name} {name} search, {game.default_score}", turn(f"{name}:depth=2")
-    yield f"{game.name} environment", lambda: step_single(game)
-    yield f"{game.name} batch", lambda: step_batch(game)
+    yield f"{game.name} environment", lambda: step(GameEnv(game))
+    yield f"{game.name} batch", lambda: step(GameVectorEnv(2, game, autoreset_mode="SameStep"))
     if "solver" in game.ais:
         yield f"{game.name} solver", lambda: [solver_of(game.variant(**options)) for options in game.ids.values()]
     if "sparse" in game.features:

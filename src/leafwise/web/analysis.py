@@ -83,12 +83,18 @@ def decision_of(request: MoveRequest | SolveRequest, context: JobContext) -> Sta
     return state
 
 
-def slices(seconds: float, context: JobContext) -> Iterator[float]:
-    """Yields seconds for ever longer looks at a position until the time is up or nobody waits any more."""
-    begun, piece = time.perf_counter(), FIRST_SLICE
-    while not context.stopped and (left := seconds - (time.perf_counter() - begun)) > 0:
-        yield min(piece, left)
+def deepening(analyst: Analyst, state: State, seconds: float, context: JobContext) -> Iterator[Result]:
+    """Yields what ever longer looks at a position find until the time is up, all is seen or nobody waits any more.
+
+    None is shallower than the one before: the last look has what is left of the time, and may see less.
+    """
+    begun, piece, depth = time.perf_counter(), FIRST_SLICE, 0
+    while depth < analyst.depth and not context.stopped and (left := seconds - (time.perf_counter() - begun)) > 0:
+        result = analyst(state, min(piece, left))
         piece *= 2
+        if result.depth >= depth:
+            depth = result.depth
+            yield result
 
 
 def prepare(request: PrepareRequest, context: JobContext) -> dict[str, Any]:
@@ -105,10 +111,7 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
     begun, depth = time.perf_counter(), 0
     line: tuple[str, ...] = ()
     with context.stoppable(analyst.search.stop), suppress(Stopped):
-        for piece in slices(request.seconds, context):
-            result = analyst(state, piece)
-            if result.depth < depth:  # the last slice is what is left of the time, and may see less
-                continue
+        for result in deepening(analyst, state, request.seconds, context):
             line = line_of(analyst, result) if result.depth > depth else line
             depth = result.depth
             yield {
@@ -117,8 +120,6 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
                 "worths": {name: analyst.written(value) for name, value in result.action_values.items()},
                 "seconds": time.perf_counter() - begun,
             }
-            if depth >= analyst.depth:
-                break
 
 
 def line_of(analyst: Analyst, result: Result) -> tuple[str, ...]:
@@ -249,13 +250,9 @@ def advise(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, A
     state = position_of(request, context)
     following = Following(state.game, state)
     analyst = analyst_for(state.game, request.leaf, context)
-    begun, depth = time.perf_counter(), 0
+    begun = time.perf_counter()
     with context.stoppable(analyst.search.stop), suppress(Stopped):
-        for piece in slices(request.seconds, context):
-            result = analyst(state, piece)
-            if result.depth < depth:  # as in `analyse`
-                continue
-            depth = result.depth
+        for result in deepening(analyst, state, request.seconds, context):
 
             def values(at: State, result: Result = result) -> Mapping[int, float]:
                 return result.values if at == state else analyst(at, ASIDE_SECONDS).values
@@ -270,5 +267,3 @@ def advise(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, A
                 "leaf": analyst.leaf,
                 "seconds": time.perf_counter() - begun,
             }
-            if result.depth >= analyst.depth:
-                return

@@ -127,6 +127,7 @@ class Offer:
         named["random"] = "random moves"
         self.players = [{"name": name, "title": title} for name, title in named.items()]
         """`name` and `title`, the strongest pace first."""
+        self.names = {"leaf": ["best", *(leaf["name"] for leaf in self.leaves)], "player": [*named]}
 
     def add_leaf(self, name: str, title: str, file: Path | None = None) -> None:
         """Lists a leaf, that of a model's file where there is one, or what is wrong with it."""
@@ -149,12 +150,6 @@ class Offer:
                     {"name": printable(name), "title": printable(title), "wrong": reason(problem, file)}
                 )
 
-    def names(self, kind: str) -> list[str]:
-        """Returns the names of the leaves (`leaf`), `best` among them, or of the players (`player`)."""
-        return (
-            ["best", *(one["name"] for one in self.leaves)] if kind == "leaf" else [one["name"] for one in self.players]
-        )
-
 
 def need_offered(game: Game, name: str, kind: str) -> str:
     """Returns the name of an offered `leaf`, the first for `best`, or `player`; raises ValueError for one that is not offered.
@@ -162,9 +157,9 @@ def need_offered(game: Game, name: str, kind: str) -> str:
     For a name that is not in what was listed last the game's leaves and players are listed anew.
     """
     offer = _offers.get(game)
-    if offer is None or name not in offer.names(kind):
+    if offer is None or name not in offer.names[kind]:
         offer = _offers[game] = Offer(game)
-    need_among(name, offer.names(kind), f"a {kind}")
+    need_among(name, offer.names[kind], f"a {kind}")
     return str(offer.leaves[0]["name"]) if name == "best" else name
 
 

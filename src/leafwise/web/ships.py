@@ -17,7 +17,6 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
-from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import DIRECTIONS, PARTS, size
@@ -29,7 +28,8 @@ from leafwise.envs.starship.settings import PRESETS, STAGES
 from leafwise.envs.starship.ship import Ship, ship_at
 from leafwise.envs.starship.tables import Tables
 from leafwise.models.players import player
-from leafwise.web.requests import ShipRequest, StagesRequest
+from leafwise.web.games import need_game
+from leafwise.web.requests import GameRequest, ShipRequest, StagesRequest
 from leafwise.web.workers import JobContext, Kept
 
 BUILDER = "build:learned,depth=1"
@@ -38,23 +38,14 @@ MARGIN = 3
 """Cells round the hull that a board shows."""
 SHOWN = 8
 """Places that are shown of those that the learned builder values, the best first."""
-_kept: Kept[Any] = Kept(2 * len(PRESETS))
-"""The building game and the learned builder of each preset."""
+_kept: Kept[LookAhead] = Kept(len(PRESETS))
+"""The learned builder of each preset."""
 
 
-def game_of(preset: str, context: JobContext) -> Game:
-    """Returns the building game of a preset, its rules loaded; raises ValueError for one that there is not."""
-    need_among(preset, PRESETS, "preset")
-
-    def made() -> Game:
-        game = find_game("starship", preset=preset)
-        state = state_of(game, 0, [])
-        _ = state.returns
-        state_of(game, 0, state.legal_names[:1])
-        return game
-
-    found: Game = _kept.of(preset, made, context)
-    return found
+def need_ship(request: ShipRequest, context: JobContext) -> State:
+    """Returns the ship that is asked about, of a preset's building game; raises ValueError for what there is not."""
+    game = need_game(GameRequest(game="starship", options={"preset": request.preset}), context)
+    return state_of(game, request.seed, request.moves)
 
 
 def state_of(game: Game, seed: int, places: Sequence[str]) -> State:
@@ -73,7 +64,7 @@ def state_of(game: Game, seed: int, places: Sequence[str]) -> State:
 
 def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     """Tells a ship that is being built: picture, request, legal places, terms."""
-    state = state_of(game_of(request.preset, context), request.seed, request.moves)
+    state = need_ship(request, context)
     T: Tables = state.game.tables().ship
     ship = ship_at(state.row, state.game.tables(), request.seed)
     box = hull_box(ship, MARGIN)
@@ -82,7 +73,7 @@ def build(request: ShipRequest, context: JobContext) -> dict[str, Any]:
         "seed": request.seed,
         "moves": request.moves,
         "svg": picture(ship, Box(0, 0, T.grid, T.grid)),
-        "box": [box.left * CELL, box.top * CELL, (box.right - box.left) * CELL, (box.bottom - box.top) * CELL],
+        "box": [box.left * CELL, box.top * CELL, box.width, box.height],
         "over": state.is_terminal,
         "reasons": list(ship.reasons),
         "quality": ship.stats["potential"] if not ship.reasons else 0.0,
@@ -135,7 +126,7 @@ def place(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[st
 
 def advise(request: ShipRequest, context: JobContext) -> dict[str, Any]:
     """Tells the places that the learned builder likes best for the request, with the quality it expects of the ship."""
-    state = state_of(game_of(request.preset, context), request.seed, request.moves)
+    state = need_ship(request, context)
     if state.is_terminal:
         raise UserError("expected a ship that is not finished, got a finished one")
 
@@ -145,7 +136,7 @@ def advise(request: ShipRequest, context: JobContext) -> dict[str, Any]:
         builder.children(state.row, 1)
         return builder
 
-    builder = _kept.of((request.preset, BUILDER), made, context)
+    builder = _kept.of(request.preset, made, context)
     tried = builder.children(state.row, 8 * builder.width)
     best = np.argsort(-tried.values, kind="stable")[:SHOWN]
     found = [
@@ -174,6 +165,5 @@ def tell_stages(request: StagesRequest, context: JobContext) -> dict[str, Any]:
 
 def picture(ship: Ship, box: Box) -> str:
     """Returns the ship as SVG text, `CELL` pixels a cell, without legend."""
-    width, height = (box.right - box.left) * CELL, (box.bottom - box.top) * CELL
-    shapes = [Rectangle(0, 0, width, height, SPACE_COLOUR), *ship_shapes(ship, box)]
-    return Scene(width, height, shapes).svg()
+    shapes = [Rectangle(0, 0, box.width, box.height, SPACE_COLOUR), *ship_shapes(ship, box)]
+    return Scene(box.width, box.height, shapes).svg()

@@ -14,9 +14,11 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KIND, NAMES, VERY_STUPID
+from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, VERY_STUPID
+from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.text import cards_in, number, value
-from twins.friday import Twin
+from twins.friday import AGING, DANGER, Twin
+from twins.friday import CARDS as TWIN_CARDS
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -31,9 +33,7 @@ def cards_of(row: Any) -> Counter[int]:
     found: Counter[int] = Counter()
     for w in (at.STACK, at.DISCARD, at.LEFT, at.LEFT_USED, at.RIGHT, at.RIGHT_USED, at.DOWN):
         found.update(cards_in(row[w]))
-    for name in ("hazards", "away", "aging"):
-        found.update(value(row, name))
-    for name in ("look", "active"):
+    for name in ("hazards", "away", "aging", "look", "active"):
         found.update(value(row, name))
     return found
 
@@ -63,29 +63,21 @@ def games(options: dict[str, Any], seeds: range) -> Any:
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
-def test_no_card_is_made_or_lost(options: dict[str, Any]) -> None:
+def test_no_card_is_made_or_lost_and_counters_stay_within_bounds(options: dict[str, Any]) -> None:
     removing = 0
     for state, after in games(options, range(4)):
         gone = cards_of(state.row) - cards_of(after.row)
         assert not cards_of(after.row) - cards_of(state.row), f"{state} -> {after}"
         if gone:  # removed from the game: after a lost fight, face-down, or at once under destroy="immediate"
             removing += 1
-            text = str(state)
-            down = cards_in(state.row[at.DOWN])
+            text, down = str(state), cards_in(state.row[at.DOWN])
             by_loss = text.startswith("turn=remove") and sum(gone.values()) == 1
             by_destroy = "ability=destroy" in text and options.get("destroy") == "immediate"
             assert by_loss or by_destroy or gone == Counter(down), f"{state} -> {after}"
-    assert removing > 5
-
-
-@pytest.mark.parametrize("options", VARIANTS, ids=str)
-def test_life_and_counters_stay_within_bounds(options: dict[str, Any]) -> None:
-    for _, after in games(options, range(4, 7)):
-        most = int(after.game.tables().max_life)
-        assert number(after.row, "life") <= most
+        assert number(after.row, "life") <= int(after.game.tables().max_life)
         assert number(after.row, "uses") <= 64
-        kinds = Counter(value(after.row, "top") + value(after.row, "bottom"))
-        assert not kinds - Counter(cards_in(after.row[at.STACK]))
+        assert not Counter(value(after.row, "top") + value(after.row, "bottom")) - cards_in(after.row[at.STACK])
+    assert removing > 5
 
 
 def test_all_cards_are_there_at_the_start() -> None:
@@ -134,53 +126,24 @@ def test_rewards(reward: str) -> None:
     while not done:
         _, value, done, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
         total += float(value)
-    end = env.state
-    if reward == "score":
-        assert total == hand_counted_score(end)
+    before, after = (Twin(GAME.options).read(str(state)) for state in (start, env.state))
+    if reward == "score":  # of a lost game without beaten pirates
+        own = [*after.stack, *after.top, *after.bottom, *after.discard, *(card.name for card in after.table)]
+        points = sum(-5 if name in AGING else TWIN_CARDS[name][0] for name in own)
+        assert total == points - 3 * len(after.hazards + after.away + after.active)
     else:
-        beaten = sum(n for kind, n in cards_of(start.row).items()) and red_value(start) - red_value(end)
-        life = number(end.row, "life")
-        assert total == pytest.approx(beaten / 198 + 0.2 * (life - 20) / 22)
-
-
-def left_hazards(state: State) -> Counter[str]:
-    """Counts the hazards not beaten, by name."""
-    words = dict(word.split("=") for word in str(state).split())
-    found: Counter[str] = Counter()
-    for name in ("hazards", "away", "active"):
-        for part in filter(None, words.get(name, "").split(",")):
-            card, _, n = part.partition("*")
-            found[card] += int(n or 1)
-    return found
-
-
-def red_value(state: State) -> int:
-    """Adds up the red values of the hazards not beaten."""
-    return sum({"W": 3, "E": 6, "F": 8, "N": 11, "C": 14}[card[0]] * n for card, n in left_hazards(state).items())
-
-
-def hand_counted_score(state: State) -> int:
-    """Counts the booklet's score of a lost game without beaten pirates."""
-    words = dict(word.split("=") for word in str(state).split())
-    points = -3 * sum(left_hazards(state).values())
-    for name in ("stack", "top", "bottom", "discard", "left", "right"):
-        for part in filter(None, words.get(name, "").split(",")):
-            card, _, n = part.partition("*")
-            kind = KIND[card.partition("^")[0].rstrip("!")]
-            points += int(n or 1) * (-5 if kind >= FIRST_AGING else CARDS[kind].value)
-    return points
+        left, open_still = (sum(DANGER[name[0]][3] for name in p.hazards + p.away + p.active) for p in (before, after))
+        assert total == pytest.approx((left - open_still) / 198 + 0.2 * (after.life - 20) / 22)
 
 
 def test_final_score_of_a_win() -> None:
-    from leafwise.envs.friday.scores import final_score
-
     state = GAME.parse(
         "turn=won phase=pirates life=6 pirates=P2,P3 beaten=P2,P3 stack=C1*2,N1,S1,G1 away=W1,W3 aging=D1"
     )
     assert final_score(np.array([state.row]), np.uint64(0), GAME.tables()) == 4 + 4 + 3 - 1 - 5 + 30 + 30 - 6
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_equal_situations_are_equal_rows(seed: int) -> None:
     """However a position is written, its row is one."""
     game = GAME.variant(**VARIANTS[seed % 4])
@@ -188,14 +151,11 @@ def test_equal_situations_are_equal_rows(seed: int) -> None:
     naive = Twin(game.options)
     position = naive.random_fight(rng, pirates=rng.random() < 0.5)
     text = naive.write(position)
-    rng.shuffle(position.table)
-    rng.shuffle(position.stack)
-    rng.shuffle(position.discard)
     words = text.split()
-    rng.shuffle(words)
+    for shuffled in (position.table, position.stack, position.discard, words):
+        rng.shuffle(shuffled)
     assert game.parse(" ".join(words)) == game.parse(naive.write(position)) == game.parse(text)
     assert str(game.parse(text)) == text
-    assert NAMES[0] == "S1"
 
 
 def test_a_start_life_above_the_levels_most_is_the_most() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -25,14 +26,14 @@ def fight(active: str = "", *, phase: str = "green", life=20, aging=LEVEL_1, gam
     return game.parse(f"{text} {empty} {aging or 'aging=none'}")
 
 
-def words(state: State) -> dict[str, str]:
-    """Returns a position's words."""
-    return dict(word.split("=", 1) for word in str(state).split())
-
-
 def word(state: State, name: str) -> str:
-    """Returns one word, "" if it is not there or says that a pile is empty."""
-    return words(state).get(name, "").replace("none", "")
+    """Returns one of a position's words, "" if it is not there or says that a pile is empty."""
+    return dict(word.split("=", 1) for word in str(state).split()).get(name, "").replace("none", "")
+
+
+def says(state: State, **words: str) -> None:
+    """Checks some of a position's words."""
+    assert {name: word(state, name) for name in words} == words
 
 
 def cards(state: State, name: str) -> Counter[str]:
@@ -76,13 +77,11 @@ def start(level: int, seed: int = 3) -> State:
 
 def test_01_setup_of_level_1() -> None:
     state = start(1)
-    assert sum(cards(state, "stack").values()) == 18
     assert cards(state, "stack") == Counter({card.name: card.copies for card in STARTING})
-    assert sum(cards(state, "hazards").values()) + sum(cards(state, "active").values()) == 30
+    assert (cards(state, "stack").total(), (cards(state, "hazards") + cards(state, "active")).total()) == (18, 30)
     assert cards(state, "aging") == Counter({c.name: c.copies for c in AGING if c.name != "G4"})
-    assert word(state, "life") == "20"
+    says(state, life="20", phase="green")
     assert len(set(word(state, "pirates").split(","))) == 2
-    assert word(state, "phase") == "green"
 
 
 def test_01_normal_aging_cards_come_first() -> None:
@@ -96,14 +95,11 @@ def test_01_normal_aging_cards_come_first() -> None:
 def test_02_setup_of_level_4() -> None:
     for seed in range(12):
         state = start(4, seed)
-        assert word(state, "life") == "18"
+        says(state, life="18")
         assert int(state.game.tables().max_life) == 20
-        assert sum(cards(state, "stack").values()) == 19
-        aged = [name for name in cards(state, "stack") if name[0] in "GD"]
-        assert len(aged) == 1
-        assert aged[0][0] == "G"
-        assert sum(cards(state, "aging").values()) == 10
-        assert cards(state, "stack")["G4"] + cards(state, "aging")["G4"] == 1
+        stack, aging = cards(state, "stack"), cards(state, "aging")
+        assert [name[0] for name in stack if name[0] in "GD"] == ["G"]
+        assert (stack.total(), aging.total(), (stack + aging)["G4"]) == (19, 10, 1)
 
 
 def test_03_early_stop() -> None:
@@ -115,15 +111,14 @@ def test_03_early_stop() -> None:
     assert word(state, "life") == "20"
 
 
-def test_04_no_end_before_a_draw() -> None:
+def test_04_no_end_before_a_draw_and_10_no_paying_while_free() -> None:
     assert fight("W8", stack="S3,S1", free=0).legal_names == ("free",)
+    assert fight("F1", left="S1", stack="S2*3").legal_names == ("free", "end")
 
 
 def test_05_loss_and_removal() -> None:
     state = play(fight("N2", left="S1*2,S2,S3", free=4, hazards="W1*2"), "end")
-    assert word(state, "life") == "15"
-    assert word(state, "points") == "5"
-    assert word(state, "away") == "N2"
+    says(state, life="15", points="5", away="N2")
     all_four = play(state, "card0", "card0", "card0", "card0")
     assert word(all_four, "left") == ""
     done = play(all_four, "end", hazard=["W1", "W1"])
@@ -133,7 +128,7 @@ def test_05_loss_and_removal() -> None:
 def test_06_aging_removal_cost() -> None:
     aging = "aging=G1,G2,G5*2,G7,G8,D1,D2,D3"
     state = play(fight("W1", phase="yellow", life=10, left="G2", aging=aging), "end")
-    assert (word(state, "life"), word(state, "points")) == ("7", "3")
+    says(state, life="7", points="3")
     assert removals(state) == {frozenset(), frozenset({"G20"})}
 
 
@@ -159,12 +154,8 @@ def test_09_paid_draw() -> None:
     state = fight("E1", life=1, left="S2*2", free=2, stack="S4,S1")
     assert "pay" in state.legal_names
     state = play(state, "pay", card=["S4"])
-    assert (word(state, "life"), word(state, "right")) == ("0", "S4")
+    says(state, life="0", right="S4")
     assert state.legal_names == ("end",)
-
-
-def test_10_no_paying_while_free() -> None:
-    assert fight("F1", left="S1", stack="S2*3").legal_names == ("free", "end")
 
 
 def test_11_stop_left() -> None:
@@ -193,23 +184,23 @@ def total_of(state: State) -> int:
 
 LESS_SCARED = "aging=G1,G2*2,G7,G8,D1,D2,D3"
 ONE_SCARED = "aging=G1,G2*2,G5,G7,G8,D1,D2,D3"
+PIRATE_7 = {"phase": "pirates", "pirates": "P3,P7", "fought": "P7", "active": ""}
 
 
-def test_13_scared() -> None:
-    assert total_of(fight("N1", left="C1,E3,G5", aging=ONE_SCARED)) == 2
-
-
-def test_14_scared_and_double() -> None:
-    state = fight("N1", left="E7,C1,G5", aging=ONE_SCARED)
-    assert total_of(play(state, "use0", "card1")) == 1
-    state = fight("N1", left="E3,E7,C1,G5", aging=ONE_SCARED)
-    assert total_of(play(state, "use1", "card0")) == 5
-
-
-@pytest.mark.parametrize(("stacking", "total"), [("each", 2), ("one", 5)])
-def test_15_two_scared(stacking: str, total: int) -> None:
-    game = GAME.variant(scared_stacking=stacking)
-    assert total_of(fight("N2", left="E3,N1,C1,G5*2", aging=LESS_SCARED, game=game)) == total
+@pytest.mark.parametrize(
+    ("left", "aging", "actions", "total", "more"),
+    [
+        pytest.param("C1,E3,G5", ONE_SCARED, "", 2, {}, id="13 scared"),
+        pytest.param("E7,C1,G5", ONE_SCARED, "use0 card1", 1, {}, id="14 scared and double"),
+        pytest.param("E3,E7,C1,G5", ONE_SCARED, "use1 card0", 5, {}, id="14 the double is the highest"),
+        pytest.param("E3,N1,C1,G5*2", LESS_SCARED, "", 2, {}, id="15 two scared"),
+        pytest.param("E3,N1,C1,G5*2", LESS_SCARED, "", 5, {"game": GAME.variant(scared_stacking="one")}, id="15 one"),
+        pytest.param("C1,N1,E3,S2,S1,G2,G5", "aging=G1,G2,G5,G7,G8,D1,D2,D3", "", 1, PIRATE_7, id="27 pirate half"),
+    ],
+)
+def test_13_14_15_27_totals(left: str, aging: str, actions: str, total: int, more: dict[str, Any]) -> None:
+    state = fight(**{"active": "N2", "left": left, "aging": aging, **more})
+    assert total_of(play(state, *actions.split())) == total
 
 
 def test_16_copy_a_double() -> None:
@@ -239,10 +230,9 @@ def test_18_phase_cancelled() -> None:
     state = play(state, "use1")  # S4 0, W9 1, W8 2
     assert word(state, "lowered") == "W9"
     state = play(state, "use2", "card1")
-    assert (word(state, "lowered"), word(state, "down")) == ("", "W9")
+    says(state, lowered="", down="W9")
     state = play(state, "end")
-    assert word(state, "points") == "1"
-    assert word(state, "down") == ""
+    says(state, points="1", down="")
 
 
 def test_19_exchange_with_empty_stack() -> None:
@@ -254,16 +244,13 @@ def test_19_exchange_with_empty_stack() -> None:
     after = Deal(card=["S1"]).settle(state)
     assert cards(after, "left") == Counter(["S1", "F6!"])
     assert sum(cards(after, "stack").values()) == 2
-    assert word(after, "discard") == ""
-    assert word(after, "aging") == "D1,D2,D3"
-    assert word(after, "life") == "20"
+    says(after, discard="", aging="D1,D2,D3", life="20")
 
 
 def test_20_reshuffle_is_lazy() -> None:
     state = fight("W1", free=0, stack="S2", discard="S1*5,S3*3,S4,S5", hazards="W3*2")
     state = play(state, "free", "end", card=["S2"], hazard=["W3", "W3"])
-    assert word(state, "aging") == LEVEL_1.removeprefix("aging=")
-    assert word(state, "stack") == ""
+    says(state, aging=LEVEL_1.removeprefix("aging="), stack="")
     assert sum(cards(state, "discard").values()) == 12
     state = play(state, "first").play("free")
     assert state.stage == "aging"
@@ -286,11 +273,11 @@ def test_22_below_the_pile() -> None:
     base = fight("N1", left="S1,S2,E8", top="S3", stack="S2", free=3)
     state = play(base, "use2", "card0", "draw", card=["S3"])
     assert cards(state, "left") == Counter(["E8!", "S2", "S3"])
-    assert (word(state, "stack"), word(state, "bottom")) == ("S2", "S1")
+    says(state, stack="S2", bottom="S1")
     base = fight("N1", left="S2,E8", right="S1", top="S3", stack="S2", free=3)
     state = play(base, "use1", "card2")
     assert word(state, "turn") == "fight"
-    assert (word(state, "top"), word(state, "stack"), word(state, "bottom")) == ("S3", "S2", "S1")
+    says(state, top="S3", stack="S2", bottom="S1")
 
 
 def test_23_sort() -> None:
@@ -300,7 +287,7 @@ def test_23_sort() -> None:
     state = play(state, "card2")  # discards G2
     assert word(state, "turn") == "order"
     state = play(state, "card1")  # S4 goes back first, S1 on top of it
-    assert (word(state, "top"), word(state, "stack")) == ("S1,S4", "S2")
+    says(state, top="S1,S4", stack="S2")
     assert word(state, "discard") == "G2"
     once = play(base, "use0", "end", "end", card=["G2"])
     assert (word(once, "top"), cards(once, "stack")) == ("G2", Counter(["S4", "S1", "S2"]))
@@ -310,7 +297,7 @@ def test_24_hungry() -> None:
     aging = "aging=G1,G2*2,G5*2,G8,D1,D2,D3"
     position = {"left": "S2", "right": "G7", "aging": aging, "hazards": "W3*2"}
     state = play(fight("W1", life=1, **position), "end", hazard=["W3", "W3"])
-    assert (word(state, "life"), word(state, "turn")) == ("0", "choose")
+    says(state, life="0", turn="choose")
     assert play(fight("W1", life=0, **position), "end").is_terminal
     down = fight("W1", life=0, left="S2", down="G7", aging=aging, hazards="W3*2")
     assert word(play(down, "end", hazard=["W3", "W3"]), "turn") == "choose"
@@ -318,7 +305,7 @@ def test_24_hungry() -> None:
 
 def test_25_life_loss_and_defeat_together() -> None:
     state = play(fight("E1", life=10, left="S1,D1", free=2, aging="aging=D2,D3"), "end")
-    assert (word(state, "life"), word(state, "points")) == ("6", "2")
+    says(state, life="6", points="2")
     assert removals(state) == {frozenset(), frozenset({"S10"}), frozenset({"D10"})}
 
 
@@ -349,12 +336,6 @@ def test_26_one_hazard_is_left_after_five_turns() -> None:
     assert word(rejected, "hazards")
 
 
-def test_27_pirate_half() -> None:
-    aging = "aging=G1,G2,G5,G7,G8,D1,D2,D3"
-    state = fight(phase="pirates", pirates="P3,P7", fought="P7", left="C1,N1,E3,S2,S1,G2,G5", aging=aging)
-    assert total_of(state) == 1
-
-
 def test_28_pirate_crowd() -> None:
     game = GAME.variant(double_needs_source=False)
     left = "C1^*2,N1^,N2^,N3^,N4,F1,S3,S2*2"  # ten cards, sum 40
@@ -364,7 +345,7 @@ def test_28_pirate_crowd() -> None:
     state = play(state, "pay", card=["S3"])
     assert total_of(state) == 52
     state = play(state, "end")
-    assert (word(state, "beaten"), word(state, "fought"), word(state, "life")) == ("P8", "P3", "4")
+    says(state, beaten="P8", fought="P3", life="4")
 
 
 def test_29_pirate_rest() -> None:

@@ -20,7 +20,9 @@ def test_png_is_12_pixels_a_cell_and_the_same_bytes_each_time(ship):
     assert data == draw.png(ship)
     picture = Image.open(io.BytesIO(data)).convert("RGB")
     box, plan = draw.hull_box(ship), draw.scene(ship)
+    assert plan.rgb().shape == (plan.height, plan.width, 3)
     assert picture.size == (plan.width, plan.height)
+    assert plan.image(0.5).size == (round(plan.width / 2), round(plan.height / 2))
     assert plan.width == (box.right - box.left) * draw.CELL + 190
     drop = (plan.height - 48 - (box.bottom - box.top) * draw.CELL) // 2
     for part in ship.parts:  # a pixel off the centre, away from arrows, doors and outline
@@ -28,12 +30,6 @@ def test_png_is_12_pixels_a_cell_and_the_same_bytes_each_time(ship):
             x, y = (part.x - box.left) * draw.CELL + 6, (part.y - box.top) * draw.CELL + 6 + drop
             seen = np.array(picture.getpixel((x, y)))
             assert np.abs(seen - ImageColor.getrgb(draw.STYLES[part.id][1])).max() <= 8, part
-
-
-def test_rgb_has_three_channels(ship):
-    pixels = draw.rgb(ship)
-    assert pixels.dtype == np.uint8
-    assert pixels.shape == (draw.scene(ship).height, draw.scene(ship).width, 3)
 
 
 def test_svg_parses_and_names_everything(ship):
@@ -85,11 +81,6 @@ def test_captions_of_a_contact_sheet_are_legible_and_whole(scale):
             assert end <= drawn.width / 2 * (k + 1)
             assert text.y + text.size <= drawn.height
     assert len({(text.x, text.y) for text in texts}) == len(texts)
-
-
-def test_scale_scales(ship):
-    plan = draw.scene(ship)
-    assert draw.image(plan, 0.5).size == (round(plan.width / 2), round(plan.height / 2))
 
 
 def test_centre_of_mass_is_inside_the_hull_box(ship):

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import random
-from typing import Any
 
 import pytest
 
@@ -19,8 +18,7 @@ def ship() -> Ship:
     return generate(7)
 
 
-def changed(ship: Ship, **fields: Any) -> Ship:
-    return dataclasses.replace(ship, **fields)
+changed = dataclasses.replace
 
 
 @pytest.mark.parametrize("preset", ["classic", "scout", "cruiser"])
@@ -52,12 +50,6 @@ def test_write_leaves_one_whole_file(ship, tmp_path):
 
 def rules(ship: Ship) -> set[str]:
     return {fault.rule for fault in check(load(dump(ship)))}
-
-
-def test_v18_a_removed_cockpit(ship):
-    parts = tuple(part for part in ship.parts if part.id != "cockpit")
-    faults = check(changed(ship, parts=parts))
-    assert any(str(fault).startswith("V3: cockpits should be 1 to 1, got 0") for fault in faults)
 
 
 def test_v18_thruster_score_46(ship):
@@ -92,23 +84,25 @@ def test_v18_every_moved_door_is_found(ship):
 
 
 def test_other_broken_rules_are_named(ship):
+    def without(*names: str) -> set[str]:
+        parts = tuple(part for part in ship.parts if part.id not in names)
+        return {str(fault).partition(",")[0] for fault in check(changed(ship, parts=parts))}
+
+    assert "V3: cockpits should be 1 to 1" in without("cockpit")
+    assert "V5: weapon score should be 8 to 12" in without("cannon_med", "cannon_large")
+    assert "V6: ammo supplies should be 2 to 3" in without("ammo_supply")
+    assert "V7: seats should be 24 to 29" in without("quarters", "bunk")
     rows = list(ship.hull)
     assert rules(changed(ship, hull=("." * 48, *rows[1:]))) == {"V1"}
     y = next(k for k, line in enumerate(rows) if "." in line) - 2
-    island = [*rows[:y], " " * 24 + "." + " " * 23, *rows[y + 1 :]]
-    assert rules(changed(ship, hull=tuple(island))) == {"V1"}
+    assert rules(changed(ship, hull=(*rows[:y], " " * 24 + "." + " " * 23, *rows[y + 1 :]))) == {"V1"}
     extra = next(door for door in ship.doors if not door.initial)
     assert rules(changed(ship, doors=tuple(d for d in ship.doors if d != extra))) == {"V13"}
     cannon = next(k for k, part in enumerate(ship.parts) if part.id == "cannon_med" and part.r == 0)
-    turned = ship.parts[cannon]._replace(r=2)
-    parts = (*ship.parts[:cannon], turned, *ship.parts[cannon + 1 :])
+    parts = (*ship.parts[:cannon], ship.parts[cannon]._replace(r=2), *ship.parts[cannon + 1 :])
     assert "V8" in rules(changed(ship, parts=parts))
     assert rules(changed(ship, stats={**ship.stats, "quality": 0.9})) == {"stats"}
     assert rules(changed(ship, valid=False)) == {"valid"}
-    fewer = tuple(part for part in ship.parts if part.id not in ("quarters", "bunk"))
-    assert "V7" in rules(changed(ship, parts=fewer))
-    assert "V6" in rules(changed(ship, parts=tuple(part for part in ship.parts if part.id != "ammo_supply")))
-    assert "V5" in rules(changed(ship, parts=tuple(part for part in ship.parts if "cannon" not in part.id)))
 
 
 def edited(ship: Ship, **fields: object) -> str:
@@ -185,31 +179,28 @@ def test_wrong_fields_are_named(ship, field, value, message):
 
 
 def test_infinite_stats_are_refused(ship):
-    with pytest.raises(ValueError, match="finite"):
-        load(dump(ship).replace('"quality":0.', '"quality":1e999,"x":0.'))
-    with pytest.raises(ValueError, match="finite"):
-        load(json.dumps({**json.loads(dump(ship)), "stats": {"quality": math.inf}}))
+    for text in (dump(ship).replace('"quality":0.', '"quality":1e999,"x":0.'), edited(ship, stats={"x": math.inf})):
+        with pytest.raises(ValueError, match="finite"):
+            load(text)
 
 
 def test_wrong_stage_parameters_are_named(ship):
-    fields = json.loads(dump(ship))
-    params = fields["stages"][0]["params"]
-    less = {**params, "circle": {"min_radius": 3, "max_radius": 5}}
-    cases: list[tuple[dict[str, Any], str]] = [
+    first, *others = json.loads(dump(ship))["stages"]
+    params, less, far = (
+        first["params"],
+        {"min_radius": 3, "max_radius": 5},
+        {**first["params"]["circle"], "max_radius": 400},
+    )
+    for change, message in (
         ({"params": {}}, "is missing"),
-        ({"params": less}, r"stages\[0\].params.circle should have weight, .*; 'weight' is missing"),
+        ({"params": {**params, "circle": less}}, r"s\[0\].params.circle should have weight, .*; 'weight' is missing"),
+        ({"params": {**params, "circle": far}}, "max_radius should be an integer from 0 to 22, got 400"),
         ({"params": {**params, "enabled": True}}, r"stages\[0\].params has no 'enabled'; known: "),
         ({"enabled": 1}, r"stages\[0\].enabled should be true or false, got 1"),
         ({"name": "Boat"}, r"stages\[0\].name should be one of Shape, got 'Boat'"),
-    ]
-    for change, message in cases:
-        stages = [{**fields["stages"][0], **change}, *fields["stages"][1:]]
+    ):
         with pytest.raises(ValueError, match=message):
-            load(edited(ship, stages=stages))
-    circle = {**fields["stages"][0]["params"], "circle": {"weight": 1, "min_radius": 3, "max_radius": 400}}
-    stages = [{**fields["stages"][0], "params": circle}, *fields["stages"][1:]]
-    with pytest.raises(ValueError, match="max_radius should be an integer from 0 to 22, got 400"):
-        load(edited(ship, stages=stages))
+            load(edited(ship, stages=[{**first, **change}, *others]))
 
 
 def mutated(value: object, rng: random.Random) -> object:
@@ -235,7 +226,7 @@ def test_random_changes_are_refused_or_judged():
     rng, refusals, judged = random.Random(1), [], 0
     fields = json.loads(dump(generate(3, "scout")))
     fields["stats"] = {"quality": fields["stats"]["quality"]}
-    for _ in range(500):
+    for _ in range(250):
         text = json.dumps(mutated(fields, rng))
         try:
             ship = load(text)
@@ -244,6 +235,6 @@ def test_random_changes_are_refused_or_judged():
         else:
             assert all(fault.rule for fault in check(ship))
             judged += 1
-    assert len(refusals) > 100
+    assert len(refusals) > 50
     assert not any("\n" in refusal for refusal in refusals)
-    assert judged > 40
+    assert judged > 20

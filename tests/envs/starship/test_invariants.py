@@ -4,11 +4,11 @@ import dataclasses
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from leafwise.envs.starship import (
     CLASSIC,
@@ -37,16 +37,18 @@ GOLDEN: dict[tuple[str, int], str] = {
     ("cruiser", 0): "b489ebb8a13fd6ec5ab1b46a948305b6639a6af8f00630e8eca5f69c306c3133",
     ("cruiser", 7): "e72a06e62574e7d9cd5456260eab7b1ba2614ed1083efe20a61bd8a783815535",
 }
-SEEDS = {"classic": range(40), "scout": range(150), "cruiser": range(20)}
+SEEDS = {"classic": range(16), "scout": range(60), "cruiser": range(6)}
 
 
 @pytest.mark.parametrize("preset", SEEDS)
 def test_every_ship_is_valid_and_keeps_the_rules(preset):
+    """V11 and V12, too: stages undo nothing and leave no needless corridor."""
     generator = Generator(preset)
     for seed in SEEDS[preset]:
         ship = generator.ship(seed)
         assert ship.valid, (seed, ship.reasons)
         assert check(ship) == []
+        assert seed > 5 or check_stages(generator.stages(seed)) == []
 
 
 @pytest.mark.parametrize(("preset", "seed"), [("cruiser", 1000395), ("classic", 1006432)])
@@ -62,7 +64,7 @@ def test_an_invalid_attempt_names_its_reasons_and_keeps_every_other_rule():
     rules |= {"ammo_below_min": "V6", "power_below_min": "V6"}
     generator = Generator("scout")
     reasons: set[str] = set()
-    for seed in range(200):
+    for seed in range(120):
         ship = generator.attempt(seed, 0)
         assert ship.valid == (not ship.reasons)
         assert {fault.rule for fault in check(ship)} == {rules[reason] for reason in ship.reasons}
@@ -70,13 +72,6 @@ def test_an_invalid_attempt_names_its_reasons_and_keeps_every_other_rule():
         if ship.reasons:
             assert ship.stats["quality"] == 0 < ship.stats["potential"]
     assert len(reasons) >= 2
-
-
-@pytest.mark.parametrize("preset", ["classic", "scout", "cruiser"])
-def test_v11_and_v12_stages_undo_nothing_and_leave_no_needless_corridor(preset):
-    generator = Generator(preset)
-    for seed in range(12):
-        assert check_stages(generator.stages(seed)) == []
 
 
 def test_a_doctored_story_is_found_out():
@@ -131,9 +126,8 @@ def test_v15_requests_do_not_depend_on_places():
     for seed in range(8):
         a, b = Generator(CLASSIC).attempt(seed, 0), Generator(changed).attempt(seed, 0)
         assert a.hull == b.hull
-        assert [a.stats[n] for n in ("thrust_target", "weapon_target")] == [
-            b.stats[n] for n in ("thrust_target", "weapon_target")
-        ]
+        for name in ("thrust_target", "weapon_target"):
+            assert a.stats[name] == b.stats[name]
 
 
 def test_a_supplied_hull_takes_the_place_of_stage_1():
@@ -144,12 +138,10 @@ def test_a_supplied_hull_takes_the_place_of_stage_1():
     assert check(again) == []
     with pytest.raises(ValueError, match="disabled only where a hull is supplied"):
         generate(5, switched(SCOUT, ["Shape"], False))
-    with pytest.raises(ValueError, match="outermost ring"):
-        generate(5, SCOUT, hull=["." * 24] * 24)
-    with pytest.raises(ValueError, match="4-connected"):
-        generate(5, SCOUT, hull=[" " * 24, " .  ." + " " * 19, *[" " * 24] * 22])
-    with pytest.raises(ValueError, match="24 by 24"):
-        generate(5, SCOUT, hull=[" .. "])
+    whole, two = ["." * 24] * 24, [" " * 24, " .  ." + " " * 19, *[" " * 24] * 22]
+    for hull, said in ((whole, "outermost ring"), (two, "4-connected"), ([" .. "], "24 by 24")):
+        with pytest.raises(ValueError, match=said):
+            generate(5, SCOUT, hull=hull)
 
 
 def test_symmetry_mirrors_the_hull():
@@ -160,18 +152,16 @@ def test_symmetry_mirrors_the_hull():
         assert [fault for fault in check(ship) if ship.valid] == []
 
 
-STRATEGIES = {
-    "cockpit": ("protected", "centralized", "random"),
-    "reactor": ("protected", "centralized", "random"),
-    "thrusters": ("random", "farthest_in_facing", "protected", "centralized"),
-    "weapons": ("random", "farthest_in_facing", "protected", "centralized"),
-    "ammo_supplies": ("near_consumers", "random", "protected", "centralized"),
-    "power_storage": ("near_consumers", "random", "protected", "centralized"),
-    "crew": ("align_edges", "random", "protected", "centralized"),
-}
+STRATEGIES = [
+    (field, strategy)
+    for _, field, _ in STAGES
+    for setting in fields(getattr(SCOUT, field))
+    if setting.name == "strategy"
+    for strategy in get_args(setting.type)
+]
 
 
-@pytest.mark.parametrize(("field", "strategy"), [(f, s) for f, names in STRATEGIES.items() for s in names])
+@pytest.mark.parametrize(("field", "strategy"), STRATEGIES)
 def test_every_strategy_keeps_the_rules_and_first_ties_draw_nothing(field, strategy):
     stage = replace(getattr(SCOUT, field), strategy=strategy, tie="first")
     generator = Generator(replace(SCOUT, **{field: stage}))
@@ -218,5 +208,5 @@ def test_strict_raises_where_no_attempt_is_valid():
 
 @pytest.mark.parametrize("seed", [-1, 1 << 64, 1.5, True, "7"])
 def test_seeds_are_64_bits(seed):
-    with pytest.raises(ValueError, match="seed should be an integer"):
+    with pytest.raises(ValueError, match=r"expected seed of 0 to 2\*\*64 - 1, got"):
         generate(seed)

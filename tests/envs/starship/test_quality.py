@@ -1,4 +1,4 @@
-"""The quality against a twin in plain Python, written from the rules; and what a survey of many ships says."""
+"""The quality against a twin in plain Python; what a survey says of many ships; ships as a problem of the PCG Benchmark."""
 
 import dataclasses
 
@@ -7,6 +7,7 @@ import pytest
 
 from leafwise.envs.starship import CLASSIC, SCOUT, Generator, Ship, generate
 from leafwise.envs.starship.check import Plan
+from leafwise.envs.starship.pcg_problem import SHARE, ShipProblem
 from leafwise.envs.starship.ship import stats_of
 from leafwise.envs.starship.statistics import pairwise_distances, part_map, set_score, survey
 from twins import starship_quality as twin
@@ -100,3 +101,46 @@ def test_requests_follow_the_weights():
     assert 0.45 < south < 0.7
     sizes = [sum(part.id == name for part in parts) for name in ("thruster_small", "thruster_med", "thruster_large")]
     assert sizes[0] < sizes[1] < 1.3 * sizes[2]
+
+
+def test_content_is_a_ship() -> None:
+    problem, again = ShipProblem(), ShipProblem()
+    problem.seed(3)
+    again.seed(3)
+    contents = [problem.random_content() for _ in range(4)]
+    for content in contents:
+        np.testing.assert_array_equal(content, again.random_content())
+        info = problem.info(content)
+        np.testing.assert_array_equal(info["map"], problem.info(content)["map"])
+        assert 0 < problem.quality(info) <= 1
+        assert (info["quality"] == 0) == bool(info["reasons"])
+        if not info["reasons"]:
+            asked = dict(zip(("thrust", "seats", "firepower"), content[1:4].tolist(), strict=True))
+            assert (info["thrust"], info["firepower"]) == (asked["thrust"], asked["firepower"])
+            assert problem.controlability(info, asked) == 1.0
+            assert problem.controlability(info, {**asked, "thrust": 2 * asked["thrust"]}) == pytest.approx(1 - 0.5 / 3)
+            assert problem.quality(info) == min(1.0, info["quality"] / problem.solved)
+    first, other = (problem.info(content) for content in contents[:2])
+    assert problem.diversity(first, first) == 0.0
+    assert problem.diversity(first, other) == problem.diversity(other, first) > 0.9
+    assert problem.render(contents[0]).size[0] > 190
+
+
+def test_the_spaces() -> None:
+    problem = ShipProblem()
+    content, control = problem.random_content(), problem.random_control()
+    assert problem._content_space.isSampled(content)
+    assert not problem._content_space.isSampled([content])
+    assert not problem._content_space.isSampled(content + SHARE)
+    assert problem._control_space.isSampled(control)
+    assert not problem._control_space.isSampled({**control, "thrust": 99})
+    span = problem.content_range()
+    assert span["min"].shape == span["max"].shape == content.shape == (68,)
+    assert problem.control_range()["thrust"] == {"min": 8, "max": 12}
+    with pytest.raises(ValueError, match=r"^expected content of the content space, got ndarray \(3,\)$"):
+        problem.info(np.zeros(3, dtype=np.int64))
+
+
+def test_wrong_words_get_one_line() -> None:
+    with pytest.raises(ValueError, match=r"^expected preset among scout, classic, cruiser, got 'corvette'$"):
+        ShipProblem("corvette")

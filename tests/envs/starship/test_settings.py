@@ -1,12 +1,33 @@
-"""Parameters: TOML and back, switches, and the errors of wrong values."""
+"""Parameters: TOML and back, switches, lists of stages, symmetrical presets, and the errors of wrong values."""
 
+import dataclasses
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from leafwise.envs.starship import CLASSIC, CRUISER, SCOUT, STAGES, Parameters, from_toml, preset, switched, to_toml
-from leafwise.envs.starship.settings import Shape, Thrusters, changed, most_parts
+from leafwise.envs.starship import (
+    CLASSIC,
+    CRUISER,
+    SCOUT,
+    STAGES,
+    Generator,
+    Parameters,
+    Ship,
+    check,
+    dump,
+    from_toml,
+    load,
+    preset,
+    switched,
+    to_toml,
+)
+from leafwise.envs.starship.check import Plan
+from leafwise.envs.starship.settings import Shape, Thrusters, changed, final, most_parts, runs
+from leafwise.envs.starship.statistics import core_entropy, survey
+from leafwise.envs.starship.targets import asked_errors, with_targets
+from twins.starship_story import check_stages
 
 
 @pytest.mark.parametrize("parameters", [CLASSIC, SCOUT, CRUISER])
@@ -36,8 +57,8 @@ def test_toml_changes_a_preset():
         ("shape = 3", "shape should be an object, got 3"),
         ("[crew]\nenabled = 1", "crew.enabled should be true or false"),
         (
-            '[reactor]\nstrategy = "align_edges"',
-            "reactor.strategy should be one of centralized, centralized_amidships, .*, random, got 'align_edges'",
+            '[reactor]\nstrategy = "x"',
+            "reactor.strategy should be one of centralized, centralized_a.*, random, got 'x'",
         ),
         ("grid = 65", "grid should be an integer from 12 to 64, got 65"),
         ("[thrusters]\nmin_score = 46", "thrusters.min_score should be at most max_score = 45, got 46"),
@@ -75,9 +96,7 @@ def test_the_presets_are_those_of_the_rules():
     assert [number for number, _, _ in STAGES if number != 15] == list(range(1, 15))
     assert all(getattr(CLASSIC, field).enabled == (field != "carve") for _, field, _ in STAGES)
     assert most_parts(CLASSIC) <= 250
-    with pytest.raises(
-        ValueError, match="preset should be one of classic, scout, cruiser, corvette, frigate, got 'tug'"
-    ):
+    with pytest.raises(ValueError, match="expected preset among classic, scout, cruiser, corvette, frigate, got 'tug'"):
         preset("tug")
 
 
@@ -105,3 +124,127 @@ def test_the_sources_spelling_of_stages_is_understood():
 def test_any_mapping_changes_a_preset() -> None:
     changes = MappingProxyType({"crew": MappingProxyType({"min_seats": 4})})
     assert changed("scout", changes) == replace(SCOUT, crew=replace(SCOUT.crew, min_seats=4))
+
+
+USUAL = tuple(run.title for run in runs(SCOUT))
+
+
+def listed(*stages: str) -> Parameters:
+    return replace(SCOUT, stages=stages)
+
+
+def test_the_usual_list_makes_the_usual_ship() -> None:
+    usual, same = Generator(SCOUT).ship(7), Generator(listed(*USUAL)).ship(7)
+    assert dataclasses.replace(same, parameters=SCOUT) == usual
+    assert same.parameters.stages == USUAL
+
+
+def test_stages_run_in_the_order_of_the_list_and_again() -> None:
+    order = ["Shape", "Cockpit", "Reactor", "Crew", "Weapons min_score=2 max_score=2", "Thrusters", "Weapons"]
+    order += ["Armor part=quarters layers=1", "armour part=bunk", "Add Extra Doors"]
+    generator = Generator(listed(*order))
+    told = generator.stages(3)
+    titles = ["Shape", "Cockpit", "Reactor", "Crew", "Weapons", "Thrusters", "Weapons", "Armour", "Armour"]
+    assert [name for name, _ in told] == [*titles, "Add Extra Doors"]
+    ships = [ship for _, ship in told]
+    assert ships[4].stats["weapon_score"] == 2
+    assert 3 <= ships[6].stats["weapon_score"] <= 5
+    assert ships[6].parts[: len(ships[5].parts)] == ships[5].parts
+    assert len(ships[8].armour) > len(ships[6].armour) == 0
+    ship = generator.ship(3)
+    assert check(ship) == []
+    assert check_stages(generator.stages(3, ship.attempt)) == []
+    assert load(dump(ship)) == ship
+    assert from_toml(to_toml(ship.parameters)) == ship.parameters
+
+
+def test_a_finished_ship_has_to_keep_the_last_run() -> None:
+    told = final(listed("Shape", "Weapons min_score=2 max_score=2", "Weapons max_score=9"))
+    assert (told.weapons.min_score, told.weapons.max_score) == (3, 9)
+    assert told.shape.enabled
+    assert not told.cockpit.enabled
+    assert final(SCOUT) == SCOUT
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        (["Sails"], "stages[0]: stage should be one of Shape, Fill Gaps"),
+        (["Shape", "Armour"], "stages[1]: expected the part that armour goes round, like 'Armour part=reactor', got"),
+        (["Shape", "Armour part=sail"], "stages[1]: part should be one of ammo_supply"),
+        (["Shape", "Weapons max_score=2"], "stages[1]: min_score should be at most max_score = 2, got 3"),
+        (["Shape", "Weapons min_score=x"], "stages[1]: min_score should be an integer from 0 to 1000, got 'x'"),
+        (["Shape", "Crew range=3"], "stages[1]: Crew has no 'range'; known: "),
+        (["Shape", "Crew enabled=false"], "stages[1]: Crew has no 'enabled'; known: "),
+        (["Cockpit", "Shape"], "stages should begin with those of the hull (Shape, Fill Gaps, Carve), got Shape after"),
+        (["Fill Gaps", "Shape"], "stages should have Shape once, as the first, got it later"),
+        (["Shape", "Add Extra Doors", "Crew"], "stages should have Add Extra Doors once, as the last, got it earlier"),
+        (["Shape", *["Crew"] * 30], "stages should be at most 30, got 31"),
+        ([3], "stages[0] should be a text, got 3"),
+        ("Shape", "stages should be a list of texts, got 'Shape'"),
+    ],
+)
+def test_wrong_lists_get_one_line(stages: Any, message: str) -> None:
+    with pytest.raises(ValueError, match="stage") as caught:
+        replace(SCOUT, stages=tuple(stages) if isinstance(stages, list) else stages)
+    assert str(caught.value).startswith(message)
+
+
+def mirrored(ship: Ship) -> float:
+    """Returns the share of parts whose mirror image stands there too."""
+    columns = [x for x, _ in ship.hull_cells]
+    axis = min(columns) + max(columns) + 1
+    own = {(part.id, part.x, part.y, part.r) for part in ship.parts}
+    turned = {0: 0, 1: 3, 2: 2, 3: 1}
+    images = [
+        (part.id, axis - part.x - part.size[0], part.y, turned[part.r] if "_" in part.id else part.r)
+        for part in ship.parts
+        if part.id != "cockpit"
+    ]
+    return sum(image in own for image in images) / len(images)
+
+
+def test_symmetrical_presets() -> None:
+    generator, plain = Generator("corvette"), Generator("scout")
+    ships = [generator.ship(seed) for seed in range(12)]
+    assert all(ship.valid and ship.stats["symmetry"] == 1.0 for ship in ships)
+    own, other = (sum(map(mirrored, some)) / 12 for some in (ships, [plain.ship(seed) for seed in range(12)]))
+    assert own > 0.6 > 3 * other
+    for ship in ships[:3]:
+        assert check(ship) == []
+        assert check_stages(generator.stages(ship.seed, ship.attempt)) == []
+    assert preset("frigate").grid == 48
+
+
+def test_filling_inwards_leaves_as_many_level_corridors_as_upright_ones() -> None:
+    shares = {}
+    for order in ("raster", "inward"):
+        filling = replace(CLASSIC.fill_with_armour, order=order)
+        generator, links = Generator(replace(CLASSIC, fill_with_armour=filling)), [0, 0]
+        for seed in range(16):
+            cells = Plan(generator.attempt(seed, 0)).corridors
+            links[0] += sum((x, y + 1) in cells for x, y in cells)
+            links[1] += sum((x + 1, y) in cells for x, y in cells)
+        shares[order] = links[0] / links[1]
+    assert shares["raster"] > 1.25
+    assert 0.85 < shares["inward"] < 1.1
+
+
+def test_a_survey_compares_with_the_targets_that_were_given() -> None:
+    targets = {"thrust": 10, "seats": 60}
+    figures = survey(with_targets(SCOUT, targets), range(30), targets=targets)
+    assert set(figures["controllability"]) == set(figures["target_error"]) == {"thrust", "seats"}
+    assert 0 < figures["controllability"]["seats"] < 1
+    assert figures["target_error"]["seats"] > 0
+    ship = Generator("scout").ship(1)
+    off = asked_errors(ship, {"thrust": 20, "firepower": {"south": 1}})
+    assert off["thrust"] == 20 - ship.stats["thrust_score"]
+    assert set(off) == {"thrust", *(f"firepower_{way}" for way in ("north", "east", "south", "west"))}
+    assert set(survey(SCOUT, range(2))["controllability"]) == {"fire"}
+
+
+def test_entropy_of_the_core() -> None:
+    ships = [Generator("scout").ship(seed) for seed in range(16)]
+    assert core_entropy(ships[:1] * 5) == core_entropy([]) == 0.0
+    assert core_entropy(ships) > 2.0
+    assert survey(SCOUT, range(3))["diversity"]["core_entropy"] >= 0

@@ -1,4 +1,4 @@
-"""What an environment of ships can be told: parameters, a hull, targets; the generator makes the same ships of them."""
+"""The building game: what it can be told, the generator's ships, rewards, observations, places that are remembered."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,21 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import leafwise
+from contract.same import assert_same
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.play.gamefile import read_games
 from leafwise.envs.starship import CLASSIC, GAME, SCOUT, Generator, Parameters, dump, from_toml, to_toml
-from leafwise.envs.starship.heuristic_builder import HandBuilder
+from leafwise.envs.starship.catalogue import PARTS
+from leafwise.envs.starship.features import CHANNELS
+from leafwise.envs.starship.heuristic_builder import HandBuilder, hand_made_ships
 from leafwise.envs.starship.options import Options
+from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import reported
 from leafwise.envs.starship.targets import NAMES, reached_by, read_targets, with_targets
 from leafwise.models.files import game_of
@@ -31,11 +39,13 @@ from leafwise.training.runs.run_options import parse_options
 from leafwise.web import games
 from leafwise.web.requests import GameRequest
 from leafwise.web.workers import JobContext
+from twins.starship import Twin
 
 ID = "leafwise/StarshipPlace-v0"
 TARGETS = {"thrust": 10, "seats": 12, "firepower": {"north": 3, "south": 1}}
 SHAPED = ["Shape", "Carve", "Fill Gaps", "Cockpit", "Weapons", "Armour part=cockpit layers=2", "Reactor", "Thrusters"]
 LATE = ["Crew", "Ammo Supplies", "Exterior Armour", "Power Storage", "Fill With Armour", "Add Extra Doors"]
+LETTER = {part.name: part.letter for part in PARTS}
 HULL = [" " * 24] * 4 + [" " * 4 + "." * 15 + " " * 5] * 14 + [" " * 24] * 6
 
 
@@ -44,35 +54,51 @@ def build(env: GameEnv, seed: int) -> tuple[float, dict[str, Any]]:
     _, info = env.reset(seed=seed)
     builder, total, over = HandBuilder(seed), 0.0, env.state.is_terminal
     while not over:
+        assert set(info) == {"action_mask", "request"}
+        part, _, facing = info["request"].partition(" ")
+        letters = str(env.state).split("next=")[1].split(",")[0].split()[0]
+        assert letters == LETTER[part] + (facing[:1].upper() if facing else "")
         _, reward, over, _, info = env.step(builder.choose(env.state))
         total += reward
+    assert info["request"] == ""
     return total, info
 
 
 @pytest.mark.parametrize(
-    ("words", "hull"),
+    ("words", "seeds"),
     [
-        ({"preset": "corvette", "parameters": {"crew": {"min_seats": 14}}}, None),
-        ({"parameters": {"stages": [*SHAPED, *LATE], "carve": {"enabled": True}}}, None),
-        ({"parameters": {"ammo_supplies": {"enabled": False}}, "targets": TARGETS}, None),
-        ({"hull": HULL}, HULL),
+        ({}, 16),
+        ({"preset": "classic"}, 4),
+        ({"preset": "corvette", "parameters": {"crew": {"min_seats": 14}}}, 4),
+        ({"parameters": {"stages": [*SHAPED, *LATE], "carve": {"enabled": True}}}, 4),
+        ({"parameters": {"ammo_supplies": {"enabled": False}}, "targets": TARGETS}, 4),
+        ({"hull": HULL}, 4),
     ],
-    ids=["mirrored", "stages", "targets", "hull"],
+    ids=["scout", "classic", "mirrored", "stages", "targets", "hull"],
 )
-def test_the_hand_made_builder_makes_the_generators_ships(words: dict[str, Any], hull: Any) -> None:
-    env, valid = GameEnv("starship", **words), 0
+def test_the_hand_made_builder_makes_the_generators_ships(words: dict[str, Any], seeds: int) -> None:
+    """Scenario 18: bytes of `generate`, rewards that add up to the quality, failures that end with 0; what `info` tells."""
+    env, valid, several = GameEnv("starship", **words), 0, 0
     options: Any = env.game.options
-    generator = Generator(options.built, hull=hull)
-    for seed in range(4):
+    generator = Generator(options.built, hull=words.get("hull"))
+    for seed in range(seeds):
         total, info = build(env, seed)
         ship = generator.attempt(seed, 0)
         assert total == pytest.approx(ship.stats["quality"], abs=1e-6)
+        assert total == pytest.approx(env.state.returns, abs=1e-9)
+        assert info["quality"] == ship.stats["quality"]
         assert info["reasons"] == ship.reasons[:1]
         assert env.game.parse(str(env.state)) == env.state
         if ship.valid:
             valid += 1
+            assert info["terms"] == {name: ship.stats[name] for name in TERMS}
             assert dump(reported(env.state.row, env.game.tables().ship, options.built, seed)) == dump(ship)
-    assert valid > 0
+        found, best = hand_made_ships(env.game, seed, 3)
+        assert found[0] == pytest.approx(total)
+        assert (best.is_terminal, best.returns) == (True, found.max())
+        several += len(set(found)) > 1
+    assert valid > seeds // 4
+    assert several
 
 
 def test_targets_are_seen_met_and_told() -> None:
@@ -99,6 +125,8 @@ def test_targets_are_seen_met_and_told() -> None:
 
 
 def test_only_what_is_asked_for_is_told() -> None:
+    with pytest.raises(ValueError, match="expected nothing after hand, got 'x'"):
+        leafwise.player("hand:x", GAME)
     env = GameEnv("starship", targets={"thrust": 9})
     _, info = build(env, 1)
     assert info["targets"] == {"thrust": 9}
@@ -132,11 +160,9 @@ def test_parameters_in_every_form_are_one_variant(tmp_path: Path) -> None:
         assert game.variant() == leafwise.game("starship", **game.given_options)
 
 
-def test_hulls_in_every_form_are_one_variant(tmp_path: Path) -> None:
-    file = tmp_path / "hull.txt"
-    file.write_text("\n".join(line.rstrip() for line in HULL))
+def test_hulls_in_every_form_are_one_variant(hull_file: Path) -> None:
     mask = np.array([[c == "." for c in line] for line in HULL])
-    games = [leafwise.game("starship", hull=form) for form in (HULL, mask, str(file), file)]
+    games = [leafwise.game("starship", hull=form) for form in (HULL, mask, str(hull_file), hull_file)]
     games.append(leafwise.game("starship", hull=games[0].options.hull))
     assert len(set(games)) == 1
     start = games[0].start()
@@ -229,10 +255,7 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
         ({"parameters": {"crew": {"min_seats": -1}}}, "crew.min_seats should be an integer from 0 to 1000, got -1"),
         ({"parameters": {"engines": {}}}, "parameters has no 'engines'"),
         ({"parameters": {"shape": {"enabled": False}}}, "expected a hull where the stage Shape does not run, got none"),
-        (
-            {"parameters": {"stages": ["Shape", "Weapons", "Crew", "Weapons"]}},
-            "expected each stage that places parts once where a ship is built, got Weapons twice",
-        ),
+        ({"parameters": {"stages": ["Shape", "Crew", "Crew"]}}, "expected each stage that places parts once where"),
         ({"hull": "no.txt"}, "expected hull as the path of a file, got 'no.txt'"),
         ({"hull": ["..."]}, "hull should be 24 by 24 cells, got shape (1, 3)"),
         ({"hull": 7}, "expected hull as booleans, rows of text or run lengths, got 7"),
@@ -257,3 +280,83 @@ def test_targets_become_what_the_stages_ask_for() -> None:
     assert with_targets(CLASSIC, {"firepower": 9}).stages == ()
     assert isinstance(told, Parameters)
     assert list(read_targets('{"seats": 3, "thrust": 4}')) == ["thrust", "seats"]
+
+
+def test_a_new_ship_on_the_same_stream_is_another_ship() -> None:
+    stream = new_stream(7)
+    first, second = GAME.start().settle(stream), GAME.start().settle(stream)
+    assert first == GAME.new(7)
+    assert first != second
+
+
+def test_the_terminal_reward_is_the_quality() -> None:
+    dense, terminal = GameEnv(GAME, reward="dense"), GameEnv(GAME, reward="terminal")
+    for env in (dense, terminal):
+        env.reset(seed=3)
+    total, over = 0.0, False
+    while not over:
+        action = int(np.argmax(dense.action_masks()))
+        _, reward, over, _, _ = dense.step(action)
+        _, last, over_too, _, _ = terminal.step(action)
+        total += reward
+        assert over_too == over
+        assert (last != 0.0) <= over
+    assert last == pytest.approx(total, abs=1e-9)
+
+
+def test_the_maps_show_the_ship() -> None:
+    env = GameEnv(GAME)
+    naive, rng = Twin(GAME.options), np.random.default_rng(0)
+    obs, info = env.reset(seed=5)
+    over = False
+    while not over:
+        assert isinstance(obs, dict)
+        position = naive.read(str(env.state))
+        maps = dict(zip(CHANNELS, obs["grid"], strict=True))
+        cockpit = {c for c, k in position.room.items() if position.parts[k][0] == "C"}
+        cells = {
+            "hull": position.hull,
+            "armour": position.armour,
+            "corridor": {c for c in position.hull if position.is_floor(c)},
+            "cockpit": cockpit,
+            "legal": {tuple(map(int, name[:-1].split(","))) for name in naive.legal(position)},
+        }
+        for name, expected in cells.items():
+            assert {(int(x), int(y)) for y, x in np.argwhere(maps[name])} == set(expected), name
+        steps = position.steps(cockpit, 47)
+        found = {(int(x), int(y)): v for (y, x), v in np.ndenumerate(maps["steps_from_cockpit"]) if v < 1}
+        assert found == pytest.approx({c: n / 48 for c, n in steps.items()})
+        obs, _, over, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_a_batch_tells_what_single_environments_tell(mode: str) -> None:
+    """The request at every step; quality, terms and reasons where an episode ends."""
+    batch = GameVectorEnv(3, GAME, autoreset_mode=mode)
+    singles = SyncVectorEnv([partial(GameEnv, GAME)] * 3, autoreset_mode=AutoresetMode(mode))
+    told: tuple[Any, ...] = batch.reset(seed=2)
+    assert_same(told, singles.reset(seed=2))
+    rng, ends = np.random.default_rng(0), 0
+    while ends < 4:
+        mask = told[-1]["action_mask"]
+        actions = (rng.random(mask.shape) * mask).argmax(axis=1)
+        told = batch.step(actions)
+        assert_same(told, singles.step(actions))
+        ends += int(told[2].sum())
+
+
+def test_places_are_those_of_the_row_that_is_asked_about() -> None:
+    """The room remembers the last row's places: a row that changes, in place or for another, is searched anew."""
+    game, T, A = GAME, GAME.tables(), np.zeros(GAME.max_actions, dtype=np.int64)
+    first = GameEnv(game)
+    _, info = first.reset(seed=3)
+    S, expected = game.rows(2), []
+    for turn in range(4):
+        S[turn % 2] = first.state.row
+        for i in (np.uint64(0), np.uint64(1)) if turn else (np.uint64(0),):
+            fresh = game.tables()
+            assert_same(A[: game.rules.legal_actions(S, i, A, T)].copy(), A[: game.rules.legal_actions(S, i, A, fresh)])
+        expected.append(info["action_mask"].nonzero()[0])
+        assert_same(A[: game.rules.legal_actions(S, np.uint64(turn % 2), A, T)], expected[-1])
+        _, _, _, _, info = first.step(int(expected[-1][0]))
+    assert len({places.tobytes() for places in expected}) == 4

@@ -38,7 +38,7 @@ def played(seed: int, game: leafwise.Game = THREES) -> list[State]:
     return rows
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_random_game_keeps_the_books(seed: int) -> None:
     rows = played(900_000 + seed)
     start = score(tiles(rows[9]))
@@ -93,17 +93,17 @@ def test_the_long_run_share_of_bonuses(schedule: str) -> None:
     T, stream, rows = game.tables(), new_stream(5), game.rows(1)
     rows[0] = game.parse("48 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0").row
     came = []
-    for _ in range(21 * 500):
+    for _ in range(21 * 200):
         game.rules.sample_outcome(rows, np.uint64(0), stream, T)
         came.append("next=+" in str(State(game, rows[0])))
         rows[0, 1] = (rows[0, 1] & ~np.uint64((1 << 13) - 1)) | np.uint64(2)  # no tile is shown, chance draws
     cycles = [sum(came[k : k + 21]) for k in range(0, len(came), 21)]
     if schedule == "slot21":
-        assert cycles == [1] * 500
+        assert cycles == [1] * 200
         slots = Counter(came[k : k + 21].index(True) for k in range(0, len(came), 21))
         assert set(slots) == set(range(21))
     else:
-        assert sum(came) == pytest.approx(500, abs=5 * np.sqrt(500))
+        assert sum(came) == pytest.approx(200, abs=5 * np.sqrt(200))
         assert max(cycles) > 1
 
 

@@ -1,7 +1,5 @@
 """Trap: worked positions with exact probabilities and outcomes, from the rules, the handout and public programs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -64,49 +62,31 @@ BESIDE = ".......|...1...|.......|.......|.......|.......|...2..."
 SIX = "...1...|.......|.......|...#...|..#.#..|...2..."
 
 
-@pytest.mark.parametrize(
-    ("text", "at", "certain", "spill", "share"),
-    [
-        pytest.param(BESIDE, "5,3", {"5,3": 17 / 20}, "4,2 4,3 4,4 5,2 5,4 6,2 6,4", 3 / 140, id="2 by the opponent"),
-        pytest.param(
-            ".......|.......|.......|...2...|.......|.......|......1",
-            "0,0",
-            {"0,0": 9 / 20},
-            "0,1 1,0 1,1",
-            11 / 60,
-            id="3 the longest",
-        ),
-        pytest.param(
-            "2......|.......|.......|.......|.......|.......|......1",
-            "0,1",
-            {"0,1": 1 / 2},
-            "0,2 1,0 1,1 1,2",
-            1 / 8,
-            id="4 no spill on a player",
-        ),
-        pytest.param(BESIDE, "1,4", {"1,4": 1.0}, "", 0, id="5 by the thrower"),
-        pytest.param(BESIDE, "2,4", {"2,4": 19 / 20}, "1,4 1,5 2,3 2,5 3,3 3,4 3,5", 1 / 140, id="5 a step further"),
-        pytest.param(SIX, "3,3", {"unchanged": 37 / 40}, "2,2 2,3 2,4 3,2 3,4 4,3", 1 / 80, id="6 at a trap"),
-        pytest.param(
-            SIX, "4,3", {"4,3": 17 / 20, "unchanged": 9 / 140}, "3,2 3,4 5,2 5,4", 3 / 140, id="7 spill on traps"
-        ),
-    ],
-)
+FAR = ".......|.......|.......|...2...|.......|.......|......1"
+CORNERS = "2......|.......|.......|.......|.......|.......|......1"
+LANDINGS = {
+    "2 by the opponent": (BESIDE, "5,3", {"5,3": 17 / 20}, "4,2 4,3 4,4 5,2 5,4 6,2 6,4", 3 / 140),
+    "3 the longest": (FAR, "0,0", {"0,0": 9 / 20}, "0,1 1,0 1,1", 11 / 60),
+    "4 no spill on a player": (CORNERS, "0,1", {"0,1": 1 / 2}, "0,2 1,0 1,1 1,2", 1 / 8),
+    "5 by the thrower": (BESIDE, "1,4", {"1,4": 1.0}, "", 0),
+    "5 a step further": (BESIDE, "2,4", {"2,4": 19 / 20}, "1,4 1,5 2,3 2,5 3,3 3,4 3,5", 1 / 140),
+    "6 at a trap": (SIX, "3,3", {"unchanged": 37 / 40}, "2,2 2,3 2,4 3,2 3,4 4,3", 1 / 80),
+    "7 spill on traps": (SIX, "4,3", {"4,3": 17 / 20, "unchanged": 9 / 140}, "3,2 3,4 5,2 5,4", 3 / 140),
+}
+
+
+@pytest.mark.parametrize(("text", "at", "certain", "spill", "share"), LANDINGS.values(), ids=LANDINGS)
 def test_where_a_throw_lands(text: str, at: str, certain: dict[str, float], spill: str, share: float) -> None:
     assert thrown(board(text, "throw"), at) == pytest.approx(certain | dict.fromkeys(spill.split(), share), rel=1e-12)
 
 
 def test_8_illegal_moves_and_throws_lose() -> None:
-    start = GAME.start()
-    for wrong in ("N", "NE", "NW"):  # off the board
-        with pytest.raises(ValueError, match=r"^trap: expected a legal action \(E, SE, S, SW, W\), got "):
-            start.play(wrong)
-    crowded = board("..#1#..|...2...")
-    assert crowded.legal_names == ("SE", "SW")  # not to a trap, not to the other player
-    throwing = start.play("S")
-    for wrong in ("1,3", "6,3"):  # a player's cell
-        with pytest.raises(ValueError, match=r"^trap: expected a legal action "):
-            throwing.play(wrong)
+    start, throwing = GAME.start(), GAME.start().play("S")
+    assert board("..#1#..|...2...").legal_names == ("SE", "SW")  # not to a trap, not to the other player
+    for state, wrong in ((start, "N"), (start, "NE"), (start, "NW"), (throwing, "1,3"), (throwing, "6,3")):
+        legal = r"\(E, SE, S, SW, W\), got " if state == start else ""  # off the board; a player's cell
+        with pytest.raises(ValueError, match=rf"^trap: expected a legal action {legal}"):
+            state.play(wrong)
     never: list[Any] = ["-1,0", "7,0", None, "0,-1"]
     for wrong in never:
         with pytest.raises(ValueError, match=r"^trap: expected an action among "):
@@ -115,10 +95,8 @@ def test_8_illegal_moves_and_throws_lose() -> None:
 
 def test_9_the_move_alone_can_win() -> None:
     state = board("2#.....|#......|..1....")
-    assert moves(state, 2) == {(1, 1)}
     after = state.play("NW")
-    assert after.is_terminal
-    assert after.returns == 1
+    assert (moves(state, 2), after.is_terminal, after.returns) == ({(1, 1)}, True, 1)
     assert str(after).endswith("turn=0 throw won=1")
 
 
@@ -126,26 +104,20 @@ ELEVEN = "2#.....|#......|1......"
 FOURTEEN = "1.#....|##.....|.......|.......|.......|.......|...2..."
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("2#.....|#......|.1.....", {"1,1": (1, 0)}, id="10 a certain win"),
-        pytest.param(ELEVEN, {"1,1": (19 / 20, 0)}, id="11 a miss does not win"),
-        pytest.param(
-            "2.#....|##.....|.......|...1...",
-            {"0,1": (4 / 5, 0), "0,2": (3 / 100, 0), "1,0": (1 / 20, 0)},
-            id="12 direct aim",
-        ),
-        pytest.param(
-            FOURTEEN, {"0,1": (0, 1), "1,1": (0, 1 / 140), "1,0": (0, 0), "2,0": (0, 0)}, id="14 trapping oneself"
-        ),
-        pytest.param(
-            "1..2...|##.#...",
-            {"0,2": (0, 1 / 80), "1,2": (0, 1 / 70)} | dict.fromkeys(("0,4", "1,4", "1,0"), (0, 0)) | {"0,1": (0, 1)},
-            id="17 the risk of a miss",
-        ),
-    ],
-)
+RISKS = {"0,2": (0, 1 / 80), "1,2": (0, 1 / 70), "0,4": (0, 0), "1,4": (0, 0), "1,0": (0, 0), "0,1": (0, 1)}
+ODDS = {
+    "10 a certain win": ("2#.....|#......|.1.....", {"1,1": (1, 0)}),
+    "11 a miss does not win": (ELEVEN, {"1,1": (19 / 20, 0)}),
+    "12 direct aim": (
+        "2.#....|##.....|.......|...1...",
+        {"0,1": (4 / 5, 0), "0,2": (3 / 100, 0), "1,0": (1 / 20, 0)},
+    ),
+    "14 trapping oneself": (FOURTEEN, {"0,1": (0, 1), "1,1": (0, 1 / 140), "1,0": (0, 0), "2,0": (0, 0)}),
+    "17 the risk of a miss": ("1..2...|##.#...", RISKS),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), ODDS.values(), ids=ODDS)
 def test_how_often_a_throw_wins_and_loses_at_once(text: str, expected: dict[str, tuple[float, float]]) -> None:
     state = board(text, "throw")
     for at, odds in expected.items():
@@ -167,9 +139,8 @@ def test_13_the_thrower_wins_when_both_are_stuck(game: Game) -> None:
 
 def test_14_who_trapped_himself_may_play_on() -> None:
     ((_, after),) = board(FOURTEEN, "throw", DEFERRED).play("0,1").outcomes()
-    assert not after.is_terminal
-    for name in after.legal_names:  # player 2 is far: no move of his frees player 1
-        assert (after.play(name).is_terminal, after.play(name).returns) == (True, -1)
+    assert not after.is_terminal  # player 2 is far: no move of his frees player 1
+    assert {(after.play(name).is_terminal, after.play(name).returns) for name in after.legal_names} == {(True, -1)}
 
 
 def test_15_a_move_may_free_the_other() -> None:
@@ -177,8 +148,7 @@ def test_15_a_move_may_free_the_other() -> None:
     assert moves(state, 2) == {(0, 2), (1, 2)}
     assert all(not state.play(name).is_terminal for name in state.legal_names)
     after = state.play("E")
-    assert moves(after, 1) == {(0, 1)}
-    assert chances(after, "0,1") == (1.0, 0.0)
+    assert (moves(after, 1), chances(after, "0,1")) == ({(0, 1)}, (1.0, 0.0))
 
 
 @pytest.mark.parametrize("game", [GAME, DEFERRED], ids=repr)
@@ -218,14 +188,10 @@ def test_19_accuracy_ends_at_0() -> None:
 def test_20_the_cap_is_a_draw() -> None:
     game = GAME.variant(max_turns=40)
     state = board("1#.....|.......|.......|.......|.......|.......|.....#2", "", game)
-    turns = 0
-    while not state.is_terminal:
-        # out of the corner and back, with certain throws beside oneself
-        first = state.current_player == 0
-        out = cell(state, state.current_player + 1) in ((0, 0), (6, 6))
-        step, throw = (
-            ("S" if out else "N", "1,1" if out else "0,1") if first else ("N" if out else "S", "5,5" if out else "6,5")
-        )
+    turns, steps = 0, (("S", "1,1", "N", "0,1"), ("N", "5,5", "S", "6,5"))
+    while not state.is_terminal:  # out of the corner and back, with certain throws beside oneself
+        back = 2 * (turns // 2 % 2)
+        step, throw = steps[state.current_player][back : back + 2]
         ((_, state),) = state.play(step).play(throw).outcomes()
         turns += 1
     assert turns == 40

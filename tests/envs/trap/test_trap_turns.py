@@ -1,8 +1,7 @@
 """The search of whole turns: its values are those of a plain recursion, it keeps its clock, and its player searches once a turn."""
 
-from __future__ import annotations
-
 import time
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -12,27 +11,11 @@ import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.turns import TurnPlayer, TurnSearch
-from twins.trap import Cell, crowded
+from twins.trap import Twin, crowded_state
 
 SIZE = 4
 SMALL = GAME.variant(size=SIZE)
-LEAF, TABLES = SMALL.score("reach"), SMALL.tables(None, "near+traps")
-
-
-def position(traps: int, rng: Random) -> State:
-    while (state := SMALL.parse(crowded(SIZE, traps, rng))).is_terminal:
-        pass
-    return state
-
-
-def cells(state: State) -> dict[str, list[Cell]]:
-    rows = str(state).split()[0].split("/")
-    return {mark: [(y, x) for y in range(SIZE) for x in range(SIZE) if rows[y][x] == mark] for mark in "12#"}
-
-
-def near(cell: Cell) -> set[Cell]:
-    around = {(cell[0] + down, cell[1] + right) for down in (-1, 0, 1) for right in (-1, 0, 1)} - {cell}
-    return {c for c in around if min(c) >= 0 and max(c) < SIZE}
+LEAF, TABLES, TWIN = SMALL.score("reach"), SMALL.tables(None, "near+traps"), Twin(SMALL.options)
 
 
 def considered(after: State) -> list[int]:
@@ -60,39 +43,36 @@ def plain(state: State, depth: int, below: bool = False) -> float:
         if depth == 1 and below:
             best = max(best, after.value(LEAF))
             continue
-        found, (board, turn, _) = cells(after), str(after).split()
-        me, other = found["12"[thrower]][0], found["21"[thrower]][0]
-        passed = SMALL.parse(f"{board} turn={int(turn.removeprefix('turn=')) + 1}")
+        p = TWIN.read(str(after))
+        other = p.players[1 - thrower]
+        passed = SMALL.parse(TWIN.write(replace(p, turn=p.turn + 1, due="move")))
         for throw in considered(after):
-            y, x = target = divmod(throw - 8, SIZE)
+            target = divmod(throw - 8, SIZE)
             landed = after.play(throw).outcomes_by_name()
-            hit = landed["unchanged" if target in found["#"] else f"{y},{x}"]
-            p = (21 - abs(y - me[0]) - abs(x - me[1])) / 20
-            worth = p * (told(hit, thrower) if depth == 1 or hit.is_terminal else -plain(hit, depth - 1, below=True))
-            spill = near(target) - {me, other}
-            for cell in spill:
-                counts = cell in near(other) and cell not in found["#"]
-                board_then = landed[f"{cell[0]},{cell[1]}"] if counts and p < 1 else passed
-                worth += (1 - p) / len(spill) * told(board_then, thrower)
+            odds = {cell: float(chance) for cell, chance in TWIN.chances(replace(p, target=target)).items()}
+            boards = {c: landed["unchanged" if c in p.traps else f"{c[0]},{c[1]}"] for c in odds}
+            ends = depth == 1 or boards[target].is_terminal
+            hit = told(boards[target], thrower) if ends else -plain(boards[target], depth - 1, below=True)
+            worth = odds.pop(target) * hit
+            for cell, chance in odds.items():
+                beside = cell in TWIN.around(other) and cell not in p.traps
+                worth += chance * told(boards[cell] if beside else passed, thrower)
             best = max(best, worth)
     return best
 
 
 def test_values_are_those_of_a_plain_recursion() -> None:
     rng = Random(4)
-    searches = {
-        depth: TurnSearch(SMALL, LEAF, depth, late_from=None, known_from=None, gain=depth / 20) for depth in (1, 2, 3)
-    }
-    for traps, depths in ((4, (1,)), (7, (2,)), (10, (2, 3))):
-        for _ in range(2):
-            state = position(traps, rng)
-            for depth in depths:
-                assert searches[depth](state).value == pytest.approx(plain(state, depth), abs=1e-12)
+    for traps, depth, count in ((4, 1, 2), (8, 2, 2), (10, 2, 2), (10, 3, 1)):
+        search = TurnSearch(SMALL, LEAF, depth, late_from=None, known_from=None, gain=depth / 20)
+        for _ in range(count):
+            state = crowded_state(SMALL, traps, rng)
+            assert search(state).value == pytest.approx(plain(state, depth), abs=1e-12)
 
 
 def test_a_throw_is_searched_on_its_own() -> None:
     search = TurnSearch(SMALL, LEAF, 2, late_from=None)
-    before = position(5, Random(7))
+    before = crowded_state(SMALL, 5, Random(7))
     state = before.play(before.legal_actions[0])
     (throw,) = search(state).actions
     assert throw in considered(state)
@@ -106,23 +86,16 @@ def test_a_move_that_wins_is_played_without_a_throw() -> None:
 
 
 def test_its_player_searches_once_a_turn() -> None:
-    player = leafwise.player("turns:reach,depth=2", SMALL)
+    player, asked = leafwise.player("turns:reach,depth=2", SMALL), list[State]()
     assert isinstance(player, TurnPlayer)
-    state, asked = SMALL.start(), 0
-    search = player.search
-
-    def counted(state: State) -> object:
-        nonlocal asked
-        asked += 1
-        return search(state)
-
-    player.search = counted  # type: ignore[assignment]
+    state, search = SMALL.start(), player.search
+    player.search = lambda state: asked.append(state) or search(state)  # type: ignore[assignment, func-returns-value]
     after = state.play(player.choose(state))
     assert player.choose(after) in after.legal_actions
-    assert asked == 1
+    assert asked == [state]
     other = state.play(next(a for a in state.legal_actions if state.play(a) != after))
     assert player.choose(other) in other.legal_actions
-    assert asked == 2
+    assert asked == [state, other]
 
 
 def test_it_keeps_its_clock_and_is_the_best_player() -> None:
@@ -134,27 +107,24 @@ def test_it_keeps_its_clock_and_is_the_best_player() -> None:
     assert 1 < found.depth < 40
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("depth=0", "expected depth of 1 to 40 turns, got 0"),
-        ("seconds=0", "expected seconds above 0 and at most 1,000,000, got 0.0"),
-        ("width=0", "expected width of at least 1, got 0"),
-        ("late_from=0", "expected late_from of at least 1, got 0"),
-        ("gain=3", "expected gain of 0 to 2, got 3.0"),
-        ("candidates=none", "expected candidates among all, near, near+traps, got 'none'"),
-        ("table_mb=0", "expected table_mb above 0 and at most 65,536, got 0.0"),
-        ("clock=sun", "expected clock among wall, cpu, got 'sun'"),
-        (
-            "rare=0.1",
-            "expected options among depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock, "
-            "got 'rare=0.1'",
-        ),
-    ],
-)
-def test_wrong_options_are_one_line(options: str, message: str) -> None:
-    with pytest.raises(ValueError, match=rf"^player 'turns:reach,{options}': {message.replace('+', '[+]')}$"):
-        leafwise.player(f"turns:reach,{options}", SMALL)
+OPTIONS = "depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock"
+WRONG = {
+    "depth=0": "depth of 1 to 40 turns, got 0",
+    "seconds=0": "seconds above 0 and at most 1,000,000, got 0.0",
+    "width=0": "width of at least 1, got 0",
+    "late_from=0": "late_from of at least 1, got 0",
+    "gain=3": "gain of 0 to 2, got 3.0",
+    "candidates=none": "candidates among all, near, near[+]traps, got 'none'",
+    "table_mb=0": "table_mb above 0 and at most 65,536, got 0.0",
+    "clock=sun": "clock among wall, cpu, got 'sun'",
+    "rare=0.1": f"options among {OPTIONS}, got 'rare=0.1'",
+}
+
+
+def test_wrong_options_are_one_line() -> None:
+    for options, message in WRONG.items():
+        with pytest.raises(ValueError, match=rf"^player 'turns:reach,{options}': expected {message}$"):
+            leafwise.player(f"turns:reach,{options}", SMALL)
 
 
 def test_wrong_positions_are_refused() -> None:
@@ -165,7 +135,7 @@ def test_wrong_positions_are_refused() -> None:
 
 def test_what_is_known_of_misses_brings_values_nearer_to_those_of_deeper_searches() -> None:
     rng = Random(11)
-    states = [position(3 + k % 4, rng) for k in range(20)]
+    states = [crowded_state(SMALL, 3 + k % 4, rng) for k in range(20)]
     deep = TurnSearch(SMALL, LEAF, 9, late_from=None, known_from=1)
     truth = [deep(state).value for state in states]
 

@@ -1,7 +1,5 @@
 """The exact solver of Trilobite against a naive twin, known values, and its own guarantees."""
 
-from __future__ import annotations
-
 import threading
 import time
 from random import Random
@@ -28,76 +26,51 @@ def after(game: Game, moves: str) -> State:
     return state
 
 
-@pytest.mark.parametrize(
-    ("board", "k", "least", "most"),
-    [
-        ("3x3", 3, 0, 8),
-        ("4x3", 3, 0, 11),
-        ("3x5", 3, 0, 12),
-        ("4x4", 3, 4, 12),
-        ("4x4", 4, 5, 15),
-        ("5x4", 4, 9, 19),
-        ("5x5", 5, 14, 24),
-        ("7x6", 4, 32, 41),
-        ("7x6", 5, 32, 41),
-        ("8x7", 4, 46, 54),
-        ("7x8", 5, 46, 54),
-        ("8x3", 5, 13, 22),
-        ("3x8", 4, 12, 22),
-    ],
-)
-def test_scores_equal_the_twin_s(board: str, k: int, least: int, most: int) -> None:
+BOARDS = (
+    "3x3 3 0 8", "4x3 3 0 11", "3x5 3 0 12", "4x4 3 4 12", "4x4 4 5 15", "5x4 4 9 19", "5x5 5 14 24", "7x6 4 32 41", "7x6 5 32 41",
+    "8x7 4 46 54", "7x8 5 46 54", "8x3 5 13 22", "3x8 4 12 22",
+)  # fmt: skip
+"""Board, k, least and most chips."""
+
+
+@pytest.mark.parametrize("told", BOARDS)
+def test_scores_equal_the_twin_s(told: str) -> None:
+    board, *numbers = told.split()
+    k, least, most = map(int, numbers)
     game = leafwise.game("trilobite", board=board, k=k)
     solver, twin, rng = Solver(game, 4), Twin(game.options), Random(f"{board} {k}")
-    for _ in range(12):
+    for _ in range(8):
         moves, p = twin.random_board(rng, rng.randint(least, most))
         state = after(game, moves)
         solution = solver.solve(state)
         scores = {str(c + 1): twin.score_of(p, c) for c in twin.free(p)}
         best = tuple(name for name in scores if scores[name] == max(scores.values()))
+        score = twin.score(p)
         assert solution.complete
         assert solution.action_scores == scores, moves
-        assert solution.score == twin.score(p)
-        assert solution.value == np.sign(twin.score(p))
-        assert solution.bounds == (solution.score, solution.score)
+        assert (solution.score, solution.value, solution.bounds) == (score, np.sign(score), (score, score))
         assert solution.action_values == {name: np.sign(score) for name, score in scores.items()}
-        assert solution.best_actions == best
-        assert solver.solve(state, "best").best_actions == best
+        assert solution.best_actions == solver.solve(state, "best").best_actions == best
         assert solver.solve(state, "none").best_actions[0] in best
         assert solver.solve(state, "move").line == solver.solve(state, "none").line[:1]
-        assert_line_plays_out(state, solution.line, twin.score(p))
         mirror = solver.solve(state.transformed(1))
         assert mirror.action_scores == {str(len(game.actions) + 1 - int(a)): s for a, s in scores.items()}
-
-
-def assert_line_plays_out(state: State, line: tuple[str, ...], score: int) -> None:
-    """Checks that a line ends the game when and as the score says."""
-    player, chips = state.current_player, bin(int(state.row[0] | state.row[1])).count("1")
-    for name in line:
-        state = state.play(name)
-    assert state.is_terminal
-    cells = len(str(state).replace("/", ""))
-    result = state.returns if player == 0 else -state.returns
-    assert result == np.sign(score)
-    assert (cells + 1 - (chips + len(line) - 1)) // 2 == abs(score) or score == 0
+        player, chips = state.current_player, len(moves)
+        for name in solution.line:
+            state = state.play(name)
+        assert state.is_terminal
+        assert (state.returns if player == 0 else -state.returns) == np.sign(score)
+        left = twin.width * twin.height + 1 - (chips + len(solution.line) - 1)
+        assert left // 2 == abs(score) or score == 0  # as soon as the score says
 
 
 @pytest.mark.parametrize(
-    ("board", "k", "value"),
-    [
-        ("3x3", 3, 0),
-        ("3x5", 3, 0),
-        ("4x3", 3, 1),
-        ("4x4", 3, 1),
-        ("4x4", 4, 0),
-        ("5x5", 3, 1),
-        ("5x5", 4, 0),
-        ("7x6", 3, 1),
-    ],
+    "told", ["3x3 3 0", "3x5 3 0", "4x3 3 1", "4x4 3 1", "4x4 4 0", "5x5 3 1", "5x5 4 0", "7x6 3 1"]
 )
-def test_values_of_empty_boards(board: str, k: int, value: int) -> None:
-    game = leafwise.game("trilobite", board=board, k=k)
-    assert Solver(game).solve(game.start(), "none").value == value
+def test_values_of_empty_boards(told: str) -> None:
+    board, k, value = told.split()
+    game = leafwise.game("trilobite", board=board, k=int(k))
+    assert Solver(game).solve(game.start(), "none").value == int(value)
 
 
 KNOWN = """
@@ -120,8 +93,7 @@ def test_scores_of_connect_four_positions() -> None:
 
 
 def test_finished_positions() -> None:
-    solver = Solver(CONNECT_FOUR, 4)
-    won = solver.solve(after(CONNECT_FOUR, "1212121"))
+    won = Solver(CONNECT_FOUR, 4).solve(after(CONNECT_FOUR, "1212121"))
     assert (won.value, won.score, won.best_actions, won.line, won.depth) == (-1, -18, (), (), 0)
     small = leafwise.game("trilobite")
     drawn = Solver(small, 4).solve(small.parse("xox/xox/oxo"))
@@ -164,11 +136,16 @@ def test_a_stop_ends_the_search_and_tells_what_is_known() -> None:
 def test_wrong_input() -> None:
     with pytest.raises(ValueError, match=r"^trilobite: expected a table of at least 4 MB, got 1$"):
         Solver(CONNECT_FOUR, 1)
-    solver = Solver(CONNECT_FOUR, 4)
-    with pytest.raises(ValueError, match=r"expected a position of this game, got leafwise.game\('trilobite'\)"):
-        solver.solve(leafwise.game("trilobite").start())
-    with pytest.raises(ValueError, match=r"^expected actions among all, best, none, move, got 'some'$"):
-        solver.solve(CONNECT_FOUR.start(), "some")
+    for state, actions, message in (
+        (
+            leafwise.game("trilobite").start(),
+            "all",
+            r"expected a position of this game, got leafwise.game\('trilobite'\)",
+        ),
+        (CONNECT_FOUR.start(), "some", r"^expected actions among all, best, none, move, got 'some'$"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Solver(CONNECT_FOUR, 4).solve(state, actions)
 
 
 def test_labels_are_the_solver_s_values_as_far_back_as_a_limit_of_nodes_goes() -> None:

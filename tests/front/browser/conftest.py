@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,14 +22,6 @@ PATIENCE = 300_000
 """Milliseconds for what may have to be compiled first."""
 
 
-def free_port() -> int:
-    """Returns a port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="session")
 def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the server runs in; what training wrote would be in its `runs`."""
@@ -41,32 +30,13 @@ def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def address(runs_folder: Path) -> Iterator[str]:
-    """The address of a server that runs as a process of its own."""
-    port = free_port()
+    """The address of a server that runs as a process of its own, as it prints it."""
     runs_folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "leafwise", "web", "--no-open", "--port", str(port)]
-    process = subprocess.Popen(command, cwd=runs_folder.parent, env={**os.environ})
-    found = f"http://127.0.0.1:{port}/"
-    try:
-        wait_for(found, process)
-        yield found
-    finally:
+    command = [sys.executable, "-m", "leafwise", "web", "--no-open"]
+    with subprocess.Popen(command, cwd=runs_folder.parent, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()[-1]
         process.terminate()
-        process.wait(30)
-
-
-def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
-    """Waits until a server answers; fails if its process ends."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            pytest.fail(f"the server ended with status {process.returncode}")
-        try:
-            urllib.request.urlopen(address, timeout=5).read()
-            return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail("the server does not answer")
 
 
 @pytest.fixture(scope="session")
@@ -100,19 +70,16 @@ class Watched:
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda problem: self.wrong.append(f"page error: {problem}"))
         page.on("console", lambda said: self.wrong.append(f"console: {said.text}") if said.type == "error" else None)
-        page.on("requestfailed", self.failed)
-        page.on("response", self.answered)
+        page.on(
+            "requestfailed",
+            lambda asked: self.note("ERR_ABORTED" not in (asked.failure or ""), asked.failure, asked.url),
+        )
+        page.on("response", lambda answer: self.note(answer.status >= 400, f"status {answer.status}", answer.url))
 
-    def failed(self, request: object) -> None:
-        """Notes a request that got no answer, unless the page itself took it back."""
-        failure = getattr(request, "failure", "") or ""
-        if "ERR_ABORTED" not in failure:
-            self.wrong.append(f"{failure}: {getattr(request, 'url', '')}")
-
-    def answered(self, response: object) -> None:
-        """Notes an answer that is an error."""
-        if getattr(response, "status", 0) >= 400:
-            self.wrong.append(f"status {getattr(response, 'status', 0)}: {getattr(response, 'url', '')}")
+    def note(self, is_wrong: bool, what: str | None, url: str) -> None:
+        """Notes a request without an answer, unless the page itself took it back, or an answer that is an error."""
+        if is_wrong:
+            self.wrong.append(f"{what}: {url}")
 
     def go(self, where: str = "") -> Page:
         """Opens a page of the server."""

@@ -1,7 +1,5 @@
 """Friday in a browser: a game at a real table is followed to its end, one is played, a position is set up."""
 
-from __future__ import annotations
-
 import random
 import re
 from urllib.parse import quote

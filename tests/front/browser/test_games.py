@@ -1,10 +1,9 @@
 """The pages of games in a real browser: played to their ends by clicks, analysed, reviewed, followed on a phone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -54,7 +53,7 @@ def test_a_game_is_played_to_its_end_by_clicks(opened: Callable[..., Any], name:
     assert not page.inner_text("#status").startswith("Game over")
 
 
-def test_keys_play_too(opened: Callable[..., Any]) -> None:
+def test_keys_play_too_and_a_link_shares_the_game(opened: Callable[..., Any]) -> None:
     page = opened().go("#/play/trilobite?p2=human")
     page.wait_for_selector(".board")
     page.keyboard.press("2")
@@ -67,9 +66,6 @@ def test_keys_play_too(opened: Callable[..., Any]) -> None:
     page.keyboard.press("h")
     page.wait_for_function("() => document.querySelector('#status').textContent.startsWith('Exact')", timeout=LOADED)
     assert page.locator(".board .worth.best").count() == 1
-
-
-def test_a_link_shares_the_game(opened: Callable[..., Any]) -> None:
     page = opened().go("#/play/threes?s=1")
     page.wait_for_selector(LIVE)
     page.locator(LIVE).first.dispatch_event("click")
@@ -80,36 +76,32 @@ def test_a_link_shares_the_game(opened: Callable[..., Any]) -> None:
     assert other.get_attribute(".board", "aria-label") == board
 
 
+@pytest.mark.parametrize("phone", [False, True])
 @pytest.mark.parametrize(
-    ("name", "where", "unit"),
+    ("where", "unit"),
     [
-        (
-            "connect four",
-            "#/analyse/trilobite?o={%22board%22:%227x6%22,%22k%22:4}&m=4~4~4~4~4&k=lines&d=2",
-            "chance to win",
-        ),
-        ("cassis", "#/analyse/cassis?m=0-1~2-3&d=2", "chance to win"),
-        ("trap", "#/analyse/trap?d=2", "chance to win"),
-        (
-            "threes",
-            f"#/analyse/threes?t={START.replace('/', '%2F').replace(' ', '%20').replace('=', '%3D')}&d=2",
-            "expected",
-        ),
+        ("trilobite?o={%22board%22:%227x6%22,%22k%22:4}&m=4~4~4~4~4&k=lines&d=2", "chance to win"),
+        ("cassis?m=0-1~2-3&d=2", "chance to win"),
+        ("trap?d=2", "chance to win"),
+        (f"threes?t={quote(START, safe='')}&d=2", "expected"),
+        ("friday?d=2", "chance to win"),
     ],
 )
-def test_an_analysis_is_shown(opened: Callable[..., Any], name: str, where: str, unit: str) -> None:
-    window = opened()
-    page = window.go(where)
+def test_an_analysis_is_shown(opened: Callable[..., Any], where: str, unit: str, phone: bool) -> None:
+    window = opened(phone=phone)
+    page = window.go(f"#/analyse/{where}")
     page.wait_for_function("() => document.querySelector('#status')?.textContent.includes('depth')", timeout=LOADED)
     page.wait_for_function("() => document.querySelector('#halt').disabled", timeout=LOADED)
     assert unit in page.inner_text("#status")
     assert page.locator("#values tbody tr").count() > 1
-    assert page.locator(".board .worth").count() > 1
+    assert page.locator("#values td.best").count() > 0
+    assert "friday" in where or page.locator(".board .worth").count() > 1
     assert "Line (learned)" in page.inner_text("#values")
-    window.picture(f"analysis of {name}")
+    window.picture(f"analysis of {where.partition('?')[0]}")
+    assert window.fits()
 
 
-def test_a_position_is_set_up(opened: Callable[..., Any]) -> None:
+def test_a_position_is_set_up_and_chance_told_by_hand(opened: Callable[..., Any]) -> None:
     page = opened().go("#/analyse/trilobite?d=2")
     page.click("#setup summary")
     page.click("[data-cell='7']")  # a red chip on the floor
@@ -117,6 +109,12 @@ def test_a_position_is_set_up(opened: Callable[..., Any]) -> None:
     page.click("[data-piece='o']")
     page.click("[data-cell='4']")
     page.wait_for_function("() => decodeURIComponent(location.hash).includes('t=.../.o./.x.')")
+    page = opened().go("#/analyse/trap?o={%22size%22:4}&m=S~3,3&d=2")
+    page.wait_for_selector("#chance [data-outcome]")
+    shown = page.inner_text("#chance")
+    assert len(re.findall(r"\d+ %", shown)) == page.locator("#chance [data-outcome]").count()
+    page.locator("#chance [data-outcome]").first.click()
+    page.wait_for_selector(LIVE)
 
 
 def test_quick_moves_follow_one_another(opened: Callable[..., Any]) -> None:
@@ -134,15 +132,6 @@ def test_quick_moves_follow_one_another(opened: Callable[..., Any]) -> None:
     page.wait_for_function("() => document.querySelectorAll('.moves li').length === 0")
     assert page.get_by_role("button", name="Back").is_disabled()
     assert page.is_hidden("#problem")
-
-
-def test_chance_is_told_by_hand(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/analyse/trap?o={%22size%22:4}&m=S~3,3&d=2")
-    page.wait_for_selector("#chance [data-outcome]")
-    shown = page.inner_text("#chance")
-    assert len(re.findall(r"\d+ %", shown)) == page.locator("#chance [data-outcome]").count()
-    page.locator("#chance [data-outcome]").first.click()
-    page.wait_for_selector(LIVE)
 
 
 def test_a_curve_is_drawn_of_a_pasted_game(opened: Callable[..., Any]) -> None:
@@ -188,7 +177,8 @@ def test_threes_is_followed_in_two_taps_a_move(opened: Callable[..., Any]) -> No
 
 
 def test_four_pages_analyse_at_once(opened: Callable[..., Any]) -> None:
-    pages = [opened().go("#/analyse/trilobite?o={%22board%22:%225x5%22,%22k%22:4}&k=lines&d=5") for _ in range(4)]
+    four = "trilobite?o={%22board%22:%225x5%22,%22k%22:4}&k=lines&d=5"
+    pages = [opened().go(f"#/analyse/{where}") for where in (four, four, "cassis?m=0-1~2-3", "trap")]
     for page in pages:
         page.wait_for_function("() => document.querySelector('#status')?.textContent.includes('depth')", timeout=LOADED)
         page.wait_for_function("() => document.querySelector('#halt').disabled", timeout=LOADED)

@@ -1,7 +1,5 @@
 """The page of training: runs are listed, curves grow while one goes on, and games of its network are replayed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +16,9 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def threes_run(runs_folder: Path) -> Path:
     """A short run that learned Threes."""
-    options: dict[str, Any] = {
-        "total_steps": 4000,
-        "interval": 500,
-        "evaluate_every": 1000,
-        "evaluate_games": 4,
-        "tuples": "0145",
-    }
-    return td.train(td.Config(game="threes", run=str(runs_folder / "threes-short"), **options))
+    options: dict[str, Any] = {"total_steps": 4000, "interval": 500, "evaluate_every": 1000, "evaluate_games": 4}
+    options |= {"game": "threes", "tuples": "0145", "run": str(runs_folder / "threes-short")}
+    return td.train(td.Config(**options))
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
@@ -43,7 +36,9 @@ def test_threes_run_is_shown_and_plays(opened: Open, threes_run: Path, phone: bo
     assert window.fits()
 
 
-def test_curves_grow_while_a_run_goes_on(opened: Open, runs_folder: Path) -> None:
+def test_curves_grow_while_a_run_goes_on_and_a_run_that_there_is_not_is_one_line(
+    opened: Open, runs_folder: Path
+) -> None:
     folder = runs_folder / "two-going-on"
     folder.mkdir()
     (folder / "config.toml").write_text('game = "trilobite"\ntotal_steps = 100\n')
@@ -60,9 +55,6 @@ def test_curves_grow_while_a_run_goes_on(opened: Open, runs_folder: Path) -> Non
     events.close()
     expect(figure.locator("svg")).to_have_attribute("aria-label", "Elo: newest 55 at 30", timeout=20_000)
     window.picture("growing")
-
-
-def test_a_run_that_there_is_not_is_one_line(opened: Open) -> None:
     window = opened()
     page = window.go("#/train/nothing")
     expect(page.get_by_role("alert")).to_contain_text("expected a run among")

@@ -1,7 +1,5 @@
 """The page of ships: one is built to its end by clicks and by keys, the learned builder is asked, a generated one is shown."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -49,7 +47,7 @@ def test_starship_built_by_clicks(opened: Open, phone: bool) -> None:
     assert places_taken(page) == places - 1
 
 
-def test_starship_by_keys_with_advice(opened: Open) -> None:
+def test_starship_by_keys_with_advice_and_stage_by_stage(opened: Open) -> None:
     window = opened()
     page = window.go("#/ship?preset=scout&seed=7")
     expect(page.locator(".lit .place").first).to_be_visible()
@@ -66,9 +64,6 @@ def test_starship_by_keys_with_advice(opened: Open) -> None:
         board.press(key)
     expect(page.locator(".status")).to_contain_text("Reactor")
     assert places_taken(page) == 1
-
-
-def test_starship_stage_by_stage(opened: Open) -> None:
     window = opened()
     page = window.go("#/ship?preset=scout&seed=3")
     page.get_by_role("button", name="stage by stage").click()

@@ -1,7 +1,5 @@
 """Datasets of Minari: what is written is loaded again, and each episode replays in the environment that is recovered."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -132,9 +130,7 @@ def test_a_wrong_name_is_one_line(store: Path, name: str) -> None:
     assert not store.exists()
 
 
-def test_the_command_writes_trilobite(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, store: Path
-) -> None:
+def test_the_command_writes_trilobite(capsys: pytest.CaptureFixture[str], monkeypatch, store: Path) -> None:
     shell: Shell = make_shell(capsys, monkeypatch)
     answer = shell("dataset", "trilobite", "--player", "random", "--games", "2", "--out", "minari:t-v0")
     assert (answer.status, answer.error) == (0, "")

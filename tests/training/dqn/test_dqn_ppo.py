@@ -1,6 +1,4 @@
-"""Q-learning and PPO: they learn, their models are leaves, runs that were cut end as those that were not."""
-
-from __future__ import annotations
+"""Q-learning and PPO: they learn, their models are leaves; and the replay of Q-learning."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,17 +7,17 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.models import load_sparse
 from leafwise.models.players import by_logits
 from leafwise.models.seen import features_of
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.dqn import dqn
-from leafwise.training.dqn.games import kernels
+from leafwise.training.dqn.games import Decisions, kernels
+from leafwise.training.dqn.learning import Decided, Order, Priorities
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.games import new_table
 from leafwise.training.ppo import ppo
 from leafwise.training.runs.files import Curves
-from running.training import cut_and_compare
+from running.networks import random_network
 
 GAME = leafwise.game("trilobite")
 DQN: dict[str, Any] = {
@@ -41,31 +39,15 @@ def q_run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def short_q_run(tmp_path_factory):
-    """One that has learned something, though not to play well."""
-    options = {**DQN, "total_steps": 6000, "interval": 3000}
-    return dqn.train(dqn.Config(run=str(tmp_path_factory.mktemp("runs") / "q"), **options))
-
-
-@pytest.fixture(scope="module")
 def ppo_run(tmp_path_factory):
     return ppo.train(ppo.Config(run=str(tmp_path_factory.mktemp("runs") / "ppo"), **PPO))
-
-
-def share_untrained() -> float:
-    rng, judged = np.random.default_rng(1), critical_positions(GAME, 150, 5, (1, 7))
-    found = []
-    for _ in range(4):
-        blank = SparseNetwork.create(GAME, (8,), sees="observation")
-        tensors = {k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()}
-        found.append(judged.share(blank.with_tensors(tensors).evaluator("x")))
-    return float(np.mean(found))
 
 
 @pytest.mark.long
 def test_q_learning_learns_to_keep_the_value(q_run) -> None:
     judged = critical_positions(GAME, 150, 5, (1, 7))
-    assert judged.share(leafwise.load(q_run)) > share_untrained() + 0.1
+    drawn = [random_network(GAME, seed=seed, sees="observation").evaluator("x") for seed in range(4)]
+    assert judged.share(leafwise.load(q_run)) > np.mean([judged.share(leaf) for leaf in drawn]) + 0.1
 
 
 def test_ppo_learns_to_win(ppo_run) -> None:
@@ -73,33 +55,6 @@ def test_ppo_learns_to_win(ppo_run) -> None:
     rewards = [value for _, value in events["rollout/ep_rew_mean"]]
     assert rewards[-1] > rewards[0] + 0.3
     assert {"time/fps", "train/value_loss", "train/loss", "eval/elo"} <= set(events)
-
-
-@pytest.mark.parametrize("which", ["short_q_run", "ppo_run"])
-def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
-    run = request.getfixturevalue(which)
-    evaluator, network = leafwise.load(run), load_sparse(run / "model.safetensors", GAME)
-    rng, T = np.random.default_rng(2), GAME.tables(leafwise.load(run))
-    rows: list[Any] = []
-    while len(rows) < 300:
-        state = GAME.start()
-        while not state.is_terminal:
-            rows.append(state.row)
-            state = state.play(int(rng.choice(state.legal_actions)))
-    table = np.array(rows)
-    compiled = np.array([evaluator.compiled(table, np.uint64(i), T) for i in range(len(table))])
-    assert evaluator.batch is not None
-    assert np.abs(compiled - evaluator.batch(table, T)).max() < 1e-5
-    import torch
-
-    from leafwise.training.networks import SparseModule
-
-    features, legal, _ = network.describe(table, T)
-    with torch.no_grad():
-        outputs = SparseModule(network)(torch.from_numpy(features)).numpy()
-    best = np.where(legal, outputs, -np.inf).max(axis=1) if network.head == "max" else outputs[:, 0]
-    assert np.abs(compiled - 0.9999 * np.tanh(best)).max() < 1e-5
-    assert leafwise.Search(GAME, evaluator, 3)(GAME.start()).action in range(3)
 
 
 @pytest.mark.parametrize("sees", ["observation", "features+observation"])
@@ -119,22 +74,6 @@ def test_what_is_exported_says_ppos_values_and_policy(tmp_path, sees: str) -> No
     T = GAME.tables(network.evaluator("x"))
     assert np.abs(network.batch(rows, T) - 0.9999 * expected).max() < 1e-5
     assert np.abs(by_logits(network.action_values(rows, T)) - policy).max() < 1e-5
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("module", "kind", "small"), [(dqn, "QLearner", DQN), (ppo, "MaskedPpo", PPO)])
-def test_a_run_that_was_cut_ends_as_one_that_was_not(tmp_path, module: Any, kind: str, small: dict[str, Any], request):
-    whole = request.getfixturevalue("q_run" if module is dqn else "ppo_run")
-    config = module.Config(run=str(tmp_path / "cut"), **small)
-    cut_and_compare(getattr(module, kind), module.train, config, whole)
-
-
-def test_ppo_refuses_features_that_its_game_has_not_or_that_cannot_tell_actions_apart(tmp_path) -> None:
-    for sees, wanted in (("words", "expected sees among"), ("features", "expected --sees features\\+observation")):
-        with pytest.raises(ValueError, match=wanted):
-            ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), sees=sees, **PPO))
-    with pytest.raises(ValueError, match="expected --sees features\\+observation"):
-        ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), game="friday", sees="features"))
 
 
 def test_features_beside_an_observation_are_asked_at_decisions_where_they_alone_are_asked_at_chance() -> None:
@@ -203,3 +142,113 @@ def test_q_learning_alone(tmp_path) -> None:
         state.value(evaluator), abs=1e-3
     )
     assert leafwise.Search(threes, evaluator, 1, batched=True)(state).action in state.legal_actions
+
+
+def decisions(games: int, step: int, sign: float = 1.0, reward: float = 0.0, explored: bool = False) -> Decisions:
+    """Returns a decision of every game; its row tells its step, and that of what follows the next."""
+    before = np.full((games, GAME.width), step, dtype=GAME.dtype)
+    gains = np.tile(np.array([[reward, sign]], dtype=np.float32), (games, 1))
+    return Decisions(before, before + 1, before + 1, np.zeros(games, np.int64), gains, np.full(games, explored), 0.0)
+
+
+def replay(size: int = 100, **given: Any) -> Decided:
+    return Decided(GAME, size, given.pop("order", Order(2)), **{"cut": True, "alpha": 0.0, **given})
+
+
+def test_rewards_of_the_steps_count_for_who_decided() -> None:
+    memory = replay()
+    for step, (reward, sign) in enumerate([(0.25, -1.0), (0.5, -1.0), (1.0, 0.0), (2.0, -1.0)]):
+        memory.keep(decisions(2, step, sign, reward))
+    first = np.array([0, 1])
+    one = memory.follow(first, 1, 0.5, own=True)
+    assert one.gained.tolist() == [0.25, 0.25]
+    assert one.factor.tolist() == [-0.5, -0.5]
+    two = memory.follow(first, 2, 0.5, own=True)
+    assert two.gained.tolist() == [0.25 - 0.5 * 0.5] * 2
+    assert two.factor.tolist() == [0.25, 0.25]
+    assert two.rows[:, 0].tolist() == [2, 2]
+    whole = memory.follow(first, 9, 1.0, own=True)
+    assert whole.gained.tolist() == [0.25 - 0.5 + 1.0] * 2  # what comes after the end is another game's
+    assert whole.factor.tolist() == [0, 0]
+
+
+def test_steps_end_before_a_random_action_and_what_is_not_known() -> None:
+    memory, uncut = replay(), replay(cut=False)
+    for one in (memory, uncut):
+        for step in range(4):
+            one.keep(decisions(2, step, 1.0, 1.0, explored=step in (0, 2)))
+    first = np.array([0])
+    assert memory.follow(first, 9, 1.0, own=True).rows[0, 0] == 2
+    assert memory.follow(first, 9, 1.0, own=False).rows[0, 0] == 0
+    assert uncut.follow(first, 9, 1.0, own=False).rows[0, 0] == 4
+    assert uncut.follow(first, 9, 1.0, own=False).gained.tolist() == [4.0]
+
+
+def test_what_is_old_gives_way_to_what_is_new() -> None:
+    memory = replay(size=6)
+    for step in range(5):
+        memory.keep(decisions(2, step))
+    assert memory.filled == 6
+    assert sorted(memory["before"][:, 0].tolist()) == [2, 2, 3, 3, 4, 4]
+    oldest = int(np.flatnonzero(memory["before"][:, 0] == 2)[0])
+    assert memory.follow(np.array([oldest]), 9, 1.0, own=True).rows[0, 0] == 5
+
+
+def test_the_next_decision_of_a_game_comes_after_those_of_other_sets() -> None:
+    order, number = Order(games=3, steps=2, sets=2), 0
+    of: dict[int, tuple[int, int]] = {}
+    for generation in range(6):
+        for step in range(2):
+            for game in range(3):
+                of[number] = generation % 2 * 3 + game, generation // 2 * 2 + step
+                number += 1
+    found = {place: key for key, place in of.items()}
+    for key, (game, step) in of.items():
+        if (game, step + 1) in found:
+            assert order.following(np.array([key]))[0] == found[game, step + 1]
+
+
+def test_places_are_drawn_in_proportion_to_their_priorities() -> None:
+    rng, wanted = np.random.default_rng(1), np.array([0.0, 1.0, 3.0, 0.0, 4.0])
+    tree, other = Priorities(5), Priorities(5)
+    tree.put(np.arange(5), wanted)
+    for place in (4, 2, 1, 0, 3, 2):  # sums do not depend on how the priorities came about
+        other.put(np.array([place]), wanted[[place]])
+    assert np.array_equal(tree.sums, other.sums)
+    drawn = tree.draw(rng.random(8000))
+    assert np.bincount(drawn, minlength=5)[[0, 3]].tolist() == [0, 0]
+    assert np.bincount(drawn, minlength=5) / 8000 == pytest.approx(wanted / 8, abs=0.02)
+    assert tree.draw(np.array([1 - 1e-17, 1.0]))[-1] == 4
+
+
+def test_errors_make_priorities_and_weights_make_up_for_them() -> None:
+    memory = replay(size=4, alpha=1.0)
+    memory.keep(decisions(2, 0))
+    memory.keep(decisions(2, 1))
+    rng = np.random.default_rng(2)
+    memory.learned(np.arange(4), np.array([0.99, 0.99, 0.99, 2.99]))
+    places, weights = memory.draw(rng, 4000, 1.0)
+    assert (places == 3).mean() == pytest.approx(0.5, abs=0.02)
+    assert weights is not None
+    assert np.unique(np.round(weights, 6)).tolist() == pytest.approx([1 / 3, 1.0], abs=1e-5)
+    again = replay(size=4, alpha=1.0)
+    again.restore(memory.tensors(), memory.recorded, memory.highest)
+    assert again.priorities is not None
+    assert memory.priorities is not None
+    assert np.array_equal(again.priorities.sums, memory.priorities.sums)
+    again.keep(decisions(1, 2))
+    assert again.priorities[np.array([0])][0] == again.highest == 3.0
+
+
+def test_what_a_leaf_is_asked_is_known_where_a_stage_of_chance_was_passed() -> None:
+    memory = replay(chance=True)
+    found = decisions(2, 0)
+    memory.keep(found._replace(asked=found.after + np.array([[0], [5]], GAME.dtype)))
+    assert memory.asks(np.array([0, 1, 0])).tolist() == [False, True, False]
+    again = replay(chance=True)
+    again.restore(memory.tensors(), memory.recorded, memory.highest)
+    assert again.asks(np.array([1, 0])).tolist() == [True, False]
+    plain = replay()
+    plain.keep(found)
+    assert plain.asks(np.array([0, 1])).tolist() == [False, False]
+    assert "asked" not in plain.tensors()

@@ -1,32 +1,25 @@
 """Q-learning's networks as leaves in a game with chance: the best action's value at decisions, the mean over what chance brings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import leafwise
 from games import dice
 from games.walks import positions
 from leafwise.envs.core.contract.state import State
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.search import Search
-from leafwise.training.dqn.games import How, Player
+from leafwise.training.dqn.dqn import Config
+from leafwise.training.dqn.games import Player
+from leafwise.training.networks import fresh_module
+from running.networks import random_network
 
-GAME = dice.GAME
+GAME, TRILOBITE = dice.GAME, leafwise.game("trilobite")
 WILD = GAME.actions.index("wild")
 """An action that costs no depth."""
-
-
-def random_network(head: str) -> SparseNetwork:
-    """A network whose values of different actions lie far apart."""
-    rng = np.random.default_rng(3)
-    blank = SparseNetwork.create(GAME, (8, 4), head=head, sees="observation")
-    return blank.with_tensors(
-        {name: rng.normal(0, 0.7, t.shape).astype(np.float32) for name, t in blank.tensors.items()}
-    )
 
 
 def worth_by(network: SparseNetwork) -> Callable[[State], float]:
@@ -58,10 +51,10 @@ def naive(state: State, depth: int, worth: Callable[[State], float]) -> float:
 
 @pytest.mark.parametrize("head", ["max", "value"])
 def test_leaves_are_the_best_at_decisions_and_the_mean_after_chance(head: str) -> None:
-    network = random_network(head)
+    network = random_network(GAME, (8, 4), 3, 0.7, head=head, sees="observation")
     evaluator, worth = network.evaluator("x"), worth_by(network)
     exact, batched = Search(GAME, evaluator, 2, nodes=0), Search(GAME, evaluator, 2, batched=True)
-    player = Player(network, How(0))
+    player = Player(network, Config(game="dice", plies=0))
     apart = 0.0
     for state in positions(GAME, 40)[::4]:
         sign = 1 if state.current_player == 0 else -1
@@ -81,3 +74,32 @@ def searched(player: Player, network: SparseNetwork, state: State) -> dict[int, 
     """What the searches say that give Q-learning its targets."""
     values: Any = player.searched(state.row[None], 1, player.new_tables(network))[0]
     return {action: float(values[action]) for action in state.legal_actions}
+
+
+@pytest.mark.parametrize("dueling", [False, True])
+def test_what_is_exported_says_what_the_module_says(dueling: bool) -> None:
+    import torch
+
+    module = fresh_module(TRILOBITE, (16, 8), 1, head="max", sees="observation", dueling=dueling)
+    with torch.no_grad():
+        for p in module.parameters():
+            p.add_(0.1 * torch.randn(p.shape, generator=torch.Generator().manual_seed(2)))
+    network = module.export()
+    T, row = TRILOBITE.tables(network.evaluator("x")), TRILOBITE.start().row[None]
+    features, _, _ = network.describe(row, T)
+    said = module(torch.from_numpy(features)).detach().numpy()
+    assert network.action_values(row, T) == pytest.approx(said, abs=1e-5)
+
+
+def test_searches_say_what_comes_of_each_action() -> None:
+    module = fresh_module(TRILOBITE, (16, 8), 1, head="value", sees="observation")
+    network = module.export()
+    player, leaf = Player(network, Config(game="trilobite", plies=0)), network.evaluator("x")
+    state = TRILOBITE.start().play(0)
+    values = player.searched(state.row[None], 1, player.new_tables(network))[0]
+    for action in range(len(TRILOBITE.actions)):
+        if action in state.legal_actions:
+            after = state.play(action)
+            assert values[action] == pytest.approx(-after.value(leaf), abs=1e-6)
+        else:
+            assert values[action] == -np.inf

@@ -1,9 +1,9 @@
-"""Evaluation: paired seeds, both seats, intervals, processes."""
+"""Evaluation: paired seeds, both seats, intervals, processes, and the store of games."""
 
-from __future__ import annotations
-
+import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,21 +14,21 @@ from leafwise.envs.core.contract.state import State
 from leafwise.models.players import player
 from leafwise.training.evaluation import arena as evaluating
 from leafwise.training.evaluation.arena import evaluate, play_game
+from leafwise.training.evaluation.results import SAVE_SECONDS, GameStore
+
+THREES = leafwise.game("threes")
 
 
 def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
-    game = leafwise.game("threes")
-    alone = evaluate(game, "random", 25, 900_000)
-    together = evaluate(game, "random", 25, 900_000, processes=2)
+    alone, together = (evaluate(THREES, "random", 25, 900_000, processes=n) for n in (1, 2))
     assert np.array_equal(alone.scores, together.scores)
     assert np.array_equal(alone.best_cells, together.best_cells)
     assert alone.moves == together.moves
 
 
 def test_the_same_seed_gives_the_same_start_to_every_player() -> None:
-    game = leafwise.game("threes")
     scores = [
-        evaluate(game, name, 4, 900_000).scores for name in ("greedy:ties=first", "search:openness,depth=1", "random")
+        evaluate(THREES, name, 4, 900_000).scores for name in ("greedy:ties=first", "search:openness,depth=1", "random")
     ]
     assert np.array_equal(scores[0], scores[1])
     assert not np.array_equal(scores[0], scores[2])
@@ -83,39 +83,33 @@ def test_greedy_breaks_ties_at_random_unless_it_is_told_not_to() -> None:
     chosen = {leafwise.player("greedy", game, seed).choose(state) for seed in range(40)}
     assert len(chosen) > 5
     assert {leafwise.player("greedy:ties=first", game, seed).choose(state) for seed in range(9)} == {0}
-    alone = leafwise.game("threes")
-    tied = alone.parse("0 0 0 0/0 1 0 0/0 0 0 0/0 0 0 0 next=3 deck=4,4,4")
-    assert len({leafwise.player("greedy:openness", alone, seed).choose(tied) for seed in range(40)}) > 1
+    tied = THREES.parse("0 0 0 0/0 1 0 0/0 0 0 0/0 0 0 0 next=3 deck=4,4,4")
+    assert len({leafwise.player("greedy:openness", THREES, seed).choose(tied) for seed in range(40)}) > 1
     with pytest.raises(ValueError, match="expected ties=random or ties=first, got 'ties=x'"):
         leafwise.player("greedy:ties=x", game)
 
 
 def test_progress_counts_games() -> None:
     told: list[int] = []
-    evaluate(leafwise.game("threes"), "random", 23, 900_000, progress=told.append)
+    evaluate(THREES, "random", 23, 900_000, progress=told.append)
     assert told == [5, 10, 15, 20, 23]
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "expected"),
+    ("game", "name", "options", "expected"),
     [
-        ("random", {"games": 0}, "expected 1 to 10,000,000 games"),
-        ("random", {"processes": 0}, "expected 1 to 1,024 processes"),
-        ("random", {"first_seed": -1}, "first seed of 0"),
-        ("random", {"opponent": "random"}, "no opponent"),
-        ("nobody", {}, "expected a player"),
+        (THREES, "random", {"games": 0}, "expected 1 to 10,000,000 games"),
+        (THREES, "random", {"processes": 0}, "expected 1 to 1,024 processes"),
+        (THREES, "random", {"first_seed": -1}, "first seed of 0"),
+        (THREES, "random", {"opponent": "random"}, "no opponent"),
+        (THREES, "nobody", {}, "expected a player"),
+        (dice.GAME, "random", {}, "an opponent"),
+        (dice.GAME, "random", {"games": 3, "opponent": "random"}, "even number"),
     ],
 )
-def test_wrong_arguments_are_refused(name: str, options: dict[str, object], expected: str) -> None:
+def test_wrong_arguments_are_refused(game: leafwise.Game, name: str, options: dict[str, Any], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
-        evaluate(leafwise.game("threes"), name, **{"games": 2, **options})  # type: ignore[arg-type]
-
-
-def test_a_game_for_two_needs_an_opponent_and_pairs() -> None:
-    with pytest.raises(ValueError, match="an opponent"):
-        evaluate(dice.GAME, "random", 2)
-    with pytest.raises(ValueError, match="even number"):
-        evaluate(dice.GAME, "random", 3, opponent="random")
+        evaluate(game, name, **{"games": 2, **options})
 
 
 def test_games_in_a_file_are_gone_on_with(tmp_path: Path) -> None:
@@ -136,3 +130,42 @@ def test_games_in_a_file_are_gone_on_with(tmp_path: Path) -> None:
     file.write_text("[]")
     with pytest.raises(ValueError, match="expected the games of an evaluation"):
         evaluate(dice.GAME, "random", 30, 900_000, opponent="random", file=file, resume=True)
+
+
+def store(file: Path, **about: object) -> GameStore[str, int]:
+    """Returns a store that has read nothing."""
+    return GameStore(file, about, under="games", what="games of a test")
+
+
+def test_games_about_something_else_are_refused_or_begun_anew(tmp_path: Path) -> None:
+    file = tmp_path / "games.json"
+    store(file, player="a").keep("x", 1)
+    assert json.loads(file.read_text()) == {"player": "a", "games": {"x": 1}}
+    again, other = store(file, player="a"), store(file, player="b")
+    again.begin("test", resume=True)
+    assert again == {"x": 1}
+    with pytest.raises(
+        ValueError, match=r"^test: expected a new file, or to resume, got '.*games.json', which is there$"
+    ):
+        store(file, player="a").begin("test", resume=False)
+    with pytest.raises(ValueError, match=r"games.json': expected player 'b', got 'a'$"):
+        other.read(file)
+    other.read(file, anew=True)
+    assert other == {}
+    file.write_text('{"player": "a"}')
+    with pytest.raises(ValueError, match=r"^expected games of a test, got '.*games.json': 'games'$"):
+        again.read(file)
+
+
+def test_games_are_written_at_intervals_and_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("leafwise.training.evaluation.results.time.monotonic", lambda: now[0])
+    kept = store(tmp_path / "games.json")
+    kept.add("x", 1)
+    assert not kept.file.exists()  # type: ignore[union-attr]
+    now[0] += SAVE_SECONDS + 1
+    kept.add("y", 2, {"complete": False})
+    assert json.loads((tmp_path / "games.json").read_text()) == {"complete": False, "games": {"x": 1, "y": 2}}
+    kept.add("z", 3)
+    kept.save()
+    assert json.loads((tmp_path / "games.json").read_text()) == {"games": {"x": 1, "y": 2, "z": 3}}

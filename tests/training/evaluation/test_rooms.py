@@ -1,7 +1,5 @@
 """Arenas and studies use evaluation without what learns: it imports no method, no network of torch, no torch."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,12 +1,11 @@
 """Round robins: openings, both seats, faulty players, files that are gone on with."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,23 @@ import leafwise
 from games import dice, faulty
 from leafwise.envs.core.contract.state import State
 from leafwise.search.players import RandomPlayer
-from leafwise.training.evaluation.arena import arena, evaluate
-from leafwise.training.evaluation.match_workers import Job, Table, from_text
+from leafwise.training.evaluation.arena import Tournament, arena, evaluate, plan
+from leafwise.training.evaluation.match_workers import Job, Maker, Table, from_text
 from leafwise.training.evaluation.openings import openings
 from leafwise.training.evaluation.statistics import elo_difference
-from leafwise.training.evaluation.tournament import Tournament, plan
 from running.killing import alive
 from running.waiting import until
 
 TRILOBITE = leafwise.game("trilobite")
+
+
+def played_here(tournament: Tournament, makers: Mapping[str, Maker] | None = None) -> Tournament:
+    """Plays a round robin in this process, at a worker's table."""
+    makers = makers or {name: from_text(name) for name in tournament.players}
+    table = Table(tournament.game, makers, [0.0] * 3, 60.0)
+    for job in tournament.jobs():
+        tournament.add(job, table.play(job))
+    return tournament
 
 
 def test_openings_differ_and_leave_something_to_play() -> None:
@@ -76,7 +83,7 @@ def test_openings_of_games_of_chance_have_their_own_chance() -> None:
 @pytest.mark.parametrize(("players", "counted"), [(("minimax", "solver"), 4), (("minimax", "random"), 12)])
 def test_a_game_that_is_another_again_does_not_count(players: tuple[str, str], counted: int) -> None:
     """One ply leaves two openings that no symmetry makes the same; `random` plays them otherwise each time."""
-    tournament = arena(TRILOBITE, players, 12, plies=1)
+    tournament = played_here(plan(TRILOBITE, players, 12, plies=1))
     figures = tournament.figures()
     assert (len(tournament.positions), len(tournament.played), figures["counted"]) == (2, 12, counted)
     (pair,) = figures["pairs"]
@@ -132,9 +139,9 @@ def make_random(game: leafwise.Game, seed: int) -> RandomPlayer:
 
 
 def test_figures_add_up_and_do_not_depend_on_the_processes() -> None:
-    makers = {"last": make_last, "random": make_random, "greedy": _greedy}
-    alone = arena(TRILOBITE, makers, 6, processes=1)  # type: ignore[arg-type]
-    together = arena(TRILOBITE, makers, 6, processes=2)  # type: ignore[arg-type]
+    makers: Any = {"last": make_last, "random": make_random, "greedy": _greedy}
+    alone = played_here(plan(TRILOBITE, list(makers), 6), makers)
+    together = arena(TRILOBITE, makers, 6, processes=2)
     assert {key: p.result for key, p in alone.played.items()} == {key: p.result for key, p in together.played.items()}
     figures = alone.figures()
     assert [line["games"] for line in figures["standings"]] == [12, 12, 12]
@@ -154,10 +161,8 @@ def _greedy(game: leafwise.Game, seed: int) -> object:
 
 
 def test_two_players_get_the_elo_of_their_share() -> None:
-    tournament = Tournament(TRILOBITE, ("a", "b"), 40, 20, 2, 1)
-    table = Table(TRILOBITE, {"a": make_last, "b": make_random}, [0.0] * 3, 60.0)  # type: ignore[dict-item]
-    for job in tournament.jobs():
-        tournament.add(job, table.play(job))
+    makers: Any = {"a": make_last, "b": make_random}
+    tournament = played_here(Tournament(TRILOBITE, ("a", "b"), 40, 20, 2, 1), makers)
     (pair,) = tournament.figures()["pairs"]
     share = (pair["wins"] + pair["draws"] / 2 + 1) / (40 + 2)
     assert pair["elo"] == pytest.approx(elo_difference(share))
@@ -180,12 +185,9 @@ def test_a_faulty_player_loses_its_games_and_is_named(bad: str, kind: str, what:
     """One that `ends` its process, or has to be ended, plays in one of its own; the others at a worker's table here."""
     names = ["last", bad]
     if ends:
-        tournament = arena(faulty.GAME, names, 4, plies=2, seconds=2 if kind == "hang" else 60)
+        tournament = arena(faulty.GAME, names, 2, plies=2, seconds=2 if kind == "hang" else 60)
     else:
-        tournament = plan(faulty.GAME, names, 4, plies=2)
-        table = Table(faulty.GAME, {name: from_text(name) for name in names}, [0.0] * 3, 60.0)
-        for job in tournament.jobs():
-            tournament.add(job, table.play(job))
+        tournament = played_here(plan(faulty.GAME, names, 4, plies=2))
     assert tournament.complete
     faults = [p for p in tournament.played.values() if p.fault]
     assert faults, "a game went to its end before the fault could show in all of them"
@@ -212,7 +214,7 @@ def test_one_that_never_answers_is_waited_for_once(monkeypatch: pytest.MonkeyPat
 
 
 def test_chance_and_seats_that_move_twice_are_no_matter() -> None:
-    tournament = arena(dice.GAME, ["greedy", "random"], 20)
+    tournament = played_here(plan(dice.GAME, ["greedy", "random"], 20))
     assert tournament.plies == 0
     assert tournament.complete
     assert tournament.figures()["standings"][0]["player"] == "greedy"
@@ -232,26 +234,6 @@ def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
     assert written["complete"] is True
     assert len(written["played"]) == 10
     assert written["standings"] == json.loads(json.dumps(again.figures()["standings"]))
-
-
-@pytest.mark.long
-def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]
-    process = subprocess.Popen([sys.executable, "-m", "leafwise", *words], stderr=subprocess.DEVNULL)
-    until(file.exists, process)
-    process.kill()
-    process.wait()
-    before = {(p["first"], p["second"], p["round"]): p for p in json.loads(file.read_text())["played"]}
-    assert 0 < len(before) < 20_000
-    games = max(2 * number + 2 for _, _, number in before)
-    heard: list[tuple[str, str, int]] = []
-    how: dict[str, Any] = {"plies": 1, "file": file, "resume": True, "progress": lambda t, p: heard.append(p.key)}
-    resumed = arena(TRILOBITE, ["random", "minimax"], games, **how)
-    assert resumed.complete
-    assert not set(heard) & set(before)
-    assert len(heard) + len(before) == games
-    assert all(resumed.played[key].seconds == tuple(p["seconds"]) for key, p in before.items())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -284,38 +266,35 @@ def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
         (["random", "greedy"], {"seed": -1}, "a first seed of 0"),
         (["random", "greedy"], {"seconds": 0.0}, "seconds above 0"),
         (["random", "greedy"], {"processes": 0}, "expected 1 to 1,024 processes"),
+        (["random", "greedy"], {"game": leafwise.game("threes")}, "expected a game for two players, got 'threes'"),
     ],
 )
 def test_wrong_arguments_are_refused(players: list[str], options: dict[str, object], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        arena(TRILOBITE, players, **{"games": 6, **options})  # type: ignore[arg-type]
-
-
-def test_a_game_for_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected a game for two players, got 'threes'"):
-        arena(leafwise.game("threes"), ["random", "greedy"], 2)
+        arena(players=players, **{"game": TRILOBITE, "games": 6, **options})  # type: ignore[arg-type]
 
 
 def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     names = ["random", "greedy"]
-    arena(TRILOBITE, names, 4, file=file)
+    tournament = plan(TRILOBITE, names, 4)
+    tournament.keep_in(file, False)
+    played_here(tournament).save()
     for options, problem in (
-        ({}, "expected a new file, or to resume"),
-        ({"resume": True, "seed": 5}, "expected seed 5, got 1000000"),
-        ({"resume": True, "plies": 2}, "expected plies 2, got 4"),
-        ({"resume": True, "games": 2}, "expected games a pair of at least 4, got 2"),
-        ({"resume": True, "openings": 1}, "expected opening "),
+        ({"resume": False}, "expected a new file, or to resume"),
+        ({"seed": 5}, "expected seed 5, got 1000000"),
+        ({"plies": 2}, "expected plies 2, got 4"),
+        ({"games": 2}, "expected games a pair of at least 4, got 2"),
+        ({"openings": 1}, "expected opening "),
+        ({"players": ["random", "minimax"]}, r"expected its players among those named \['random', 'minimax'\]"),
+        ({"game": leafwise.game("cassis")}, "expected game 'cassis', got 'trilobite'"),
+        ({}, "expected an arena's file"),
     ):
+        if not options:
+            file.write_text("{}")
+        given = {"game": TRILOBITE, "players": names, "games": 4, "file": file, "resume": True, **options}
         with pytest.raises(ValueError, match=problem):
-            arena(TRILOBITE, names, **{"games": 4, "file": file, **options})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"expected its players among those named \['random', 'minimax'\]"):
-        arena(TRILOBITE, ["random", "minimax"], 4, file=file, resume=True)
-    with pytest.raises(ValueError, match="expected game 'cassis', got 'trilobite'"):
-        arena(leafwise.game("cassis"), names, 4, file=file, resume=True)
-    file.write_text("{}")
-    with pytest.raises(ValueError, match="expected an arena's file"):
-        arena(TRILOBITE, names, 4, file=file, resume=True)
+            arena(**given)  # type: ignore[arg-type]
 
 
 def test_evaluation_has_the_same_elo() -> None:

@@ -1,20 +1,15 @@
-"""Games played by others for a learner: a run comes to the same wherever they are played, is cut and gone on with."""
+"""Games played by others for a learner: a run comes to the same wherever they are played."""
 
-from __future__ import annotations
-
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from leafwise.models.files import load_tensors
 from leafwise.training.alphazero import alphazero
 from leafwise.training.dqn import dqn
-from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
-from running.training import cut_and_compare
+from running.training import checkpoint
 
 SELFPLAY: dict[str, Any] = {
     "game": "trilobite", "total_steps": 4, "positions": 1200, "buffer_size": 5000, "plies": 7, "batch_size": 256,
@@ -37,28 +32,6 @@ METHODS = {
 }
 
 
-def state(path: Path) -> dict[str, Any]:
-    """Returns what a run's last checkpoint holds."""
-    tensors, told = load_tensors(path / "state.safetensors")
-    return {**{name: tensor.tobytes() for name, tensor in tensors.items()}, "gate": told["gate"], "done": told["done"]}
-
-
-def staleness(path: Path) -> list[float]:
-    events = Curves(path).read()
-    return [value for _, value in events["rollout/staleness"]]
-
-
-@pytest.mark.parametrize("method", ["selfplay", pytest.param("alphazero", marks=pytest.mark.long), "dqn"])
-def test_a_run_that_was_cut_ends_as_one_that_was_not(method: str, tmp_path: Path) -> None:
-    module, learner_of, options = METHODS[method]
-    config = module.Config(run=str(tmp_path / "whole"), **options)
-    whole = module.train(config)
-    assert max(staleness(whole)) == 1
-    cut = replace(config, run=str(tmp_path / "cut"))
-    cut_and_compare(learner_of, module.train, cut, whole)
-    assert state(tmp_path / "cut") == state(whole)
-
-
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 @pytest.mark.parametrize("method", METHODS)
@@ -68,16 +41,7 @@ def test_a_run_comes_to_the_same_wherever_it_is_played(method: str, tmp_path: Pa
     runs = [
         module.train(module.Config(run=str(tmp_path / str(k)), **options, **where)) for k, where in enumerate(places)
     ]
-    assert state(runs[0]) == state(runs[1]) == state(runs[2])
-
-
-@pytest.mark.parametrize("method", ["selfplay", "dqn"])
-def test_what_plays_elsewhere_is_played_in_pieces(method: str, tmp_path: Path) -> None:
-    module, learner_of, options = METHODS[method]
-    config = module.Config(run=str(tmp_path / "none"), **{**options, "piece": 0})
-    with pytest.raises(ValueError, match="expected --piece with --staleness, --processes or --cluster, got 0"):
-        learner_of(config)
-    assert not (tmp_path / "none").exists()
+    assert checkpoint(runs[0]) == checkpoint(runs[1]) == checkpoint(runs[2])
 
 
 def test_pieces_have_streams_of_their_own(tmp_path: Path) -> None:

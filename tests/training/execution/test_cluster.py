@@ -1,7 +1,5 @@
 """A Ray cluster on this machine: the same results as everywhere, whatever is killed, and mismatches are told."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -17,8 +15,7 @@ import leafwise
 from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.execution import cluster, executor_for
 from leafwise.training.execution.executor import Unfit
-from running.killing import Killer
-from running.pieces import Piece, leave, refuse, square
+from running.pieces import Piece, leave, outlive_kills, refuse, square
 from running.waiting import until
 
 pytestmark = [
@@ -102,19 +99,8 @@ def test_work_that_ends_its_process_each_time_is_told(monkeypatch: pytest.Monkey
 
 
 def test_workers_killed_at_random_cost_no_piece() -> None:
-    seen: list[int] = []
-    found: list[int] = []
     with executor_for(square, **WHERE) as executor:
-        with Killer(lambda: seen[-4:], lambda: len(seen), (10, 80)) as killer:
-            for key, (result, pid) in executor.stream(pieces(300, 0.05)):
-                seen.append(pid)
-                assert result == key**2
-                found.append(key)
-        told = f"{killer.kills} workers killed and {executor.repeated} pieces begun again"
-        print(f"{len(found)} pieces, each once, with {told}")
-        assert sorted(found) == list(range(300))
-        assert killer.kills > 1
-        assert executor.repeated > 0
+        outlive_kills(executor, 300, 4, (10, 80))
 
 
 def test_a_mismatch_names_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

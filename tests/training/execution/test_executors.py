@@ -1,7 +1,5 @@
 """Executors: each piece comes back once, whatever happens to the processes that work."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -16,8 +14,8 @@ from leafwise.training.execution import check_places, executor_for, processes
 from leafwise.training.execution.cluster import check_identity, identity
 from leafwise.training.execution.executor import AHEAD, Bundles, Executor, Here, Line, Lost
 from leafwise.training.execution.processes import Processes
-from running.killing import Killer, alive
-from running.pieces import Compiled, Piece, leave, refuse, square
+from running.killing import alive
+from running.pieces import Compiled, Piece, leave, outlive_kills, refuse, square
 from running.waiting import until
 
 
@@ -116,19 +114,9 @@ def test_one_of_a_machines_processes_compiles(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_processes_killed_at_random_cost_no_piece() -> None:
-    seen: list[int] = []
-    found: list[int] = []
     with Processes(square, 3) as executor:
-        with Killer(lambda: seen[-6:], lambda: len(seen), (50, 200)) as killer:
-            for key, (result, pid) in executor.stream(pieces(600, 0.05)):
-                seen.append(pid)
-                assert result == (key - 100) ** 2
-                found.append(key)
-        told = f"{killer.kills} processes killed and {executor.repeated} pieces begun again"
-        print(f"{len(found)} pieces, each once, with {told}")
-        assert sorted(found) == list(range(100, 700))
-        assert killer.kills > 2
-        assert executor.repeated >= killer.kills
+        kills = outlive_kills(executor, 600, 6, (50, 200))
+        assert executor.repeated >= kills > 2
 
 
 DRIVER = """

@@ -1,7 +1,5 @@
 """Runs killed at random (kill -9), players or the learner: what is learned is the same, no game is lost or counted twice."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
@@ -19,7 +17,7 @@ from leafwise.training.runs.loop import run_learner
 from leafwise.training.selfplay.games import Recorded
 from leafwise.training.selfplay.selfplay import Config, SelfPlay, train
 from running.killing import Killer, alive, workers
-from running.training import train_command
+from running.training import checkpoint, train_command
 from running.waiting import until
 
 pytestmark = [
@@ -34,12 +32,6 @@ OPTIONS: dict[str, Any] = {
 }  # fmt: skip
 CLUSTER = ["--cluster", "local", "--processes", "2"]
 COUNTED = ("rollout/ep_len_mean", "rollout/first_wins", "rollout/staleness", "train/loss", "eval/score_mean")
-
-
-def state(path: Path) -> dict[str, Any]:
-    """Returns what a run's last checkpoint holds: networks, the games in the replay, how many iterations are done."""
-    tensors, told = load_tensors(path / "state.safetensors")
-    return {**{name: tensor.tobytes() for name, tensor in tensors.items()}, "gate": told["gate"], "done": told["done"]}
 
 
 def logged(path: Path) -> dict[str, list[tuple[int, float]]]:
@@ -83,7 +75,7 @@ def test_players_killed_at_random_change_nothing(where: dict[str, Any], whole: P
     assert len(games) == len(set(games)) == 12 * 20
     assert killer.kills > 2
     assert learner.executor.repeated > 0
-    assert state(tmp_path / "run") == state(whole)
+    assert checkpoint(tmp_path / "run") == checkpoint(whole)
     assert logged(tmp_path / "run") == logged(whole)
 
 
@@ -109,7 +101,7 @@ def test_a_learner_killed_at_random_goes_on_as_if_it_had_not_been(whole: Path, t
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     print(f"{len(kept)} learners killed, with {kept} of 12 iterations kept; 12 in all, logged once each")
     assert kept == sorted(kept)
-    assert state(run) == state(whole)
+    assert checkpoint(run) == checkpoint(whole)
     assert logged(run) == logged(whole)
 
 

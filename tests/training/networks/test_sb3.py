@@ -1,7 +1,5 @@
 """Stable-Baselines3 and sb3-contrib train unmodified, on single environments and on our batches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

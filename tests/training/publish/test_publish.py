@@ -1,18 +1,22 @@
-"""One publisher for every kind of model: what fits a kind, what a card says, and the commands that it prints."""
-
-from __future__ import annotations
+"""One publisher for every kind of model: what fits a kind, what a card says, its commands, and the games that fit units."""
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from games import dice, solitaire
+from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.models.units import units_of_file
+from leafwise.search import Search
 from leafwise.training import publish
 from leafwise.training.publish import starts, train_command
+from leafwise.training.publish.units import Config, valued_piece
 
 CARDS = sorted(Path(model_path("threes")).parent.glob("*.md"))
 
@@ -103,19 +107,12 @@ def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, tmp_path
     assert found[0] == found[1] == found[2]
 
 
-def test_a_model_that_no_run_wrote_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = model_path("threes-small")
-    told = {name: value for name, value in load_tensors(source)[1].items() if name not in ("steps", "commit")}
-    save_tensors(tmp_path / "own.safetensors", load_tensors(source)[0], told)
-    assert publish.main(["--run", str(tmp_path / "own.safetensors"), "--out", str(tmp_path / "out")]) == 2
-    said = capsys.readouterr().err
-    assert said.endswith("expected what a run tells of its model, got no steps, commit\n")
-    assert said.count("\n") == 1
-
-
-def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = ["--out", str(tmp_path)]
+def test_models_that_no_run_wrote_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys) -> None:
+    own, out = tmp_path / "own.safetensors", tmp_path / "out"
+    tensors, told = load_tensors(model_path("threes-small"))
+    save_tensors(own, tensors, {name: value for name, value in told.items() if name not in ("steps", "commit")})
     for words, message in (
+        (str(own), "expected what a run tells of its model, got no steps, commit\n"),
         ("trilobite --step 0.5", "expected of a model of trilobite options among --judged, --judged-plies"),
         ("threes-small --depths 1", "options among --games, --step, --loss-games, --first-seed, got --depths"),
         ("threes-small --first-seed 5", "expected --first-seed of at least 1000000, got 5"),
@@ -123,8 +120,41 @@ def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, caps
         ("nowhere", "expected a model file, found nothing"),
         ("trap --largest-mb 0.01", "expected a file of at most 0.01 MB, got"),
     ):
-        assert publish.main(["--run", *words.split(), *out]) == 2
+        assert publish.main(["--run", *words.split(), "--out", str(out)]) == 2
         said = capsys.readouterr().err
         assert message in said
         assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())
+    assert not list(out.glob("*"))
+
+
+@pytest.mark.parametrize("game", [dice.GAME, solitaire.GAME], ids=repr)
+def test_values_and_outcomes_belong_together(game: Game) -> None:
+    score, config = game.score(), Config("", plies=2, every=1)
+    played = valued_piece(game, score, config, range(30))
+    assert len(played.values) == len(played.outcomes) == len(played.games) > 60
+    assert played.games.tolist() == sorted(played.games.tolist())
+    assert set(played.games.tolist()) == set(range(30))
+    for number in range(30):
+        own = played.outcomes[played.games == number]
+        assert len(set(np.abs(own).tolist())) == 1  # one return, for either player
+    low, high = game.return_range
+    assert ((low <= played.outcomes) & (played.outcomes <= high)).all()
+    assert np.corrcoef(played.values, played.outcomes)[0, 1] > 0.1
+    again = valued_piece(game, score, config, range(10, 30))
+    assert again.values.tolist() == played.values[played.games >= 10].tolist()  # a game is its seed's
+    odd, even = played.share(odd=True), played.share(odd=False)
+    assert len(odd.values) + len(even.values) == len(played.values)
+    assert set(odd.games.tolist()) == set(range(1, 30, 2))
+    thin = valued_piece(game, score, replace(config, every=3), range(30))
+    assert len(thin.values) == pytest.approx(len(played.values) / 3, abs=3)
+
+
+def test_a_limit_of_work_is_that_of_the_search() -> None:
+    game, told = solitaire.GAME, []
+    for nodes in (0, 4, 12, 40):
+        played = valued_piece(game, game.score(), Config("", depth=2, nodes=nodes, every=1), range(1))
+        found = Search(game, game.score(), 2, nodes=nodes)(game.new(950_000))
+        assert played.values[0] == pytest.approx(found.value, abs=1e-12)
+        assert not nodes or found.nodes <= nodes
+        told.append(found.value)
+    assert told[1] != told[0], told

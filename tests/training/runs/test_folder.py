@@ -1,28 +1,33 @@
-"""Run folders: one writer, checkpoints that are damaged or of something else, full disks, what is told of it."""
-
-from __future__ import annotations
+"""Run folders: one writer, damaged checkpoints, full disks, curves that grow, and the loop that writes them."""
 
 import io
 import json
+import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
+from games import undecided
+from leafwise.envs.core import interrupts
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.tensors import load_tensors, save_tensors
 from leafwise.training.ntuple_td import ntuple_td as td
-from leafwise.training.runs.files import LOCK
+from leafwise.training.runs import files as curves
+from leafwise.training.runs import loop
+from leafwise.training.runs.files import LOCK, Curves, options_of, run_folders, thinned
 from leafwise.training.runs.folder import BEFORE, RunFolder, load_checkpoint
-from leafwise.training.runs.loop import Events, run_progress
+from leafwise.training.runs.loop import Events, find_variant, run_progress, train_to_the_end
 from leafwise.training.selfplay import selfplay
-from running.training import learn, train_command, train_words
+from running.training import learn, refusal, train_command, train_words
 from running.waiting import until
 
 CONFIG = selfplay.Config(game="trilobite")
@@ -31,15 +36,6 @@ TD |= {"checkpoint_seconds": 0.0}
 WORDS = [
     "--game", "threes", "--tuples", "0145", "--interval", "1000", "--evaluate-games", "4", "--checkpoint-seconds", "0",
 ]  # fmt: skip
-HOLD = """
-import sys, time
-from pathlib import Path
-from leafwise.training.selfplay.selfplay import Config
-from leafwise.training.runs.folder import RunFolder
-folder = RunFolder(Path(sys.argv[1]), Config(game="trilobite"), resume=False)
-print("held", flush=True)
-time.sleep(1000)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -47,37 +43,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return td.train(td.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **TD))
 
 
-def test_a_lock_names_its_process_and_dies_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    for resume in (True, True):
-        with pytest.raises(ValueError, match=rf"expected a run that is not going on, .* process {process.pid} on "):
-            RunFolder(path, CONFIG, resume=resume)
-    process.kill()
-    process.communicate()
-    folder = RunFolder(path, CONFIG, resume=True)
-    assert f"process {os.getpid()} on" in (path / LOCK).read_text()
-    folder.lock.release()
-    with pytest.raises(ValueError, match="resume: expected --depth 1 as before, got 2"):
-        RunFolder(path, replace(CONFIG, depth=2), resume=True)
-    RunFolder(path, CONFIG, resume=True).lock.release()  # a folder that was refused is free again
-
-
-def test_a_run_that_goes_on_is_not_resumed(run: Path, tmp_path: Path, capsys) -> None:
+def test_a_run_that_goes_on_is_not_resumed_until_its_process_ends(tmp_path: Path, capsys) -> None:
     path = tmp_path / "busy"
     command = train_command("ntuple-td", ["--run", str(path), *WORDS, "--total-steps", "1000000000"])
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until((path / "state.safetensors").exists, process)
-        assert learn("ntuple-td", ["--run", str(path), "--resume"]) == 2
-        said = capsys.readouterr().err
-        assert f"is written by process {process.pid} on " in said
-        assert said.count("\n") == 1
+        for _ in range(2):
+            said = refusal("ntuple-td", ["--run", str(path), "--resume"], capsys)
+            assert said.startswith(f"error: expected a run that is not going on, {str(path)!r} is written by process ")
+            assert f"process {process.pid} on " in said
     finally:
         process.kill()
         process.wait()
+    for _ in range(2):  # a folder that was refused is free again
+        said = refusal("ntuple-td", ["--run", str(path), "--resume", "--tuples", "01"], capsys)
+        assert "resume: expected --tuples 0145 as before, got 01" in said
+    assert f"process {os.getpid()} on" in (path / LOCK).read_text()
 
 
 def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path: Path) -> None:
@@ -162,28 +144,8 @@ def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys
     problem = problem.replace("SIZE", str(len(own["table"])))
     own = {name: tensor for name, tensor in {**own, **tensors}.items() if tensor is not None}
     save_tensors(path / "state.safetensors", own, {**told, **metadata})
-    assert learn("ntuple-td", ["--run", str(path), "--resume"]) == 2
-    said = capsys.readouterr().err
+    said = refusal("ntuple-td", ["--run", str(path), "--resume"], capsys)
     assert f"{str(path / 'state.safetensors')!r}: expected the state of such a run: {problem}" in said
-    assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("game = ", "expected options in TOML, got"),
-        ("x = " + "[" * 100_000, "expected options in TOML, got"),
-        ("game = 5", "game: expected str, got int"),
-        ("\udcff", "expected options in TOML, got"),
-    ],
-)
-def test_a_broken_config_names_the_file(text: str, problem: str, tmp_path: Path, capsys) -> None:
-    (tmp_path / "config.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert learn("ntuple-td", ["--run", str(tmp_path), "--resume"]) == 2
-    said = capsys.readouterr().err
-    assert problem in said
-    assert repr(str(tmp_path / "config.toml")) in said
-    assert said.count("\n") == 1
 
 
 def test_a_folder_without_options_is_no_run(run: Path, tmp_path: Path, capsys) -> None:
@@ -221,10 +183,8 @@ def test_a_run_writes_through_no_link_in_its_folder(run: Path, tmp_path: Path, c
     (path / LOCK).unlink()
     for target in (outside / LOCK, outside / "none"):
         (path / LOCK).symlink_to(target)
-        assert learn("ntuple-td", words) == 2
-        said = capsys.readouterr().err
+        said = refusal("ntuple-td", words, capsys)
         assert f"cannot use {str(path / LOCK)!r}: expected a file of its own, got a link" in said
-        assert said.count("\n") == 1
         (path / LOCK).unlink()
     assert learn("ntuple-td", words) == 0
     assert {file.name: file.read_bytes() for file in outside.iterdir()} == before
@@ -261,35 +221,16 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run: Path, tmp_path: 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys) -> None:
     (tmp_path / "file").write_text("in the way")
-    assert learn("ntuple-td", ["--run", str(tmp_path / "file" / "x"), *WORDS, "--total-steps", "4000"]) == 2
-    said = capsys.readouterr().err
+    said = refusal("ntuple-td", ["--run", str(tmp_path / "file" / "x"), *WORDS, "--total-steps", "4000"], capsys)
     assert f"error: cannot use {str(tmp_path / 'file' / 'x')!r}: Not a directory" in said
-    assert said.count("\n") == 1
-
-
-def test_steps_after_the_checkpoint_stand_once_in_tensorboard(tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    for first, steps in ((None, (1, 2, 3, 4)), (3, (3, 4, 5))):
-        events = Events(tmp_path, first)
-        for step in steps:
-            events.add("x", step / 2, step)
-            events.add("picture", np.zeros((4, 4, 3), np.uint8), step)
-        events.add_text("told", "in words")
-        events.flush()
-        events.close()
-    seen = EventAccumulator(str(tmp_path), {"images": 0})
-    seen.Reload()
-    assert [(event.step, event.value) for event in seen.Scalars("x")] == [(k, k / 2) for k in (1, 2, 3, 4, 5)]
-    assert [event.step for event in seen.Images("picture")] == [1, 2, 3, 4, 5]
-    assert seen.Tags()["tensors"] == ["told/text_summary"]
 
 
 def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     out = io.StringIO()
     told = "score_mean 12,345  score_ci_low 12,300  score_ci_high 12,400  elo 123  keeps_value 0.987"
     with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
-        task = progress.add_task("selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3", total=200)
+        what = "selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3"
+        task = progress.add_task(what, total=200, told="")
         progress.update(task, completed=86, told=told)
         progress.refresh()
         drawn = Console(width=80, record=True, file=io.StringIO())
@@ -302,3 +243,159 @@ def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     assert "selfplay" in line
     assert "score_mean" in line
     assert "…" in line
+
+
+def new_run(root: Path, name: str) -> Path:
+    """Returns the folder of a run with options alone."""
+    folder = root / name
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('game = "threes"\ntotal_steps = 10\n')
+    return folder
+
+
+def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder = new_run(tmp_path, "one")
+    found = Curves(folder)
+    assert found.read() == {}
+    events = Events(folder)
+    events.add("eval/score_mean", 1.5, 10)
+    events.flush()
+    assert found.read() == {"eval/score_mean": [(10, 1.5)]}
+    events.add("eval/score_mean", 2.5, 20)
+    events.add("train/loss", math.nan, 20)
+    events.add("picture", np.zeros((4, 4, 3), np.uint8), 20)
+    events.add_text("told", "in words")
+    events.close()
+    seen = EventAccumulator(str(folder), {"images": 0}).Reload()
+    assert [event.step for event in seen.Images("picture")] == [20]
+    assert seen.Tags()["tensors"] == ["told/text_summary"]
+    assert found.read() == {"eval/score_mean": [(10, 1.5), (20, 2.5)], "train/loss": []}
+
+
+def test_half_a_record_is_no_harm_and_noise_is_no_curve(tmp_path: Path) -> None:
+    folder = new_run(tmp_path, "one")
+    events = Events(folder)
+    for step in (1, 2):
+        events.add("train/loss", 0.5, step)
+    events.close()
+    whole = events.path.read_bytes()
+    events.path.write_bytes(whole[:-5])
+    assert Curves(folder).read() == {"train/loss": [(1, 0.5)]}
+    events.path.write_bytes(b"noise " * 100)
+    assert Curves(folder).read() == {}
+
+
+def test_more_events_than_a_run_writes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = new_run(tmp_path, "one")
+    Events(folder).close()
+    monkeypatch.setattr(curves, "LARGEST", 10)
+    with pytest.raises(ValueError, match="expected at most 0 MB of events, got 0 MB"):
+        Curves(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few make links")
+def test_runs_with_links_in_them_are_not_listed(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    own = new_run(root, "own")
+    elsewhere = new_run(tmp_path, "elsewhere")
+    (root / "linked").symlink_to(elsewhere)
+    holds = new_run(root, "holds-a-link")
+    (holds / "model.safetensors").symlink_to("/etc/hostname")
+    (root / "no-run").mkdir()
+    assert run_folders(root) == {"own": own}
+    assert run_folders(tmp_path / "nothing") == {}
+    assert options_of(own) == {"game": "threes", "total_steps": 10}
+    with pytest.raises(ValueError, match="expected a run folder, got"):
+        options_of(root / "no-run")
+
+
+def test_long_curves_are_thinned_and_keep_their_ends() -> None:
+    points = [(k, float(k)) for k in range(5001)]
+    few = thinned(points)
+    assert (len(few), few[0], few[-1]) == (curves.POINTS, points[0], points[-1])
+    assert few == sorted(set(few))
+    assert thinned(points[:7]) == points[:7]
+
+
+class Learner:
+    method, goal, unit, done, breaks_whole = "dqn", 3000, "decisions", 0, False
+    config = SimpleNamespace(checkpoint_seconds=60.0, game="threes")
+    folder = SimpleNamespace(checkpoint_due=lambda seconds: False)
+    saved = 0
+
+    def step(self) -> dict[str, float]:
+        self.done += 1000
+        return {"train/loss": 0.5} | ({"eval/score_mean": self.done * 11.1} if self.done > 1000 else {})
+
+    def step_or_save(self, stop: Any) -> dict[str, float]:
+        return self.step()
+
+    def save(self) -> None:
+        self.saved += 1
+
+
+def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    learner: Any = Learner()
+    events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
+    train_to_the_end(learner, events)
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == ["2,000 of 3,000 decisions: score_mean 22,200", "3,000 of 3,000 decisions: score_mean 33,300"]
+    assert learner.saved == 1
+
+
+def test_a_game_without_decisions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "find_game", lambda name: undecided.GAME)
+    undecided.GAME.shared_tables.stones[0] = 0
+    try:
+        with pytest.raises(ValueError, match=r"^expected options with which a player gets to decide, got"):
+            find_variant("undecided", "")
+    finally:
+        undecided.GAME.shared_tables.stones[0] = 7
+
+
+class Folder:
+    def __init__(self) -> None:
+        self.saved: list[Any] = []
+
+    def checkpoint_due(self, seconds: float) -> bool:
+        return False
+
+    def save(self, tensors: Any, metadata: Any) -> None:
+        self.saved.append(({name: tensor.tolist() for name, tensor in tensors.items()}, metadata))
+
+
+class Broken(loop.Learner):
+    """A run whose third step is broken off in its middle, by Ctrl-C."""
+
+    method, unit, config = "test", "steps", SimpleNamespace(checkpoint_seconds=60.0, total_steps=5, game="none")
+    done = 0
+
+    def __init__(self, whole: bool) -> None:
+        self.breaks_whole, self.folder, self.weights = whole, Folder(), np.zeros(2)  # type: ignore[assignment]
+
+    def step(self) -> dict[str, Any]:
+        self.weights += 1
+        if self.done == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            stop = np.zeros(1, dtype=np.uint8)
+            assert stoppable(lambda: until(lambda: stop[0]), stop) is None  # compiled code that ends early
+            interrupts.check()
+        self.done += 1
+        return {}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"weights": self.weights}, {"done": self.done}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("whole", "weights"), [(True, 3.0), (False, 2.0)], ids=["goes on", "is taken back"])
+def test_a_step_that_ctrl_c_breaks_off(whole: bool, weights: float) -> None:
+    learner: Any = Broken(whole)
+    events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
+    assert train_to_the_end(learner, events) == 2
+    [(tensors, metadata)] = learner.folder.saved
+    assert tensors == {"weights": [weights, weights]}
+    assert metadata["done"] == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

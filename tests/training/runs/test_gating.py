@@ -1,9 +1,5 @@
 """Which network of a run is kept."""
 
-from __future__ import annotations
-
-from functools import partial
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -37,7 +33,7 @@ def test_elo_of_the_best_is_of_games_that_did_not_choose_it() -> None:
     network = fresh_module(leafwise.game("trilobite"), (8, 8), 1).export()
     share, gains, in_matches = expected_share(10), [], []
     for number in range(300):
-        gate = Gate(network, pool=1, pairs=1500, plies=0, pairs_of=lambda _, places: partial(results_of, places, share))
+        gate = Gate(network, pool=1, pairs=1500, plies=0, play=lambda _, places: results_of(places, share))
         told, better = gate.challenge(network, number)
         if better:
             gains.append(told["eval/best_elo"])

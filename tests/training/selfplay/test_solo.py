@@ -1,7 +1,5 @@
 """Learning a game for one that is won or lost: chances, all levels by one network, runs that were cut, calibration."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -60,7 +58,7 @@ def test_a_run_logs_every_level_and_a_cut_one_ends_as_it(run, tmp_path) -> None:
     losses = [value for _, value in events["train/loss"]]
     assert losses[-1] < losses[0]
     config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
-    cut_and_compare(selfplay.SelfPlay, selfplay.train, config, run)
+    cut_and_compare(selfplay.SelfPlay, config, run)
 
 
 def test_one_network_says_chances_at_all_levels_in_three_forms(run) -> None:
@@ -221,7 +219,7 @@ def test_q_learning_of_states_of_chance_ends_alike_where_it_was_cut(tmp_path) ->
     assert learner.replay.asks(np.arange(learner.replay.filled)).any()
     assert not learner.playing(learner.done).guided
     assert learner.playing(0)[1:] == (0.5, True)
-    cut_and_compare(dqn.QLearner, dqn.train, dqn.Config(run=str(tmp_path / "cut"), **QUICK), whole)
+    cut_and_compare(dqn.QLearner, dqn.Config(run=str(tmp_path / "cut"), **QUICK), whole)
     assert leafwise.player(f'search:"{whole}",depth=1,nodes=10', GAME).choose(GAME.new(5)) in GAME.new(5).legal_actions
 
 

@@ -140,31 +140,19 @@ def test_one_network_builds_ships_of_every_preset(run: Path) -> None:
         Builds(Config(game="starship", mix=("preset=classic",)))
 
 
-def test_of_several_ships_the_best_is_kept(run: Path) -> None:
+def test_a_ship_that_is_changed_is_the_better_for_it(run: Path) -> None:
     text = f"build:'{run}',depth=1"
-    one, best = player(text, GAME), builder(f"best:4:{text}", GAME)
-    again, changed = builder(f"valid:4:{text}", GAME), builder(f"refine:40:{text},heat=0.01", GAME)
-    gains = []
-    for seed in range(5000, 5006):
-        quality = play(GAME, one, seed).returns
-        assert best(seed).returns >= quality
-        assert again(seed).returns == quality or quality == 0
-        gains.append(changed(seed).returns - quality)
-        assert changed(seed).returns > 0
-    assert np.median(gains) > 0
+    one, changed = player(text, GAME), builder(f"refine:40:{text},heat=0.01", GAME)
+    ships = [(changed(seed).returns, play(GAME, one, seed).returns) for seed in range(5000, 5006)]
+    assert min(ships)[0] > 0
+    assert np.median([better - quality for better, quality in ships]) > 0
     for text, said in (
-        ("best:4:tug", r"expected options among depth, .*, got '4:tug'"),
+        ("best:4:tug", r"expected .*, got '4:tug'"),
         ("refine:4:random", "expected hand or build:LEAF,depth=1,heat=0.01 after refine:4:, got 'random'"),
         ("build:tug,depth=1", "expected a leaf among best, hopeful, potential, .*, got 'tug'"),
     ):
         with pytest.raises(ValueError, match=said):
             builder(text, GAME)
-
-
-def test_where_no_search_builds_a_valid_ship_chance_does() -> None:
-    once, ahead = builder("valid:1:build:hopeful,depth=1", GAME), player("build:hopeful,depth=1", GAME)
-    failed = next(seed for seed in range(100) if play(GAME, ahead, seed).returns == 0.0)
-    assert once(failed).returns > 0.0
 
 
 def test_networks_that_do_not_fit() -> None:

@@ -6,15 +6,15 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs import registry
+from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.trap.baselines.course.starter.Grid import Cell
-from leafwise.envs.trap.tables import DIRECTIONS, MAX_SIZE, MIN_SIZE, MOST_TURNS
+from leafwise.envs.trap.tables import DIRECTIONS, MOST_TURNS
 
 PLAYER = "search:best,candidates=near+traps,rare=0.25"
 """The search that plays by default, but for its time: with the network where one ships for the board, else the default score."""
@@ -112,13 +112,12 @@ class PlayerAI:
         """Returns the position on the board; raises ValueError for one that is none."""
         cells = map_of(grid)
         if len(cells) != self.game.options.size:
-            expected = f"size={len(cells)}" if MIN_SIZE <= len(cells) <= MAX_SIZE else "another board"
-            raise UserError(f"trap: expected a board of size {self.game.options.size}, got {expected}")
+            raise UserError(f"trap: expected a board of size {self.game.options.size}, got size={len(cells)}")
         rows = "/".join("".join(MARKS.get(cell, str(cell)) for cell in line) for line in cells.tolist())
         return self.game.parse(f"{rows} turn={self.number(grid) - 1}{phase}")
 
 
-def map_of(grid: Any) -> NDArray[np.int64]:
+def map_of(grid: Any) -> Ints:
     """Returns the cells of any board with `getMap()` or `map`; raises ValueError if it is not square."""
     cells = np.asarray(grid.getMap() if hasattr(grid, "getMap") else grid.map)
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:

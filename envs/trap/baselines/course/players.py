@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
@@ -30,7 +29,7 @@ from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.programs import Ended, Engine, NoAnswer, Refused, TimedOut, prints_are_shown
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.trap import rules as r
-from leafwise.envs.trap.rules import ZERO
+from leafwise.envs.trap.rules import ZERO, count_beside, holds, stuck
 from leafwise.envs.trap.scores import COUNTS, WEIGHTS, weigh
 from leafwise.envs.trap.tables import DIRECTIONS
 from leafwise.envs.trap.text import fields
@@ -58,7 +57,7 @@ THROWS = ("near", "near+traps", "all")
 class Settings(NamedTuple):
     """What a tree is told."""
 
-    factors: NDArray[np.float64]
+    factors: Floats
     """[2, 2, 5]: while more than half of the cells are free and after; me and the opponent; weights of `scores.COUNTS`."""
     around: float
     """Weight of the open cells around all my neighbours, blocked ones too."""
@@ -75,12 +74,6 @@ def free_cells(mover, thrower, low, high, T):
     )
 
 
-@jit(inline=True)
-def stuck(cell, low, high, T):
-    """Whether a player has no move; `low`, `high` are the free cells."""
-    return (T.near[cell, 0] & low) | (T.near[cell, 1] & high) == ZERO
-
-
 @jit
 def throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
     """Returns the leaf's value for the player who moves; `mine` says whether that is me."""
@@ -93,7 +86,7 @@ def throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
         for direction in range(8):
             cell = T.step[me, direction]
             if cell >= 0:
-                summed += count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
+                summed += count_beside(cell, low, high, T)
         value += settings.around * np.float64(summed)
     return value if mine else -value
 
@@ -143,7 +136,7 @@ def compiled(depth: int) -> Plies:
         best = -BIG
         for direction in range(8):
             to = T.step[mover, direction]
-            if to < 0 or (T.bit[to, 0] & free_low) | (T.bit[to, 1] & free_high) == ZERO:
+            if to < 0 or not holds(free_low, free_high, to, T):
                 continue
             after_low, after_high = free_cells(to, thrower, low, high, T)
             if stuck(thrower, after_low, after_high, T):
@@ -181,7 +174,7 @@ def compiled(depth: int) -> Plies:
             target = k if settings.throws == ALL else T.step[mover, k]
             if target < 0 or target in (mover, thrower):
                 continue
-            if settings.throws == NEAR and (T.bit[target, 0] & low) | (T.bit[target, 1] & high):
+            if settings.throws == NEAR and holds(low, high, target, T):
                 continue
             best = min(best, aim_value(target, mover, thrower, low, high, lower, min(upper, best), mine, settings, T))
             if best <= lower:
@@ -293,19 +286,14 @@ def said(problem: NoAnswer) -> str:
 # The players by name.
 
 
-Counts = tuple[Sequence[float], Sequence[float]]
-"""Weights of my counts and of the opponent's, in the order of `COUNTS`."""
-
-P_MINUS_O, P_MINUS_2O, TWO_P_MINUS_O, OCLS = (WEIGHTS[score] for score in ("is", "ais", "ais_own", "ocls"))
-
-
 @dataclass(frozen=True)
 class Leaves:
     """How the leaves of one tree are valued."""
 
-    early: Counts
-    late: Counts | None = None
-    """After half of the cells are taken; None: the same."""
+    early: str
+    """A score, or "own": my moves."""
+    late: str = ""
+    """After half of the cells are taken; "": the same."""
     around: float = 0.0
     """Weight of the open cells around all my neighbours."""
 
@@ -322,12 +310,10 @@ class Recipe:
 
 
 RECIPES = {
-    "is": Recipe(Leaves(P_MINUS_O)),
-    "ais": Recipe(Leaves(P_MINUS_2O)),
-    "ocls": Recipe(Leaves(OCLS)),
-    "easy": Recipe(Leaves(P_MINUS_O), depth=3),
-    "medium": Recipe(Leaves(((1,), (0,)), around=0.5), Leaves(TWO_P_MINUS_O), depth=3, throws="near+traps"),
-    "hard": Recipe(Leaves(TWO_P_MINUS_O, P_MINUS_2O), depth=3),
+    **{score: Recipe(Leaves(score)) for score in ("is", "ais", "ocls")},
+    "easy": Recipe(Leaves("is"), depth=3),
+    "medium": Recipe(Leaves("own", around=0.5), Leaves("ais_own"), depth=3, throws="near+traps"),
+    "hard": Recipe(Leaves("ais_own", "ais"), depth=3),
 }
 """is, ais, ocls: the handout's scores at the depth that it allows. easy, medium, hard: the staff's Minimax, Hard and Super."""
 LEVELS = ("easy", "medium", "hard")
@@ -336,9 +322,9 @@ LEVELS = ("easy", "medium", "hard")
 
 def settings(leaves: Leaves, chance: str, throws: str) -> Settings:
     """Returns what the compiled tree reads."""
-    factors = np.zeros((2, 2, len(COUNTS)))
-    for k, counts in enumerate((leaves.early, leaves.late or leaves.early)):
-        for who, (weights, sign) in enumerate(zip(counts, (1, -1), strict=True)):
+    factors, known = np.zeros((2, 2, len(COUNTS))), {**WEIGHTS, "own": ((1,), (0,))}
+    for k, score in enumerate((leaves.early, leaves.late or leaves.early)):
+        for who, (weights, sign) in enumerate(zip(known[score], (1, -1), strict=True)):
             factors[k, who, : len(weights)] = sign * np.array(weights)
     return Settings(factors, leaves.around, CHANCE_MODELS.index(chance), THROWS.index(throws))
 

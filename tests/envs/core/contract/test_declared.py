@@ -1,7 +1,9 @@
-"""What no game can be is refused by its constructor, in one line that names the game."""
+"""What a game has to say and what it need not: what no game can be is refused, what it leaves out has a default."""
 
 from __future__ import annotations
 
+import dataclasses
+import pickle
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,11 +12,17 @@ import numpy as np
 import pytest
 
 from games.dice import GAME as DICE
+from games.nim import GAME
 from games.solitaire import GAME as SOLITAIRE
+from leafwise.authoring import Evaluator, Speed
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.game import OwnSearch
+from leafwise.envs.core.contract.game import Game, OwnSearch
 from leafwise.envs.core.contract.rules import one_stage
 from leafwise.envs.core.fields import values_of
+from leafwise.search import Search
+
+# What no game can be is refused by its constructor, in one line that names the game.
+
 
 BOX = gym.spaces.Box(0, 1, (2,), np.float32)
 
@@ -182,3 +190,85 @@ def test_what_fits_stays_as_it_was() -> None:
     same = replace(DICE, ais={"own": OwnSearch(lambda *given: None)}, title="Another")
     assert values_of(same.options) == {"length": 4, "turns": 12}
     assert same.stages == ("decision", "die", "face")
+
+
+# A game that says no more than it must has texts, pictures, names, a score, and is stepped and searched like any other.
+
+
+def test_it_is_written_read_and_drawn() -> None:
+    start = GAME.start()
+    assert (str(start), GAME.actions, start.legal_names) == ("7 0", ("0", "1", "2"), ("0", "1", "2"))
+    assert GAME.parse("7 0") == start
+    assert pickle.loads(pickle.dumps(start)) == start
+    assert "7 0" in start.svg()
+    assert start.rgb().shape[2] == 3
+    assert start.board() == "7 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("7", r"nim: expected a row of 2 words, got shape \(1,\)"),
+        ("7 0 0", r"nim: expected a row of 2 words, got shape \(3,\)"),
+        ("seven 0", "nim: expected hexadecimal numbers, got 'seven 0'"),
+        ("", "nim: expected hexadecimal numbers, got ''"),
+        ("ffffffffffffffff 0", "nim: .*"),
+    ],
+)
+def test_a_text_that_is_no_row_is_refused(text: str, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"^{expected}$"):
+        GAME.parse(text)
+
+
+@pytest.mark.long
+def test_it_is_searched_to_the_end() -> None:
+    found = Search(GAME, GAME.score(), depth=7)(GAME.start())
+    assert (found.name, found.value) == ("2", 1.0)  # three of seven: four are lost
+    assert Search(GAME, GAME.score(), depth=1)(GAME.start()).value == 0.0
+
+
+def test_a_game_must_say_seven_things() -> None:
+    needed = [
+        field.name
+        for field in dataclasses.fields(Game)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    ]
+    assert needed == ["name", "title", "module", "players", "rules", "sizes", "observation"]
+    assert len(dataclasses.fields(Game)) <= 22
+
+
+# An evaluator that says what cannot be is refused when it is made.
+
+
+@jit
+def value(S, i, T):
+    return 0.0
+
+
+@jit
+def sibling_values(S, k, o, end, M, P, T):
+    return 0
+
+
+TOGETHER = Speed(sibling_values=sibling_values)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"low": 0.0}, "expected both of low and high or none"),
+        ({"value": None}, "expected a value, a batch or both, got none"),
+        ({"speed": TOGETHER, "to_go": True}, "expected sibling_values beside a value that is not to_go"),
+        (
+            {"speed": TOGETHER, "value": None, "batch": lambda rows, T: rows[:, 0]},
+            "expected sibling_values beside a value that is not to_go",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=rf"^evaluator 'leaf': {message}$"):
+        Evaluator("leaf", **{"value": value, **given})
+
+
+def test_speed_is_optional() -> None:
+    assert Evaluator("leaf", value).speed == Speed(None, None, False)

@@ -1,23 +1,41 @@
-"""The single environment: gymnasium's rules, illegal actions, rewards, opponents, and states that go on."""
+"""The single environment: gymnasium's rules, illegal actions, rewards, opponents; keywords; what wrappers of others rely on."""
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import pickle
+import warnings
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.envs.registration import load_env_creator
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import vector as wrappers
 
 import leafwise
 from games import dice
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, u64
+from leafwise.envs.core.fields import docs_of, types_of
 from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.env_page import says, table
+from leafwise.envs.core.gym.keywords import EnvOptions, Kind, fields_of
 from leafwise.envs.core.gym.observation import Observation
+from leafwise.envs.core.gym.stepper import _rebuild
+from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.play.players import compiled_greedy, rows_needed
+
+# The single environment: gymnasium's rules, illegal actions, rewards, opponents, and states that go on.
+
 
 DEAD = "1 1 2 2/2 2 1 1/1 1 2 2/2 2 1 1 deck=4,4,4"
 
@@ -125,28 +143,85 @@ def test_two_players_lose_by_an_illegal_action(seat: str) -> None:
     assert info["illegal"] == "dice: 'hold' is not legal here, the game is lost"
 
 
+ENV, BATCH, TURNS, OPPONENT = (
+    GameEnv,
+    partial(GameVectorEnv, 2),
+    leafwise.aec,
+    "expected opponent among random, greedy, ",
+)
+PLAYERS = ".*search:LEAF,depth=3, .*, a Player or a function of the state"
+
+
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("make", "game", "keywords", "message"),
     [
-        ({"game": "chess"}, r"expected a game among .*threes.*, got 'chess'"),
-        ({"hint": "none"}, r"threes: expected hint among plus, .*, got 'none'"),
-        ({"reward": "fun"}, r"threes: expected reward among score, merges, survival, got 'fun'"),
-        ({"illegal": "ignore"}, r"threes: expected illegal among lose, noop, raise, got 'ignore'"),
-        ({"render_mode": "film"}, r"threes: expected render_mode among human, ansi, rgb_array, got 'film'"),
-        ({"seat": "second"}, r"threes: expected no seat in a game for one player, got 'second'"),
-        ({"opponent": "random"}, r"threes: expected no opponent in a game for one player, got 'random'"),
-        ({"game": dice.GAME, "seat": 1}, r"dice: expected seat among first, second, random, got 1"),
+        (ENV, "chess", {}, r"expected a game among .*threes.*, got 'chess'"),
+        (ENV, "threes", {"hint": "none"}, r"threes: expected hint among plus, .*, got 'none'"),
+        (ENV, "threes", {"reward": "fun"}, r"threes: expected reward among score, merges, survival, got 'fun'"),
+        (ENV, "threes", {"illegal": "ignore"}, r"threes: expected illegal among lose, noop, raise, got 'ignore'"),
+        (TURNS, "threes", {"illegal": "ignore"}, r"threes: expected illegal among lose, noop, raise, got 'ignore'"),
         (
-            {"game": dice.GAME, "opponent": "lead"},
-            r"dice: expected opponent among random, greedy, greedy:lead, .*'lead'",
+            ENV,
+            "threes",
+            {"render_mode": "film"},
+            r"threes: expected render_mode among human, ansi, rgb_array, got 'film'",
         ),
-        ({"game": dice.GAME, "opponent": "greedy:"}, r"dice: expected opponent among .*, got 'greedy:'"),
-        ({"game": dice.GAME, "opponent": 3}, r"dice: expected opponent among .*, got 3"),
+        (
+            TURNS,
+            "threes",
+            {"render_mode": "film"},
+            r"threes: expected render_mode among human, ansi, rgb_array, got 'film'",
+        ),
+        (BATCH, "threes", {"render_mode": "human"}, r"threes: expected render_mode among ansi, rgb_array, got 'human'"),
+        (
+            BATCH,
+            "threes",
+            {"autoreset_mode": "Never"},
+            r"threes: expected autoreset_mode among NextStep, .*, got 'Never'",
+        ),
+        (BATCH, dice.GAME, {"autoreset_mode": None}, r"dice: expected autoreset_mode among NextStep, .*, got None"),
+        (partial(GameVectorEnv, 0), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got 0"),
+        (partial(GameVectorEnv, "8"), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got '8'"),  # type: ignore[arg-type]
+        (ENV, "threes", {"seat": "second"}, r"threes: expected no seat in a game for one player, got 'second'"),
+        (ENV, dice.GAME, {"seat": 1}, r"dice: expected seat among first, second, random, got 1"),
+        (ENV, dice.GAME, {"seat": None}, r"dice: expected seat among first, second, random, got None"),
+        (ENV, "threes", {"opponent": "random"}, r"threes: expected no opponent in a game for one player, got 'random'"),
+        (ENV, dice.GAME, {"opponent": "lead"}, rf"dice: {OPPONENT}greedy:lead, .*'lead'"),
+        (ENV, dice.GAME, {"opponent": "greedy:"}, rf"dice: {OPPONENT}.*, got 'greedy:'"),
+        (ENV, dice.GAME, {"opponent": 3}, rf"dice: {OPPONENT}.*, got 3"),
+        (
+            ENV,
+            "trilobite",
+            {"opponent": "dfs"},
+            rf"trilobite: {OPPONENT}greedy:lines, solver, minimax, {PLAYERS}, got 'dfs'",
+        ),
+        (
+            ENV,
+            "trilobite",
+            {"opponent": "search:lines,depth=0"},
+            "trilobite: opponent 'search:lines,depth=0': .*expected depth of 1 to 64.*",
+        ),
+        (ENV, "trilobite", {"opponent": "greedy:nonsense"}, ".*expected a leaf among best, lines, .*, got 'nonsense'"),
+        (ENV, "cassis", {"opponent": "solver:level=x"}, ".*expected level among easy, medium, hard, best, got 'x'"),
+        (ENV, "cassis", {"opponent": "dfs:x"}, ".*expected key among board, degree, colours, canonical, got 'x'"),
+        *(
+            (
+                ENV,
+                "threes",
+                {"max_episode_steps": steps},
+                r"threes: expected max_episode_steps of 1 to 2\*\*62 - 1, got .*",
+            )
+            for steps in (0, -1, 2.5, "9", True, 2**62)
+        ),
+        *(
+            (ENV, "threes", {"plies": plies}, rf"threes: expected plies of 0 to 1,000, got {plies!r}")
+            for plies in (-1, 1001, 2.0, True, "3", None)
+        ),
     ],
 )
-def test_wrong_keywords_get_one_line(keywords: dict[str, Any], message: str) -> None:
+def test_wrong_keywords_get_one_line(make: Any, game: Any, keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        GameEnv(**{"game": "threes", **keywords})
+        make(game, **keywords)
 
 
 def test_pictures() -> None:
@@ -252,3 +327,135 @@ def test_a_greedy_opponent_beats_a_random_agent() -> None:
         stories = [play_episode(env, random, **({"seed": 0} if n == 0 else {})) for n in range(400)]
         total[opponent] = sum(story[-1][1] for story in stories)
     assert total["greedy"] < total["random"] - 50
+
+
+# Every option of environments stands twice: in `EnvOptions`, and with the same type and default in the signatures that take it.
+
+
+ROOT = Path(__file__).resolve().parents[4]
+THREES = leafwise.game("threes")
+SPEC = gym.spec("leafwise/Threes-v0")
+assert SPEC.entry_point is not None
+assert SPEC.vector_entry_point is not None
+SIGNATURES: dict[str, tuple[Any, Kind]] = {
+    "GameEnv": (GameEnv, "single"),
+    "GameVectorEnv": (GameVectorEnv, "batch"),
+    "aec": (leafwise.aec, "turns"),
+    "make": (load_env_creator(SPEC.entry_point), "single"),  # type: ignore[arg-type]
+    "make_vec": (load_env_creator(SPEC.vector_entry_point), "batch"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("which", SIGNATURES)
+def test_signatures_and_options_are_the_same(which: str) -> None:
+    call, kind = SIGNATURES[which]
+    keywords = [p for p in inspect.signature(call).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    types = types_of(EnvOptions)
+    told = [(one.name, types[one.name], one.default) for one in fields_of(kind)]
+    assert [(p.name, p.annotation, p.default) for p in keywords] == told
+
+
+def test_every_option_is_explained() -> None:
+    docs = docs_of(EnvOptions)
+    assert list(docs) == [one.name for one in fields(EnvOptions)]
+    for environment, kind in ((GameEnv, "single"), (GameVectorEnv, "batch")):
+        for one in fields_of(kind):  # type: ignore[arg-type]
+            assert f"        {one.name}: {docs[one.name].splitlines()[0]}" in str(environment.__doc__)
+
+
+def test_the_documentation_has_the_table_of_keywords() -> None:
+    text = (ROOT / "docs/howto/environments.md").read_text(encoding="utf-8")
+    rows = [[f"`{one.name}`", ", ".join(one.metadata["kinds"]), says(one)] for one in fields(EnvOptions)]
+    assert f"\n{table(['keyword', 'environments', 'what it says'], rows)}\n" in text
+
+
+def test_a_default_says_what_it_is_in_a_game() -> None:
+    def made(game: leafwise.Game, kind: Kind) -> EnvOptions:
+        return EnvOptions().checked(game, kind)
+
+    assert made(THREES, "single") == EnvOptions(None, "score", "noop", "greedy")
+    assert [made(game, "batch").illegal for game in (THREES, dice.GAME)] == ["noop", "lose"]
+    assert [made(game, "turns").illegal for game in (THREES, dice.GAME)] == ["lose", "lose"]
+    assert EnvOptions(autoreset_mode="SAME_STEP").checked(THREES, "batch").autoreset_mode is AutoresetMode.SAME_STEP
+    plies = EnvOptions(plies=np.uint8(3)).checked(THREES, "single").plies  # type: ignore[arg-type]
+    assert (plies, type(plies)) == (3, int)
+
+
+def test_compiled_code_sees_numbers() -> None:
+    given = EnvOptions(illegal="raise", seat="random", autoreset_mode="Disabled", max_episode_steps=9, plies=4)
+    numbers = {"illegal": 2, "seat": 2, "autoreset_mode": 0, "max_episode_steps": 9, "plies": 4}
+    assert given.checked(dice.GAME, "batch").compiled()._asdict() == numbers
+    assert pickle.loads(pickle.dumps(given.checked(dice.GAME, "batch").compiled())).plies == 4
+
+
+def test_an_environment_that_an_older_version_pickled_is_refused_in_one_line() -> None:
+    with pytest.raises(ValueError, match=r"^threes: expected an environment pickled by this version of leafwise, got "):
+        _rebuild(THREES, 1, {"plies": 0}, {})  # type: ignore[arg-type]
+
+
+# What wrappers and learners of others rely on: unknown keywords, seeds, Gymnasium's wrappers of batches.
+
+
+@pytest.mark.parametrize(
+    ("make", "known"),
+    [
+        (lambda **keywords: GameEnv("threes", **keywords), "render_mode, .*, max_episode_steps, .*, hint"),
+        (lambda **keywords: GameVectorEnv(2, "threes", **keywords), "num_envs, .*, autoreset_mode, .*, hint"),
+        (lambda **keywords: gym.make("leafwise/Threes-v0", **keywords), "render_mode, .*, hint"),
+        (lambda **keywords: gym.make_vec("leafwise/Threes-v0", num_envs=2, **keywords), "num_envs, .*, hint"),
+        (lambda **keywords: leafwise.aec("threes", **keywords), "render_mode, illegal, .*, hint"),
+    ],
+    ids=["env", "batch", "make", "make_vec", "aec"],
+)
+def test_unknown_keywords_are_type_errors(make: Callable[..., Any], known: str) -> None:
+    """As wrappers wait for that try a keyword out: TorchRL's GymEnv goes on without `frameskip` then."""
+    message = f"^threes: got an unexpected keyword argument 'frameskip', expected some of {known}"
+    with pytest.raises(TypeError, match=message):
+        make(frameskip=1)
+
+
+@pytest.mark.parametrize("name", [*leafwise.games(), "dice"])
+def test_a_seed_is_the_same_game_everywhere(name: str) -> None:
+    game = dice.GAME if name == "dice" else leafwise.game(name)
+    env, table = GameEnv(game), leafwise.aec(game)
+    batch = GameVectorEnv(2, game)
+    batch.reset(seed=6)
+    for seed in (0, 7, 2**64 - 1):
+        env.reset(seed=seed)
+        table.reset(seed=seed)
+        assert env.state == table.position == game.new(seed)
+    assert batch.state(1) == game.new(7)
+
+
+WRAPPERS: dict[str, Callable[[Any], Any]] = {
+    "RecordEpisodeStatistics": wrappers.RecordEpisodeStatistics,
+    "DictInfoToList": wrappers.DictInfoToList,
+    "NormalizeObservation": wrappers.NormalizeObservation,
+    "NormalizeReward": wrappers.NormalizeReward,
+    "ClipReward": lambda batch: wrappers.ClipReward(batch, -1.0, 1.0),
+    "TransformObservation": lambda batch: wrappers.TransformObservation(batch, lambda obs: obs),
+    "VectorizeTransformObservation": lambda batch: wrappers.VectorizeTransformObservation(
+        batch, gym.wrappers.TransformObservation, func=lambda obs: obs, observation_space=None
+    ),
+    "FlattenObservation": wrappers.FlattenObservation,
+    "RescaleObservation": lambda batch: wrappers.RescaleObservation(batch, 0.0, 1.0),
+    "DtypeObservation": lambda batch: wrappers.DtypeObservation(batch, np.float64),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_gymnasiums_wrappers_take_a_batch(name: str) -> None:
+    batch = gym.make_vec("leafwise/Trap-v0", num_envs=3, opponent="random", max_episode_steps=12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of casts, which are Gymnasium's own
+        wrapped = WRAPPERS[name](batch)
+        obs, _ = wrapped.reset(seed=0)
+        for _ in range(30):
+            obs, _, terminated, truncated, infos = wrapped.step(batch.action_masks().argmax(axis=1))  # type: ignore[attr-defined]
+            assert len(obs) == 3
+            if name == "RecordEpisodeStatistics" and (terminated | truncated).any():
+                assert (infos["episode"]["l"][terminated | truncated] <= 12).all()
+                break
+        else:
+            assert name != "RecordEpisodeStatistics"
+    wrapped.close()

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import leafwise
-from contract.same import assert_same
 from games import nim
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
@@ -94,44 +93,6 @@ def test_a_batch_plays_the_games_of_single_environments(short: str, opponent: An
             assert np.array_equal(env.reset()[0] if done else obs, seen[e])
 
 
-def test_a_copy_goes_on_alike_and_draws_alike() -> None:
-    env = GameEnv("cassis", opponent="solver:level=easy")
-    _, info = env.reset(seed=1)
-    env.step(int(info["action_mask"].argmax()))
-    twin = copy.deepcopy(env)
-    for _ in range(3):
-        action = int(env.action_masks().argmax())
-        (_, reward, *_), (_, other_reward, *_) = env.step(action), twin.step(action)
-        assert env.state == twin.state
-        assert reward == other_reward
-
-
-@pytest.mark.parametrize(
-    ("game", "opponent", "problem"),
-    [
-        (
-            "trilobite",
-            "dfs",
-            "expected opponent among random, greedy, greedy:lines, solver, minimax, .*search:LEAF,depth=3, .*, "
-            "a Player or a function of the state, got 'dfs'$",
-        ),
-        ("trilobite", 3, "expected opponent among .*, got 3$"),
-        (
-            "trilobite",
-            "search:lines,depth=0",
-            "^trilobite: opponent 'search:lines,depth=0': .*expected depth of 1 to 64",
-        ),
-        ("trilobite", "greedy:nonsense", "expected a leaf among best, lines, .*, got 'nonsense'$"),
-        ("cassis", "solver:level=hardest", "expected level among easy, medium, hard, best, got 'hardest'"),
-        ("cassis", "dfs:nonsense", "expected key among board, degree, colours, canonical, got 'nonsense'"),
-        ("threes", "nneonneo", "expected no opponent in a game for one player, got 'nneonneo'"),
-    ],
-)
-def test_unknown_opponents_are_refused(game: str, opponent: str, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        GameEnv(game, opponent=opponent)
-
-
 @pytest.mark.long
 def test_a_learned_leaf_is_compiled_into_the_step_and_a_search_is_asked() -> None:
     learned = GameEnv("trilobite", board="7x6", k=4, opponent="greedy:learned")
@@ -176,18 +137,7 @@ def test_a_player_with_a_stream_draws_from_the_environment() -> None:
     assert (env.get_state()["streams"] != state["streams"]).any()
 
 
-def test_copies_of_opponents_that_can_be_copied() -> None:
-    env = GameEnv("trilobite", opponent=first_legal)
-    env.reset(seed=0)
-    twin = pickle.loads(pickle.dumps(env))
-    env.step(1)
-    twin.step(1)
-    assert env.state == twin.state
-    named = GameEnv("trilobite", opponent=leafwise.player("search:lines,depth=1", "trilobite"))
-    named.reset(seed=0)
-    for copied in (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))):
-        twin = copied(named)
-        assert_same(copy.deepcopy(named).step(1), twin.step(1))
+def test_an_opponent_that_cannot_be_copied_is_named() -> None:
     own = GameEnv("trilobite", opponent=lambda state: state.legal_actions[0])
     own.reset(seed=0)
     for copied in (copy.deepcopy, pickle.dumps):

@@ -1,0 +1,14 @@
+"""What is refused, is refused in one line."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def one_line(pattern: str) -> Iterator[None]:
+    """Expects a block to raise ValueError with one line in which a pattern is found."""
+    with pytest.raises(ValueError, match=pattern) as told:
+        yield
+    assert "\n" not in str(told.value)

@@ -1,0 +1,83 @@
+"""A run that was killed ends as one that was not: the same state, and no step stands twice in TensorBoard or is missing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leafwise.training.alphazero import alphazero
+from leafwise.training.dqn import dqn
+from leafwise.training.ntuple_td import ntuple_q
+from leafwise.training.ntuple_td import ntuple_td as td
+from leafwise.training.ppo import ppo
+from leafwise.training.runs.files import Curves
+from leafwise.training.runs.loop import run_learner
+from leafwise.training.selfplay import selfplay, value_td
+from leafwise.training.starship import ppo as ship_ppo
+from leafwise.training.starship import ship_values
+from running.training import cut_and_compare
+
+BATCHES: dict[str, Any] = {"game": "trilobite", "match_pairs": 100, "judged": 0, "hidden": (8, 8), "batch_size": 64}
+SHIPS: dict[str, Any] = {"game": "starship", "evaluate_games": 2, "evaluate_every": 1}
+PLAYED: dict[str, Any] = {**BATCHES, "positions": 200, "buffer_size": 400, "total_steps": 4}
+PIECES = {**PLAYED, "piece": 80, "staleness": 1}
+SEARCHED = {**PIECES, "simulations": 10, "evaluate_every": 2}
+Q: dict[str, Any] = {
+    **BATCHES, "total_steps": 4000, "envs": 50, "buffer_size": 1000, "learning_starts": 500, "interval": 1000, "train_every": 200,
+}  # fmt: skip
+ACTIONS: dict[str, Any] = {
+    "n_step": 3, "priority": 0.6, "tau": 0.02, "dueling": True, "exploration_spread": 3.0, "double": False,
+}  # fmt: skip
+MASKED = {**BATCHES, "total_steps": 512, "envs": 8, "rollout": 16, "evaluate_every": 2, "opponent": "random"}
+NTUPLES = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
+CAROUSEL = {**NTUPLES, "tuples": "0123 4567", "carousel": "24 96", "average": 2.0, "coherence": True}
+BUILT = {**SHIPS, "total_steps": 8, "batch_size": 8, "build_every": 2, "hand_ships": 3, "finishes": 1, "ships": 1}
+PLACED = {**SHIPS, "total_steps": 64, "envs": 2, "rollout": 8, "batch_size": 16, "epochs": 1, "channels": 2}
+LEARNERS: dict[str, tuple[Any, type, dict[str, Any]]] = {
+    "ntuple-td": (td.NTupleTd, td.Config, CAROUSEL),
+    "ntuple-q": (ntuple_q.NTupleQ, ntuple_q.Config, NTUPLES),
+    "value-td": (value_td.ValueTd, value_td.Config, {**PLAYED, "td_lambda": 0.5}),
+    "selfplay": (selfplay.SelfPlay, selfplay.Config, PLAYED),
+    "selfplay, pieces": (selfplay.SelfPlay, selfplay.Config, PIECES),
+    "alphazero, pieces": (alphazero.AlphaZero, alphazero.Config, SEARCHED),
+    "dqn, actions": (dqn.QLearner, dqn.Config, Q | ACTIONS),
+    "dqn, searched actions": (dqn.QLearner, dqn.Config, {**Q, "target_depth": 2, "priority": 0.6}),
+    "dqn, states": (dqn.QLearner, dqn.Config, {**Q, "head": "value", "n_step": 2}),
+    "dqn, pieces": (dqn.QLearner, dqn.Config, {**Q, "piece": 500, "staleness": 1}),
+    "ppo": (ppo.MaskedPpo, ppo.Config, MASKED),
+    "ship-values": (ship_values.Builds, ship_values.Config, BUILT),
+    "ppo, ships": (ship_ppo.Placing, ship_ppo.Config, PLACED),
+}
+TAGS = {
+    "ntuple-td": "rollout/ep_rew_mean train/error train/rate eval/score_mean eval/score_ci_low",
+    "ntuple-q": "train/exploration_rate train/q_mean train/error time/seconds",
+    "selfplay": "rollout/ep_len_mean train/loss train/learning_rate eval/elo",
+    "dqn": "train/loss train/td_error train/q_mean rollout/decided eval/score_ci_low",
+    "ppo": "rollout/ep_rew_mean train/value_loss train/loss eval/elo",
+}
+LONG = ("ship-values", "ppo, ships", "alphazero, pieces")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in LEARNERS])
+def test_a_run_that_was_killed_ends_as_one_that_was_not(name: str, tmp_path: Path) -> None:
+    make, kind, options = LEARNERS[name]
+    whole = run_learner(make(kind(run=str(tmp_path / "whole"), **options)))
+    cut_and_compare(make, kind(run=str(tmp_path / "cut"), **options), whole)
+    events = Curves(whole).read()
+    assert len(events["time/fps"]) == 4
+    assert set(TAGS.get(make.method, "").split()) <= events.keys()
+    results = json.loads((whole / "results.json").read_text())
+    assert results["command"].startswith(f"leafwise train {options['game']} --method {make.method} --no-recipe ")
+    assert f" --total-steps {options['total_steps']} " in results["command"]
+    assert results["steps"] >= options["total_steps"]
+    assert {file.name.split(".")[0] for file in whole.iterdir()} == {
+        "config",
+        "model",
+        "state",
+        "results",
+        "events",
+        "run",
+    }
+    if name.endswith("pieces"):
+        assert max(behind for _, behind in events["rollout/staleness"]) == 1

@@ -1,0 +1,25 @@
+"""Types that stand in many signatures of training, and tensors by names that begin alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from leafwise.envs.core.arrays import Array
+
+Tensors = dict[str, Array]
+"""Arrays by name, as a checkpoint and a model file hold them."""
+Json = dict[str, Any]
+"""What JSON can hold, by name."""
+Logged = dict[str, float]
+"""Figures of a run, by the tags of TensorBoard."""
+
+
+def prefixed(prefix: str, tensors: Mapping[str, Array]) -> Tensors:
+    """Returns tensors under names that begin with a prefix."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def named(tensors: Mapping[str, Array], prefix: str) -> Tensors:
+    """Returns the tensors whose names begin with a prefix, without it."""
+    return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}

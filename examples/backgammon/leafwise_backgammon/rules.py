@@ -50,9 +50,15 @@ class Tables(NamedTuple):
 
 
 @jit(inline=True)
+def word(S, i, w):
+    """Returns a word of a row as an ordinary whole number, compiled or not."""
+    return 0 + int(S[i, w])
+
+
+@jit(inline=True)
 def count(S, i, player, point):
     """Returns how many checkers a player has at a point of theirs."""
-    return int(S[i, SIDE * player + point])
+    return word(S, i, SIDE * player + point)
 
 
 @jit(inline=True)
@@ -63,8 +69,8 @@ def landing(point, pips):
 
 @jit
 def initial_state(S, i, T):
-    for word in range(WIDTH):
-        S[i, word] = 0
+    for w in range(WIDTH):
+        S[i, w] = 0
     for player in range(2):
         S[i, SIDE * player + 24], S[i, SIDE * player + 13] = 2, 5
         S[i, SIDE * player + 8], S[i, SIDE * player + 6] = 3, 5
@@ -81,7 +87,7 @@ def stage(S, i, T):
 def current_player(S, i, T):
     phase = S[i, PHASE]
     if phase == MOVE:
-        return int(S[i, MOVER])
+        return word(S, i, MOVER)
     return TERMINAL if phase == OVER else CHANCE
 
 
@@ -226,8 +232,8 @@ def has_pair(S, i, player, high, low):
 
 @jit
 def legal_actions(S, i, A, T):
-    player, left = int(S[i, MOVER]), int(S[i, LEFT])
-    die, other, last = int(S[i, DIE]), int(S[i, OTHER]), int(S[i, LAST])
+    player, left = word(S, i, MOVER), word(S, i, LEFT)
+    die, other, last = word(S, i, DIE), word(S, i, OTHER), word(S, i, LAST)
     n = 0
     if left == 2 and die != other:
         pair = has_pair(S, i, player, die, other)
@@ -274,8 +280,8 @@ def legal_actions(S, i, A, T):
 def end_turn(S, j):
     """Gives the turn to the other player, who throws."""
     S[j, MOVER], S[j, PHASE] = 1 - S[j, MOVER], THROW
-    for word in range(DIE, WIDTH):
-        S[j, word] = 0
+    for w in range(DIE, WIDTH):
+        S[j, w] = 0
 
 
 @jit
@@ -284,7 +290,7 @@ def apply_action(S, i, a, j, T):
     if a == PASS:
         end_turn(S, j)
         return
-    player, point, pips = int(S[j, MOVER]), int(a) // 6 + 1, int(a) % 6 + 1
+    player, point, pips = word(S, j, MOVER), int(a) // 6 + 1, int(a) % 6 + 1
     to = landing(point, pips)
     S[j, SIDE * player + point] -= 1
     S[j, SIDE * player + to] += 1
@@ -296,13 +302,13 @@ def apply_action(S, i, a, j, T):
         end_turn(S, j)
         S[j, MOVER], S[j, PHASE] = player, OVER
         return
-    die, other, left = int(S[j, DIE]), int(S[j, OTHER]), int(S[j, LEFT]) - 1
+    die, other, left = word(S, j, DIE), word(S, j, OTHER), word(S, j, LEFT) - 1
     S[j, LEFT] = left
     if left == 0:
         end_turn(S, j)
     elif die == other:
         S[j, LAST] = point if T.canonical else BAR
-        if double_moves(S, j, player, die, int(S[j, LAST]), 1, NO_POINT) == 0:
+        if double_moves(S, j, player, die, word(S, j, LAST), 1, NO_POINT) == 0:
             end_turn(S, j)
     else:
         rest = other if pips == die else die
@@ -340,7 +346,7 @@ def chance_outcomes(S, j, P, o, T):
 @jit
 def sample_outcome(S, j, R, T):
     one, two = int(below(R, 6)) + 1, int(below(R, 6)) + 1
-    player = int(S[j, MOVER])
+    player = word(S, j, MOVER)
     if S[j, PHASE] == OPENING:
         two = int(below(R, 5)) + 1
         two += two >= one
@@ -352,7 +358,7 @@ def sample_outcome(S, j, R, T):
 def returns(S, i, T):
     if S[i, PHASE] != OVER:
         return 0.0
-    winner = int(S[i, MOVER])
+    winner = word(S, i, MOVER)
     points = 1.0
     if count(S, i, 1 - winner, OFF) == 0:
         points = 2.0
@@ -365,11 +371,11 @@ def returns(S, i, T):
 @jit
 def observe_as(S, i, player, O, e, T):
     own_side = int(player)
-    for word in range(SIDE):
-        O[e, word] = S[i, SIDE * own_side + word]
-        O[e, SIDE + word] = S[i, SIDE * (1 - own_side) + word]
-    for word in range(2 * SIDE, 2 * SIDE + 7):
-        O[e, word] = 0
+    for w in range(SIDE):
+        O[e, w] = S[i, SIDE * own_side + w]
+        O[e, SIDE + w] = S[i, SIDE * (1 - own_side) + w]
+    for w in range(2 * SIDE, 2 * SIDE + 7):
+        O[e, w] = 0
     die, other, left = S[i, DIE], S[i, OTHER], S[i, LEFT]
     if left > 0:
         O[e, 2 * SIDE + die - 1] = left if die == other else 1
@@ -380,7 +386,7 @@ def observe_as(S, i, player, O, e, T):
 
 @jit
 def observe(S, i, O, e, T):
-    observe_as(S, i, int(S[i, MOVER]), O, e, T)
+    observe_as(S, i, word(S, i, MOVER), O, e, T)
 
 
 @jit
@@ -389,7 +395,7 @@ def key(S, i, T):
     h = np.uint64(0)
     for part in range(5):
         packed = np.uint64(0)
-        for word in range(13 * part, min(13 * part + 13, WIDTH)):
-            packed = (packed << np.uint64(4 if part < 4 else 5)) | np.uint64(S[i, word])
+        for w in range(13 * part, min(13 * part + 13, WIDTH)):
+            packed = (packed << np.uint64(4 if part < 4 else 5)) | np.uint64(S[i, w])
         h = mix(h ^ packed)
     return h

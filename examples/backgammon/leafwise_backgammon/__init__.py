@@ -1,0 +1,114 @@
+"""Backgammon without a cube, for two players: `leafwise.game("backgammon")`.
+
+`rules` has the rules, `text` what people write and see. The option `order` says in which orders a turn may be played: `canonical`
+(each position is reached in one order, for searches and learning) or `free` (any order, for people).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import gymnasium as gym
+import numpy as np
+
+from leafwise.authoring import (
+    About,
+    Chance,
+    Evaluator,
+    Game,
+    Labels,
+    Observation,
+    OneOf,
+    Rules,
+    SearchDefaults,
+    Sizes,
+    Text,
+    jit,
+    reads_back,
+    settle_fields,
+)
+from leafwise_backgammon import rules, text
+
+
+@dataclass(frozen=True)
+class Options:
+    """How backgammon is played here."""
+
+    order: Annotated[str, OneOf(("canonical", "free"))] = "canonical"
+
+    def __post_init__(self) -> None:
+        settle_fields(self, "backgammon")
+
+
+@jit
+def race(S, i, T):
+    """Values a position by the pips that each player has still to go, in points between -1 and 1."""
+    pips = 0
+    for point in range(1, rules.BAR + 1):
+        pips += point * (rules.count(S, i, 1, point) - rules.count(S, i, 0, point))
+    value = pips / (50.0 + abs(pips))
+    return -value if S[i, rules.PHASE] == rules.MOVE and S[i, rules.MOVER] == 1 else value
+
+
+def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what an observation tells."""
+    points = ("off", *(f"point_{point}" for point in range(1, rules.BAR)), "bar")
+    meaning = "checkers, 0 to 15, counted from their owner's side"
+    return {
+        "": (
+            Labels(tuple(f"own_{point}" for point in points), meaning),
+            Labels(tuple(f"other_{point}" for point in points), meaning),
+            Labels(tuple(f"moves_by_{pips}" for pips in range(1, 7)), "moves left by so many pips, 0 to 4"),
+            Labels(("acts",), "1: it is the turn of who looks"),
+        )
+    }
+
+
+GAME = Game(
+    name="backgammon",
+    title="Backgammon without a cube (two players)",
+    module=__name__,
+    players=2,
+    rules=Rules(
+        initial_state=rules.initial_state,
+        current_player=rules.current_player,
+        legal_actions=rules.legal_actions,
+        apply_action=rules.apply_action,
+        returns=rules.returns,
+        observe=rules.observe,
+        observe_as=rules.observe_as,
+        chance=Chance(
+            outcomes=rules.chance_outcomes,
+            sample=rules.sample_outcome,
+            max_outcomes=30,
+            stages=("decision", "opening", "throw"),
+            stage=rules.stage,
+        ),
+        key=rules.key,
+        is_valid=reads_back(text.write, text.parse),
+    ),
+    sizes=Sizes(width=rules.WIDTH, max_actions=rules.PASS + 1, dtype=np.int8),
+    observation=Observation(lambda options: gym.spaces.Box(0, 15, (59,), np.float32), labels=labels),
+    make_tables=lambda options: rules.Tables(options.order == "canonical", np.zeros(1, dtype=np.uint8), ()),
+    action_names=text.action_names(),
+    text=Text(
+        write=text.write,
+        parse=text.parse,
+        outcome_name=text.outcome_name,
+        action_words=text.action_words,
+        action=lambda typed: typed.rstrip("*"),
+        about=About(
+            actions="one checker's move, from a point by pips, or pass",
+            ends="when a player has borne all checkers off",
+            rewards={"points": "1, 2 for a gammon, 3 for a backgammon, to who wins"},
+            options={"order": "whether each position is reached in one order of moves, or in any"},
+        ),
+    ),
+    draw=text.draw,
+    search=SearchDefaults(depth=1),
+    options=Options(),
+    scores={"race": lambda options: Evaluator("race", race, low=-1.0, high=1.0)},
+    return_range=(-3.0, 3.0),
+    ids={"Backgammon": {}, "BackgammonFree": {"order": "free"}},
+)

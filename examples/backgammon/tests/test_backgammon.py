@@ -1,0 +1,144 @@
+"""Backgammon keeps its contract, and its turns are those that trying everything finds."""
+
+import json
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+import brute
+import leafwise_backgammon
+import numpy as np
+import pytest
+from leafwise_backgammon import GAME, rules, text
+
+import leafwise
+from leafwise.authoring import State, listing
+
+FREE = GAME.variant(order="free")
+PLAYS = {
+    "1-1": 42, "2-1": 15, "2-2": 75, "3-1": 16, "3-2": 17, "3-3": 73, "4-1": 14, "4-2": 18, "4-3": 17, "4-4": 52, "5-1": 8,
+    "5-2": 8, "5-3": 9, "5-4": 9, "5-5": 4, "6-1": 10, "6-2": 14, "6-3": 14, "6-4": 14, "6-5": 7, "6-6": 11,
+}  # fmt: skip
+"""How many positions each first throw can lead to, as gnubg-nn 1.1.0a11 counts them too."""
+TO_THROW = "4HPwATDgc/ABMA white throws"
+
+
+def sides(state: State, player: int) -> brute.Board:
+    """Returns the checkers of a player and of the other."""
+    row = [int(word) for word in state.row]
+    return tuple(row[26 * player :][:26]), tuple(row[26 * (1 - player) :][:26])
+
+
+def thrown(state: State, dice: str) -> State:
+    """Returns the position after a throw."""
+    return state.outcomes_by_name()[dice]
+
+
+def ends(state: State, player: int) -> Counter[brute.Board]:
+    """Returns in how many orders each end of a player's turn is reached."""
+    found: Counter[brute.Board] = Counter()
+
+    def follow(here: State) -> None:
+        if here.current_player != player:
+            found[sides(here, player)] += 1
+            return
+        for action in here.legal_actions:
+            follow(here.play(action))
+
+    follow(state)
+    return found
+
+
+def compare_turns(n: int, seed: int) -> None:
+    """Compares turns of random games in both orders with all that can be tried."""
+    rng, state = random.Random(seed), GAME.parse(TO_THROW)
+    for _ in range(n):
+        high, low = sorted((rng.randint(1, 6), rng.randint(1, 6)), reverse=True)
+        throws = str(state)
+        state = thrown(state, f"{high}-{low}")
+        board = sides(state, state.current_player)
+        turns = brute.turns(board, high, low)
+        expected = {brute.after(board, moves) for moves in turns}
+        assert ends(state, state.current_player) == dict.fromkeys(expected, 1), throws
+        assert sum(ends(thrown(FREE.parse(throws), f"{high}-{low}"), state.current_player).values()) == len(set(turns))
+        player = state.current_player
+        while state.current_player == player:
+            state = state.play(rng.choice(state.legal_actions))
+        if state.is_terminal:
+            state = GAME.parse(TO_THROW)
+
+
+@pytest.mark.parametrize("game", [GAME, FREE], ids=["canonical", "free"])
+def test_it_keeps_the_contract(game: leafwise.authoring.Game) -> None:
+    leafwise.check_game(game, seconds=2)
+
+
+def test_the_data_file_says_what_the_game_says() -> None:
+    told = json.loads(Path(leafwise_backgammon.__file__).with_name("games.json").read_text(encoding="utf-8"))
+    assert told == {GAME.name: listing(GAME)}
+
+
+def test_turns_are_those_that_trying_everything_finds() -> None:
+    compare_turns(150, 1)
+
+
+@pytest.mark.long
+def test_many_turns_are_those_that_trying_everything_finds() -> None:
+    compare_turns(20_000, 2)
+
+
+def test_the_first_turn_has_as_many_ends_as_other_programs_count() -> None:
+    found = {dice: len(ends(thrown(GAME.parse(TO_THROW), dice), 0)) for dice in PLAYS}
+    assert found == PLAYS
+
+
+def test_positions_are_written_as_other_programs_write_them() -> None:
+    state = GAME.parse("4HPwATDgc/ABMA white 3-1").play("8/5").play("6/5")
+    assert str(state) == "sGfwATDgc/ABMA black throws"
+    assert str(GAME.new(0).settle(leafwise.authoring.new_stream(1))).startswith("4HPwATDgc/ABMA ")
+
+
+def test_the_higher_of_two_dice_begins_and_both_players_throw() -> None:
+    opening = GAME.parse("4HPwATDgc/ABMA opening")
+    names = Counter(opening.outcome_name(after).split()[0] for _, after in opening.outcomes())
+    assert names == {"white": 15, "black": 15}
+    assert all(after.row[rules.DIE] > after.row[rules.OTHER] for _, after in opening.outcomes())
+
+
+def at(mine: dict[int, int], theirs: dict[int, int], what: str) -> State:
+    """Returns a position of white to act, from checkers by points."""
+    sides = [np.array([points.get(k, 0) for k in range(26)]) for points in (mine, theirs)]
+    return GAME.parse(f"{text.position_id(*sides)} white {what}")
+
+
+WALL = {16: 2, 19: 2}
+"""Of black: on white's points 9 and 6."""
+
+
+@pytest.mark.parametrize(
+    ("state", "names"),
+    [
+        (at({25: 1, 6: 14}, {1: 2, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 24: 3}, "6-5"), ("pass",)),  # nowhere to come in
+        (at({25: 2, 6: 13}, {5: 1, 24: 14}, "5-4"), ("bar/20*",)),
+        (at({20: 1}, WALL, "6-5"), ("20/14",)),  # either, not both: the higher
+        (at({20: 1}, {11: 2, **WALL}, "6-5"), ("20/15",)),  # the lower alone
+        (at({4: 1, 2: 1}, WALL, "6-5"), ("4/off(6)",)),  # pips left over bear off from the highest point
+        (at({6: 1, 4: 1}, {23: 2}, "5-5"), ("6/1",)),  # not while one is behind
+        (at({7: 1, 1: 14}, {20: 2}, "1-1"), ("7/6",)),  # not while one is out
+    ],
+)
+def test_worked_positions(state: State, names: tuple[str, ...]) -> None:
+    assert tuple(state.action_words(name) for name in state.legal_names) == names
+
+
+@pytest.mark.parametrize(
+    ("theirs", "points"), [({20: 1}, 1.0), ({1: 15}, 2.0), ({25: 1, 1: 14}, 3.0), ({19: 1, 6: 14}, 3.0)]
+)
+def test_a_win_counts_what_the_loser_has_left(theirs: dict[int, int], points: float) -> None:
+    state = at({1: 1}, theirs, "2-1").play("1/off(2)")
+    assert (state.is_terminal, state.returns, str(state).split(" ", 1)[1]) == (True, points, "white has won")
+
+
+if __name__ == "__main__":
+    compare_turns(int(sys.argv[1]), seed=3)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from leafwise import cli
 from leafwise.__main__ import run
 
 
@@ -52,6 +53,7 @@ def make_shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
 
     def shell(line: str = "", *more: str, typed: str = "") -> Answer:
         monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        monkeypatch.setattr(cli, "_untold", [])  # of a command line that was refused
         capsys.readouterr()
         try:
             status = run([*shlex.split(line), *more])

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from games import stacks
-from games.networks import SAID, random_ntuples
 from games.refusals import one_line
 from games.walks import positions
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, cell_values, rectangle_views, square_views
@@ -16,6 +15,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.threes import GAME as THREES
 from leafwise.models import NTupleNetwork, load_ntuples, save_network
 from leafwise.models.ntuple import Shape, merged, parse_tuples, quantised
+from running.networks import SAID, random_ntuples
 
 TUPLES = parse_tuples("01234 eg5 fgh jo 4")
 ZERO = np.uint64(0)

@@ -8,13 +8,13 @@ import pytest
 from safetensors import safe_open
 
 import leafwise
-from games.networks import SAID, random_ntuples
 from games.refusals import one_line
 from leafwise.envs.threes import GAME
 from leafwise.models import load_evaluator, load_ntuples, named_leaf, save_network
 from leafwise.models.files import shipped_name
 from leafwise.models.ntuple import Shape
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors, shipped_headers, write_atomically
+from running.networks import SAID, random_ntuples
 
 
 @pytest.fixture

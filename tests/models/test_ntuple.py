@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.networks import random_ntuples
 from games.refusals import one_line
 from leafwise.envs.threes import GAME
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from running.networks import random_ntuples
 
 TUPLES = parse_tuples("0123 0145 0a5 f")
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from games.networks import SAID
 from games.refusals import one_line
 from games.walks import positions
 from leafwise.envs.core.compile.jit import Direct
@@ -17,6 +16,7 @@ from leafwise.models import NTupleNetwork, load_ntuples, save_network
 from leafwise.models.files import load_evaluator, load_tensors, save_tensors
 from leafwise.models.ntuple import Shape, merged, parse_tuples, quantised, restored
 from leafwise.search import Search
+from running.networks import SAID
 
 TUPLES = parse_tuples("0123 569a 01245")
 STEP = 0.05

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import leafwise
-from games.networks import SAID, random_sparse
 from games.refusals import one_line
 from leafwise.models.files import save_network
 from leafwise.models.players import by_logits, by_values, policy
 from leafwise.models.sparse import SparseNetwork
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import MctsPlayer
+from running.networks import SAID, random_sparse
 
 GAME = leafwise.game("trilobite")
 STATE = GAME.new(1).play("1").play("3").play("1").play("3")

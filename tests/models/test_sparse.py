@@ -11,13 +11,13 @@ import pytest
 
 import leafwise
 from games import dice
-from games.networks import SAID, random_sparse
 from games.refusals import one_line
 from games.walks import positions
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.models import SparseNetwork, load_sparse, save_network
 from leafwise.models.files import load_tensors, save_tensors
+from running.networks import SAID, random_sparse
 
 CASSIS = [leafwise.game("cassis", n=n) for n in (4, 6, 8)]
 TRILOBITE = [leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)]

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 # One worker a core, each with the tests of a whole room (tests/running/groups.py), the longest first.
 PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reorder --costs
-QUICK := tests/architecture/test_imports.py tests/contract/test_check.py tests/contract/test_rows.py \
+QUICK := tests/contract/test_check.py tests/contract/test_rows.py \
   tests/envs/*/test_*scenarios.py tests/models/test_files.py tests/search/test_twin.py tests/front/test_errors.py
 
 .PHONY: demo links test test-quick test-long test-numba campaign lint types docs clean
@@ -41,7 +41,7 @@ PARTS := "architecture contract envs" "search models front" "training experiment
 test: $(VENV)/.installed
 	status=0; for part in $(PARTS); do $(PYTEST) $$(printf 'tests/%s ' $$part) || status=1; done; exit $$status
 
-# The rules of all games and a little of each room: about a minute, once `make test` has compiled it.
+# The rules of all games and a little of the rooms: half a minute on two slow cores, once `make test` has compiled it.
 test-quick: $(VENV)/.installed
 	$(PYTEST) $(QUICK)
 

@@ -36,7 +36,7 @@ links:
 demo: $(VENV)/.trains
 	$(BIN)/leafwise demo
 
-# Everything that a change can break, in up to half an hour on two slow cores. In three runs, since a worker keeps what it has compiled in memory.
+# Everything that a change can break, in about twenty minutes on two slow cores. In three runs, since a worker keeps what it has compiled in memory.
 PARTS := "architecture contract envs" "search models front" "training experiments examples docs"
 test: $(VENV)/.installed
 	status=0; for part in $(PARTS); do $(PYTEST) $$(printf 'tests/%s ' $$part) || status=1; done; exit $$status
@@ -45,7 +45,7 @@ test: $(VENV)/.installed
 test-quick: $(VENV)/.installed
 	$(PYTEST) $(QUICK)
 
-# What takes too long for `make test`, and a share of every campaign: about 40 minutes on two slow cores.
+# What takes too long for `make test`, and a share of every campaign: about half an hour on two slow cores.
 test-long: $(VENV)/.installed
 	$(PYTEST) -m "long or campaign" --campaign-seconds 60
 	$(MAKE) test-numba NUMBA_RANGE=0.65.1 NUMBA_TESTS=tests/envs/core/compile/test_linking.py

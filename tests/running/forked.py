@@ -8,6 +8,7 @@ from functools import cache
 
 SERVER = """
 import json, os, runpy, sys, traceback
+from concurrent.futures import ThreadPoolExecutor
 import numba.core.event, numba.cpython.builtins
 from numba.core.registry import cpu_target
 cpu_target.typing_context.refresh()
@@ -39,7 +40,8 @@ for line in sys.stdin:
             os._exit(status)
     for _, end in pipes:
         os.close(end)
-    said = [open(end).read() for end, _ in pipes]
+    with ThreadPoolExecutor() as pool:  # at once: a child that says much on one of them never waits
+        said = list(pool.map(lambda pipe: open(pipe[0]).read(), pipes))
     print(json.dumps([os.waitpid(child, 0)[1], *said]), flush=True)
 """
 

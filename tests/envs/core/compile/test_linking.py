@@ -26,6 +26,12 @@ def ran(folder: Path, *command: str, **environment: str) -> tuple[str, str]:
     return forked.ran(*command, **{**own, **environment})
 
 
+def write_source(file: Path, source: str) -> None:
+    """Writes a source where it differs: older numba tells sources by their time, and would compile it again."""
+    if not file.exists() or file.read_text() != source:
+        file.write_text(source)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _ended() -> Iterator[None]:
     yield
@@ -79,8 +85,7 @@ for name in ("outer", "between", "inner"):
 
 def run_rules(folder: Path, code: str = PLAY_RULES) -> list[str]:
     """Returns the lines that a process prints which has the module of rules."""
-    if not (rules := folder / "rules.py").exists():  # older numba compiles again what was written anew
-        rules.write_text(RULES)
+    write_source(folder / "rules.py", RULES)
     return run(folder, code)
 
 
@@ -414,7 +419,7 @@ with event.install_recorder("numba:compile") as recorder:
 
 def compiled(tmp_path: Path, cache: Path, *most: str) -> tuple[list[str], list[str]]:
     """Runs a process that compiles a function; returns its answer, how many it compiled, and its warnings."""
-    (tmp_path / "script.py").write_text(COMPILE)
+    write_source(tmp_path / "script.py", COMPILE)
     told, warned = ran(tmp_path, str(tmp_path / "script.py"), *most, LEAFWISE_CACHE_DIR=str(cache))
     return told.split(), [line.partition("UserWarning: ")[2] for line in warned.splitlines() if "UserWarning" in line]
 
@@ -445,7 +450,7 @@ with event.install_recorder("numba:compile") as recorder:
 @pytest.mark.skipif(PLAIN, reason="nothing is kept")
 def test_a_game_outside_is_kept_and_compiled_anew_after_an_edit(tmp_path: Path) -> None:
     def run(source: str) -> list[str]:
-        (tmp_path / "script.py").write_text(source)
+        write_source(tmp_path / "script.py", source)
         return ran(tmp_path, str(tmp_path / "script.py"))[0].split()
 
     edited = OUTSIDE.replace("FACTOR = 3", "FACTOR = 5")

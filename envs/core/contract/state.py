@@ -187,8 +187,11 @@ class State:
         return self._picture().svg()
 
     def rgb(self, width: int = 0) -> Bytes:
-        """Returns a picture as uint8 [height, width, 3]; 0 is the width that the game draws it in."""
-        return self._picture().rgb(width)
+        """Returns a picture as uint8 [height, width, 3]; 0 is the width that the game draws it in.
+
+        Raises ValueError for a width that is not of 0 to 4,000 pixels.
+        """
+        return self._picture().rgb(need_in(width, Range(0, 4000), "width", self.game.name, int))
 
     def board(self) -> str:
         """Returns several lines of text for a terminal."""

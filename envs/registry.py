@@ -105,6 +105,11 @@ def option_types(name: str) -> Mapping[str, str]:
     return _told(name)["option_types"]
 
 
+def option_words(name: str) -> Mapping[str, str]:
+    """Returns what each option of a game means, "" where that is not said; imports as little."""
+    return _told(name)["option_words"]
+
+
 def ids_of(name: str) -> Mapping[str, Mapping[str, Any]]:
     """Returns the ids of a game, without namespace and version, and their options; imports as little."""
     return _told(name)["ids"]
@@ -153,6 +158,7 @@ def listing(game: Game) -> dict[str, Any]:
         "title": game.title,
         "options": dict(game.defaults),
         "option_types": types_of(game.options),
+        "option_words": {option: game.text.about.options.get(option, "") for option in game.defaults},
         "position_words": dict(game.text.words),
         "ids": ids,
     }

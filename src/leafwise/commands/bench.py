@@ -28,7 +28,12 @@ COMPARED = ("envs", "search", "models", "training", "warmup")
 
 @dataclass(frozen=True)
 class Config:
-    """Measures rates per second, each the best of repeats, on one core, after compilation."""
+    """Measures rates per second, each the best of repeats, on one core, after compilation.
+
+    Examples:
+      leafwise bench threes envs
+      leafwise bench start
+    """
 
     game: tyro.conf.Positional[str]
     """Name of the game. Alone: `start`, how long leafwise takes to start, as multiples of what it is compared with; `compile`, what

@@ -27,6 +27,9 @@ class Config:
     """Learns Threes, plugs the network into the search and compares it with hand-made leaves, at equal depth and at equal time.
 
     Writes the first moves of a game that the network plays, game.gif, to the run folder.
+
+    Examples:
+      leafwise demo
     """
 
     run: str = ""

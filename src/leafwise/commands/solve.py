@@ -32,6 +32,10 @@ class Config:
     A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text; what chance did stands among the moves
     (Trap: `SE 1,1 1,2`, the trap thrown at 1,1 landed at 1,2). Many positions, one a line, come from --file or standard input,
     and give one JSON object a line each; a line that is wrong gives one with its `error`. Ctrl-C prints what is known by then.
+
+    Examples:
+      leafwise solve cassis
+      leafwise solve trilobite --board 7x6 --k 4 --moves 4444442222
     """
 
     game: tyro.conf.Positional[str]

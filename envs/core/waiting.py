@@ -84,6 +84,8 @@ class _Watch:
         self._thread: threading.Thread | None = None
         self._now, self._said = "", ""
         """The line of the wait under way, and the one said last."""
+        self._lines: set[str] = set()
+        """Those that were said of this wait."""
         self._since = 0.0
         self._ended = float("-inf")
         self.show: Callable[[str, int], object] = _show
@@ -97,7 +99,7 @@ class _Watch:
         with self._lock:
             self._open.append(block)
             if self._thread is None or not self._thread.is_alive():
-                self._now, self._said, self._since = block[0], "", time.monotonic()
+                self._now, self._said, self._since, self._lines = block[0], "", time.monotonic(), set()
                 self._thread = threading.Thread(target=self._run, name="leafwise-waiting", daemon=True)
                 with contextlib.suppress(RuntimeError):  # this process is about to end
                     self._thread.start()
@@ -131,7 +133,9 @@ class _Watch:
         seconds = now - self._since
         if line != self._said and seconds > SAID_SECONDS:
             self._said, self._counted = line, 0
-            self._tell(line)
+            if line not in self._lines:
+                self._lines.add(line)
+                self._tell(line)
         elif line == self._said and seconds > max(COUNTED_SECONDS, self._counted + 1):
             self._counted = int(seconds)
             self._tell(line)

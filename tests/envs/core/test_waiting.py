@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def test_what_lasts_is_told_once_with_where_it_is_kept_and_counted(told: Told, m
 def test_pieces_are_one_wait_and_what_follows_is_told_after_it(told: Told) -> None:
     for what in (WHAT, WHAT, "another"):
         with waiting(what):
-            until(lambda what=what: (what, 0) in told)
+            until(partial(told.__contains__, (what, 0)))
     assert [line for line, _ in told if line] == [WHAT, "another"]
 
 

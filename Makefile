@@ -14,6 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 
 # What the demo and the trainers need.
 $(VENV)/.trains: pyproject.toml constraints.txt
+	@echo "installing leafwise and what it learns with into $(VENV), once: a few minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) -e ".[train]"
 	touch $@

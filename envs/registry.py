@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import types_of, values_of, with_files_read
+from leafwise.envs.core.waiting import loading
 from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
 if TYPE_CHECKING:
@@ -136,7 +137,8 @@ def _listed_game(name: str) -> Game:
     """Imports a game that is listed; a plug-in's is refused if it cannot be, and a word is said if its data file is wrong."""
     told = listed()[name]
     if not told.plugin:
-        return importlib.import_module(told.module).GAME
+        with loading():
+            return importlib.import_module(told.module).GAME
     try:
         found = imported(module_name(told.source) if told.source else told.module)
         if found.name != name:

@@ -13,6 +13,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -210,8 +211,9 @@ def shipped_name(game: Game) -> str:
     `trap-size5`.
     """
     free = {name: game.defaults[name] for name in game.rule_options}
+    own_options = replace(game.options, **free)
     for short, options in game.ids.items():
-        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
+        if replace(own_options, **{**game.defaults, **options, **free}) == own_options:
             return short.lower()
     own = {name: value for name, value in game.given_options.items() if name not in game.rule_options}
     return game.name + re.sub(r"[^A-Za-z0-9.-]", "_", "".join(f"-{name}{value}" for name, value in own.items()))

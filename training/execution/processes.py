@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from leafwise.envs.core.files import open_itself
+from leafwise.envs.core.waiting import speak
 from leafwise.training.execution.executor import Executor, Lost, P, R, Shared
 from leafwise.training.runs.files import HELD, lock_file
 
@@ -75,6 +76,7 @@ def warm(work: Any) -> None:
             waited = True
             time.sleep(POLL)
         if not waited:
+            speak()
             load()
     if waited:  # the others need not wait for that
         load()

@@ -25,6 +25,7 @@ import numba
 import numpy as np
 
 from leafwise.envs.core.compile.cache import cache_folder, fingerprint
+from leafwise.envs.core.compile.speech import tell_compilation
 
 LINKED = (0, 65), (0, 68)
 """The lowest and the highest numba that linking is tested with (`make test-numba`), as `pyproject.toml` has them."""
@@ -79,6 +80,7 @@ def refuse_negative_indices() -> None:
 
 if BOUNDSCHECK and not DISABLED:
     refuse_negative_indices()
+tell_compilation()
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -212,7 +214,9 @@ def _compiled(
     alone."""
     if PLAIN:
         checks = {"boundscheck": flags["boundscheck"]}
-        return numba.njit(inline="always" if inline_source else "never", **COMMON, **checks)(fn)
+        function: Any = numba.njit(inline="always" if inline_source else "never", **COMMON, **checks)(fn)
+        function.room = room
+        return function
     from leafwise.envs.core.compile import linking  # builds on numba's inner parts
 
     folder = None if room is None else cache_folder(room, str(sorted(flags.items())))

@@ -43,6 +43,7 @@ from leafwise.envs.core.compile.cache import tell_not_kept
 from leafwise.envs.core.compile.emitted import Held
 from leafwise.envs.core.compile.errors import explained
 from leafwise.envs.core.interrupts import whole
+from leafwise.envs.core.waiting import loading
 
 
 class _Nowhere:
@@ -214,11 +215,12 @@ class _Cache(FunctionCache):
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig, target_context):
-        found = super().load_overload(sig, target_context)
-        if found is None and self.inside:
-            self.inside = False  # one with a wrapper serves as well
+        with loading():
             found = super().load_overload(sig, target_context)
-            self.inside = True
+            if found is None and self.inside:
+                self.inside = False  # one with a wrapper serves as well
+                found = super().load_overload(sig, target_context)
+                self.inside = True
         return found
 
     def save_overload(self, sig, data) -> None:

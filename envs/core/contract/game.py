@@ -23,6 +23,7 @@ from operator import index
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 import gymnasium as gym
 import numpy as np
@@ -309,7 +310,18 @@ class Game:
         except TypeError as problem:  # of a dataclass that checks no types itself
             told = f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
             raise UserError(told) from problem
-        return self if changed == self.options else replace(self, options=changed)
+        if changed == self.options:
+            return self
+        key = changed, repr(changed)  # 1 and 1.0 are equal, and written otherwise
+        if (found := self._variants.get(key)) is None:
+            found = self._variants[key] = replace(self, options=changed)
+            vars(found)["_variants"] = self._variants
+        return found
+
+    @cached_property
+    def _variants(self) -> WeakValueDictionary[tuple[Any, str], Game]:
+        """Its variants that are in use: one that is asked for again has its tables."""
+        return WeakValueDictionary({(self.options, repr(self.options)): self})
 
     @cached_property
     def with_defaults(self) -> Game:

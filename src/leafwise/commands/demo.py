@@ -94,6 +94,8 @@ def ways_on(run: Path) -> list[str]:
 @command(Config)
 def main(config: Config) -> WithStatus:
     """Trains, compares, prints the table; returns 0 if the learned leaf wins at depth 1, intervals apart."""
+    start, run = time.perf_counter(), config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
+    yield f"learning Threes from {config.moves:,} moves, in {run}"  # before anything is loaded
     from leafwise.envs.core.pictures import gif
     from leafwise.envs.core.play.gamefile import pictured, play_game
     from leafwise.models.files import write_atomically
@@ -102,8 +104,7 @@ def main(config: Config) -> WithStatus:
     from leafwise.training.evaluation.statistics import interval_text
     from leafwise.training.ntuple_td import ntuple_td as td
 
-    start, threes = time.perf_counter(), game("threes")
-    run = config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
+    threes = game("threes")
     path = td.train(td.Config(game="threes", run=run, total_steps=config.moves))
     if not (path / "results.json").exists():
         return INTERRUPTED

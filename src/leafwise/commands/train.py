@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -84,7 +83,7 @@ def main(method: Method, config: Any, file: Path | None) -> Iterator[Report]:
     """Trains a game, and tells where the run is; Ctrl-C before the first step is one line."""
     tell_untold()
     try:
-        path: Path = importlib.import_module(method.module).train(config)
+        path: Path = method.code.train(config)
     except UserError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""
         raise UserError(f"{problem}{where}") from None

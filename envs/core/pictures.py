@@ -10,7 +10,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.error import DependencyNotInstalled
 
 from leafwise.envs.core.arrays import Bytes
 
@@ -172,6 +171,8 @@ class Display:
             try:
                 import pygame
             except ModuleNotFoundError:
+                from gymnasium.error import DependencyNotInstalled
+
                 raise DependencyNotInstalled(
                     f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
                 ) from None

@@ -369,20 +369,22 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
     Elsewhere it prints a line now and then.
     """
+    tell_untold()
+    if not sys.stderr.isatty():
+        printed = time.monotonic()
+
+        def tell_now_and_then(done: int) -> None:
+            nonlocal printed
+            if time.monotonic() - printed > REPORT:
+                printed = time.monotonic()
+                print(f"{done:,} of {total:,} games", file=sys.stderr, flush=True)
+
+        yield tell_now_and_then
+        return
     from rich.console import Console
 
     from leafwise.training.runs.loop import run_progress
 
-    tell_untold()
-    with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
-        task, printed = bar.add_task(what, total=total, told=""), time.monotonic()
-
-        def update(done: int) -> None:
-            nonlocal printed
-            told = f"{done:,} of {total:,}"
-            bar.update(task, completed=done, told=told)
-            if not sys.stderr.isatty() and time.monotonic() - printed > REPORT:
-                printed = time.monotonic()
-                print(f"{told} games", file=sys.stderr, flush=True)
-
-        yield update
+    with run_progress(Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, told="")
+        yield lambda done: bar.update(task, completed=done, told=f"{done:,} of {total:,}")

@@ -32,7 +32,6 @@ from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.core.interrupts import Deferred
 from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.registry import game as find_game
@@ -122,18 +121,17 @@ class Shortened(TextColumn):
         return text
 
 
-def run_progress(console: Console | None = None, *, shown: bool = True, transient: bool = False) -> Progress:
+def run_progress(console: Console | None = None, *, transient: bool = False) -> Progress:
     """Returns the bar of a task: what it is, percentage, time left, and what its field `told` says.
 
     In a notebook it is shown if ipywidgets is installed; without it rich would write a warning at every change instead.
     """
-    if (console or get_console()).is_jupyter and find_spec("ipywidgets") is None:
-        shown = False
+    hidden = (console or get_console()).is_jupyter and find_spec("ipywidgets") is None
     columns = (
         Shortened("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
         Shortened("{task.fields[told]}"),
     )  # fmt: skip
-    return Progress(*columns, console=console, transient=transient, disable=not shown)
+    return Progress(*columns, console=console, transient=transient, disable=hidden)
 
 
 def find_variant(name: str, variant: str) -> Game:
@@ -141,6 +139,8 @@ def find_variant(name: str, variant: str) -> Game:
 
     Raises ValueError for what there is not, and for a game in which nobody ever decides.
     """
+    from leafwise.envs.core.gym.stepper import first_decision
+
     game = find_game(name)
     found = game.variant(**variant_options(game, variant))
     first_decision(found, new_stream(0))  # learners wait for games with decisions

@@ -29,13 +29,14 @@ from typing import Any
 import llvmlite.binding as llvm
 from numba import config
 from numba.core import cgutils, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.core.funcdesc import ExternalFunctionDescriptor
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 from numba.extending import lower_cast
 
@@ -114,12 +115,33 @@ _SYMBOLS: dict[str, tuple[Ident, tuple[Any, ...]]] = {}
 """Which function, for which types of arguments, stands behind each symbol of this process."""
 
 
+class _Locator(UserProvidedCacheLocator):
+    """Finds the folder of a function, which is tried out when something is written to it."""
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        """Returns the locator of a function."""
+        return cls(py_func, py_file)
+
+
+def _names_alone(module):
+    """Returns a module that defines the same names as another one, as numbers."""
+    named = (*module.functions, *module.global_variables)
+    return llvm.parse_assembly("\n".join(f'@"{it.name}" = global i8 0' for it in named if not it.is_declaration))
+
+
 class _Reloading(CompileResultCacheImpl):
     """Keeps beside the machine code what it jumps to."""
 
+    _locator_classes = [_Locator]  # noqa: RUF012
+    apart = False
+    """Whether callers jump to it: none asks for code to copy, which numba would keep, and read again, beside the machine code."""
+
     def reduce(self, cres):
-        functions = cres.library._final_module.functions
-        needed = [_SYMBOLS[f.name] for f in functions if f.is_declaration and f.name.startswith(PREFIX)]
+        module = cres.library._final_module
+        needed = [_SYMBOLS[f.name] for f in module.functions if f.is_declaration and f.name.startswith(PREFIX)]
+        if self.apart:
+            cres.library._shared_module = _names_alone(module)
         return needed, super().reduce(cres)
 
     def rebuild(self, target_context, payload):
@@ -215,11 +237,13 @@ class _Cache(FunctionCache):
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig, target_context):
+        """Loads a version; numba would first set up all that compiling needs, which takes as long as to import numba."""
         with loading():
-            found = super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            found = self._load_overload(sig, target_context)
             if found is None and self.inside:
                 self.inside = False  # one with a wrapper serves as well
-                found = super().load_overload(sig, target_context)
+                found = self._load_overload(sig, target_context)
                 self.inside = True
         return found
 
@@ -278,6 +302,7 @@ class Function(CPUDispatcher):
             return other
         self._cache = _Cache(self.py_func)
         self._cache.bound = self.bound = bound
+        self._cache._impl.apart = apart
         self.ident, self._apart = ident, apart
         self._wrapperless = set()
         if apart or ident not in _FUNCTIONS:  # one that callers copy has the name too, but nobody jumps to it

@@ -110,8 +110,8 @@ LARGE = 1 << 24
 """Bytes of tables from which on they are kept in a file."""
 KEPT = 4
 """Files of tables that are kept, those that were used last; older ones are removed when a new one is written."""
-PAGE = 4096
-"""Bytes at a multiple of which the tables begin in a file."""
+PAGE = 1 << 21
+"""Bytes at a multiple of which tables begin in a file: a large page, so that the system keeps and maps it in large pages."""
 
 
 class Tables(NamedTuple):
@@ -139,6 +139,7 @@ def kept_tables(name: str, make: Callable[[], Tables]) -> tuple[list[int], Entri
         except UserError:
             which, entries, each = make()
             write_parts(path, (part for parts in ((header(which, entries),), each) for part in parts))
+            forget(path)
             prune(path.parent)
         memory = mapped(path)
     except OSError as problem:
@@ -153,6 +154,13 @@ def header(which: list[int], entries: int) -> bytes:
     told = json.dumps({"__metadata__": {KEY: json.dumps({"which": which})}, "tables": tensor}).encode()
     told += b" " * (-(8 + len(told)) % PAGE)
     return struct.pack("<Q", len(told)) + told
+
+
+def forget(path: Path) -> None:
+    """Has the system read a file from the disk when it is mapped: in large pages then, which it does not write it in."""
+    if hasattr(os, "posix_fadvise"):
+        with open(path, "rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def prune(folder: Path) -> None:

@@ -367,7 +367,7 @@ def merged(network: NTupleNetwork) -> NTupleNetwork:
     """
     if not network.packed:
         return network
-    stages = [[*network.tables(copy).values()] for copy in range(network.shape.copies)]
+    stages: list[list[Any]] = [[*network.tables(copy).values()] for copy in range(network.shape.copies)]
     units = [float(scale) for scale in network.weights.scales]
     which, entries, each = merged_tables(network.game, network.shape, units, lambda copy, k: stages[copy][k])
     return of_tables(network.game, network.shape, units, which, joined(each, entries))
@@ -428,5 +428,5 @@ PLAIN, PACKED = (
 
 load_ntuples: Callable[[Path, Game], NTupleNetwork] = partial(load_network, kinds=(PLAIN.name, PACKED.name))
 """Reads such a network for a game; raises ValueError that names what does not fit."""
-load_to_train: Callable[[Path, Game], NTupleNetwork] = partial(load_ntuples, make=lambda kind: create_to_train)
+load_to_train = partial(load_network, kinds=(PLAIN.name, PACKED.name), make=lambda kind: create_to_train)
 """Reads one with tables of float32, whichever the file has."""

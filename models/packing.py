@@ -12,7 +12,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.compile.cache import cache_root, tell_not_kept
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import mapped, private_folder, write_parts
+from leafwise.envs.core.waiting import waiting
 from leafwise.models.tensors import KEY, load_metadata
 
 LEVEL = 9
@@ -70,9 +71,10 @@ class PackedTables:
 def joined(tables: Iterable[Entries], entries: int) -> Entries:
     """Returns tables of so many entries in all one after another; each is asked for as the one before is copied."""
     whole, end = np.empty(entries, dtype=np.int16), 0
-    for table in tables:
-        start, end = end, end + len(table)
-        whole[start:end] = table
+    with waiting("unpacking the tables of a network"):
+        for table in tables:
+            start, end = end, end + len(table)
+            whole[start:end] = table
     return whole
 
 
@@ -137,8 +139,9 @@ def kept_tables(name: str, make: Callable[[], Tables]) -> tuple[list[int], Entri
             with suppress(OSError):  # a cache that can only be read
                 os.utime(path)
         except UserError:
-            which, entries, each = make()
-            write_parts(path, (part for parts in ((header(which, entries),), each) for part in parts))
+            with waiting("unpacking the tables of a network", path.parent):
+                which, entries, each = make()
+                write_parts(path, chain((header(which, entries),), each))
             forget(path)
             prune(path.parent)
         memory = mapped(path)

@@ -112,11 +112,11 @@ class Sent(Generic[T]):
     def __init__(self, thing: T) -> None:
         self.ident = f"{os.getpid()}-{next(_numbers)}"
         arrays: list[pickle.PickleBuffer] = []
-        parts = pickle.dumps(thing, protocol=5, buffer_callback=arrays.append), *(array.raw() for array in arrays)
+        pickled = pickle.dumps(thing, protocol=5, buffer_callback=arrays.append)
         self.spans: list[tuple[int, int]] = []
         handle, self.path = tempfile.mkstemp(prefix="leafwise-shared-")
         with os.fdopen(handle, "wb") as file:
-            for part in parts:
+            for part in (pickled, *(array.raw() for array in arrays)):
                 file.write(bytes(-file.tell() % ALIGNED))
                 start = file.tell()
                 file.write(part)

@@ -182,7 +182,7 @@ def rate_at(config: Config, moves: int) -> float:
 class NTupleTd(Learner):
     """One run with n-tuples: network, games, files."""
 
-    method, unit = "ntuple-td", "moves"
+    method, unit, needs = "ntuple-td", "moves", ("tensorboard",)
     breaks_whole = True
     exploring = False
     """Whether a share of the actions is random, and the best action's value is learned (`leafwise.training.ntuple_td.ntuple_q`)."""

@@ -393,11 +393,12 @@ def merged_tables(game: Game, shape: Shape, units: Sequence[float], read: Callab
     if len(set(tuples)) == len(tuples):
         for k in sorted(range(len(tuples)), key=lambda k: len(tuples[k])):
             for other, cells in enumerate(tuples):
-                if other not in into and set(tuples[k]) < set(cells) and units[k] == units[other]:
-                    most = sum(grown.get(one) or largest(one) for one in (k, other))
-                    if most <= MOST_ENTRY:
-                        into[k], grown[other] = other, most
-                        break
+                if other in into or not set(tuples[k]) < set(cells) or units[k] != units[other]:
+                    continue
+                most = sum(grown.get(one) or largest(one) for one in (k, other))
+                if most <= MOST_ENTRY:
+                    into[k], grown[other] = other, most
+                    break
 
     def whole(copy: int, k: int) -> Entries:
         entries = read(copy, k)

@@ -142,7 +142,7 @@ def played(path: Path) -> NTupleWeights:
 
 
 def kept(path: Path) -> list[Path]:
-    return sorted((path.parent / "cache" / packing.FOLDER).iterdir())
+    return sorted((path.parent / "cache" / packed_tables.FOLDER).iterdir())
 
 
 @pytest.mark.filterwarnings("error")
@@ -162,10 +162,10 @@ def test_large_tables_are_unpacked_once_into_a_file_that_processes_share(large: 
     assert np.array_equal(played(path).table, expected)
     assert file.stat().st_size > expected.nbytes
     os.utime(file, (5, 5))
-    for k in range(packing.KEPT):
+    for k in range(packed_tables.KEPT):
         (file.parent / f".{k}").touch()  # as of processes that were killed
-    packing.prune(file.parent)
-    assert [left.name for left in kept(path)] == [f".{k}" for k in range(packing.KEPT)]
+    packed_tables.prune(file.parent)
+    assert [left.name for left in kept(path)] == [f".{k}" for k in range(packed_tables.KEPT)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders are not for others to write")

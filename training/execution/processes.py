@@ -116,7 +116,7 @@ class Sent(Generic[T]):
         self.spans: list[tuple[int, int]] = []
         handle, self.path = tempfile.mkstemp(prefix="leafwise-shared-")
         with os.fdopen(handle, "wb") as file:
-            for part in (pickled, *(array.raw() for array in arrays)):
+            for part in (memoryview(pickled), *(array.raw() for array in arrays)):
                 file.write(bytes(-file.tell() % ALIGNED))
                 start = file.tell()
                 file.write(part)

@@ -15,7 +15,7 @@ from games.walks import positions
 from leafwise.envs.core.compile.cache import TOLD
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.threes import GAME
-from leafwise.models import NTupleNetwork, load_ntuples, ntuple, packing, save_network
+from leafwise.models import NTupleNetwork, load_ntuples, ntuple, packed_tables, save_network
 from leafwise.models.files import _load_to_play, load_evaluator, load_tensors, save_tensors
 from leafwise.models.ntuple import NTupleWeights, Shape, load_to_train, merged, parse_tuples, quantised
 from leafwise.search import Search

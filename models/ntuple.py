@@ -45,7 +45,7 @@ from leafwise.models.ntuple_functions import (
     spread,
     worth_of,
 )
-from leafwise.models.packed_tables import LARGE, Entries, PackedTables, Tables, joined, kept_tables, pack
+from leafwise.models.shared_tables import LARGE, Entries, PackedTables, Tables, joined, kept_tables, pack
 from leafwise.models.tensors import checksum
 
 LARGEST = 28

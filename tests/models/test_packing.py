@@ -15,7 +15,7 @@ from games.walks import positions
 from leafwise.envs.core.compile.cache import TOLD
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.threes import GAME
-from leafwise.models import NTupleNetwork, load_ntuples, ntuple, packed_tables, save_network
+from leafwise.models import NTupleNetwork, load_ntuples, ntuple, save_network, shared_tables
 from leafwise.models.files import _load_to_play, load_evaluator, load_tensors, save_tensors
 from leafwise.models.ntuple import NTupleWeights, Shape, load_to_train, merged, parse_tuples, quantised
 from leafwise.search import Search
@@ -142,7 +142,7 @@ def played(path: Path) -> NTupleWeights:
 
 
 def kept(path: Path) -> list[Path]:
-    return sorted((path.parent / "cache" / packed_tables.FOLDER).iterdir())
+    return sorted((path.parent / "cache" / shared_tables.FOLDER).iterdir())
 
 
 @pytest.mark.filterwarnings("error")
@@ -162,10 +162,10 @@ def test_large_tables_are_unpacked_once_into_a_file_that_processes_share(large: 
     assert np.array_equal(played(path).table, expected)
     assert file.stat().st_size > expected.nbytes
     os.utime(file, (5, 5))
-    for k in range(packed_tables.KEPT):
+    for k in range(shared_tables.KEPT):
         (file.parent / f".{k}").touch()  # as of processes that were killed
-    packed_tables.prune(file.parent)
-    assert [left.name for left in kept(path)] == [f".{k}" for k in range(packed_tables.KEPT)]
+    shared_tables.prune(file.parent)
+    assert [left.name for left in kept(path)] == [f".{k}" for k in range(shared_tables.KEPT)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders are not for others to write")

@@ -87,7 +87,7 @@ def ways_on(run: Path) -> list[str]:
     return [
         f"watch it learn:      {program('tensorboard', 'tensorboard.main')} --logdir {run}",
         f"play with its help:  {leafwise} play threes --leaf {run}",
-        f"train another game:  {leafwise} train cassis --method selfplay",
+        f"train it otherwise:  {leafwise} train threes --method ntuple-q",
     ]
 
 

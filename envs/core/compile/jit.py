@@ -177,10 +177,14 @@ class Direct:
         return self._entry(*arguments)
 
 
-def ignore_leaf(function: Callable[P, R]) -> Callable[P, R]:
-    """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves."""
+def ignore_leaf(function: Callable[P, R], *, is_called: bool = False) -> Callable[P, R]:
+    """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves.
+
+    `is_called`: Python is sure to call it too.
+    """
     if hasattr(function, "ignores_leaf"):
-        function.ignores_leaf = function.door = True  # type: ignore[attr-defined]
+        function.ignores_leaf = True
+        function.door = function.door or is_called  # type: ignore[attr-defined]
     return function
 
 
@@ -197,7 +201,7 @@ def index_checked(form: Callable[..., Any], function: Any) -> Any:
     bound = getattr(function, "bound", "")
     made = _compiled(form, room, inline=inline, inline_source=inline_source, bound=bound, flags=INDEX_CHECKED)
     if getattr(function, "ignores_leaf", False):
-        made.ignores_leaf = made.door = True
+        made.ignores_leaf, made.door = True, function.door
     return made
 
 

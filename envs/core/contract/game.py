@@ -31,6 +31,7 @@ from leafwise.envs.core.arrays import Array, Bytes
 from leafwise.envs.core.compile.jit import DISABLED, Direct, bind, ignore_leaf
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.rules import (
+    CALLED,
     DEFAULTS,
     NO_CHANCE,
     PARAMETERS,
@@ -293,7 +294,9 @@ class Game:
             leaf = Evaluator("returns", own(nothing_more), to_go=True, low=0.0, high=0.0)
             object.__setattr__(self, "scores", {"returns": lambda options: leaf})
         transforms: list[Compiled] = [self.symmetries.transform, self.symmetries.transform_action]
-        for function in (*self.rules.functions().values(), *transforms):
+        for name, function in self.rules.functions().items():
+            ignore_leaf(function, is_called=name in CALLED)
+        for function in transforms:
             ignore_leaf(function)
 
     def variant(self, /, **options: Any) -> Game:

@@ -378,7 +378,8 @@ def test_rules_of_an_id_need_no_words(shell: Shell) -> None:
 
 def test_bench_prints_rates(shell: Shell) -> None:
     rates = shell("bench threes envs --seconds 0.01 --json").json
-    assert rates.keys() == {"envs/single", "envs/batch_1", "envs/batch_64", "envs/batch_1024"}
+    sizes = ("single", "batch_1", "batch_64", "batch_1024", "batch_1024_next_step")
+    assert rates.keys() == {f"envs/{name}" for name in sizes}
     assert min(rates.values()) > 0
     assert shell("bench threes models --hint exact --json").out == "{}\n"
     assert "envs/single" in shell("bench threes envs --seconds 0.01").out

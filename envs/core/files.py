@@ -92,8 +92,7 @@ def _not_itself(path: Path) -> OSError:
 
 def own_folder(path: Path, mode: int = 0o777) -> Path:
     """Makes a folder inside a run folder or a cache if need be, and returns it; raises OSError for a link to another."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.mkdir(mode, exist_ok=True)
+    path.mkdir(mode, parents=True, exist_ok=True)
     if path.is_symlink():
         raise OSError(errno.ELOOP, "expected a folder of its own, got a link; remove it", str(path))
     return path

@@ -138,7 +138,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, NTuple
 def played(path: Path) -> NTupleWeights:
     """Returns the weights of a model as a new process has them at its leaves."""
     _load_to_play.cache_clear()
-    return load_evaluator(GAME, path).weights  # type: ignore[no-any-return]
+    return load_evaluator(GAME, path).weights
 
 
 def kept(path: Path) -> list[Path]:

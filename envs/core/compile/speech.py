@@ -23,7 +23,7 @@ PARTS = {
 
 def named(function: Any) -> str:
     """Returns what people call a compiled function: `the search of Threes`."""
-    part = next((PARTS[word] for word in function.py_func.__module__.split(".") if word in PARTS), "rules")
+    part = next((PARTS[word] for word in (function.py_func.__module__ or "").split(".") if word in PARTS), "rules")
     room = room_of(function.room) if function.room else PACKAGE
     is_of_no_game = room.parent == PACKAGE or room in (PACKAGE, PACKAGE / "envs/core")
     return f"the {part}" + ("" if is_of_no_game else f" of {room.stem.replace('_', ' ').capitalize()}")

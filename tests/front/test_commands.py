@@ -19,6 +19,7 @@ from leafwise.cli import split_options
 from leafwise.commands import analyze, play
 from leafwise.commands.eval import figures, lines
 from leafwise.commands.train import with_variant
+from leafwise.envs import registry
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.results import Evaluation
@@ -390,6 +391,13 @@ def test_bench_prints_rates(shell: Shell) -> None:
 def test_warmup_of_a_room(shell: Shell) -> None:
     answer = shell("warmup threes --json").json
     assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
+
+
+@pytest.mark.long
+def test_warmup_compiles_all_games_on_all_cores(shell: Shell) -> None:
+    answer = shell("warmup --json").json
+    assert {item.split()[0] for item in answer["items"]} == set(registry.games())
+    assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
 
 
 def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:

@@ -33,6 +33,23 @@ export function select(label, options, value, onchange) {
   return h("label", {}, label + " ", list);
 }
 
+let pressed = false; // a button or a board, by the pointer
+const held = new Set(); // what is to be drawn after its release
+
+addEventListener("pointerdown", (event) => { pressed = event.button === 0 && Boolean(event.target.closest?.(".host, button")); }, true);
+for (const ending of ["pointerup", "pointercancel", "blur"]) {
+  addEventListener(ending, () => {
+    pressed = false;
+    setTimeout(() => { // the click comes first
+      for (const draw of held) draw();
+      held.clear();
+    });
+  }, ending !== "blur"); // of the window alone
+}
+
+/** Returns a drawing that waits for the release of what is pressed: what is drawn anew between press and release hears no click. */
+export const betweenClicks = (draw) => () => (pressed ? held.add(draw) : draw());
+
 /** Shows one line about what went wrong, "" to take it away. */
 export function complain(text) {
   const line = document.getElementById("problem");

@@ -37,7 +37,5 @@ export function gridKeys(host, size, choose, shown) {
     else return;
     event.preventDefault();
   });
-  host.addEventListener("focus", shown);
-  host.addEventListener("blur", shown);
   return at;
 }

@@ -28,7 +28,7 @@ function picture(text, look, extra = []) {
     return { told, shown: svg("g", {
       class: told.click ? "choice" : null, role: told.click ? "button" : null, "data-action": told.action || null, onclick: told.click,
       "aria-label": `edge ${one.name}: ${{ x: "red", o: "blue", ".": "free" }[one.mark]}${told.label ? `, ${told.label}` : ""}`,
-    }, line({ stroke: told.colour, "stroke-width": told.width, "stroke-dasharray": told.dash || null, class: "edge" }),
+    }, line({ stroke: told.colour, "stroke-width": told.width, "stroke-dasharray": told.dash || null, class: told.at ? "edge at" : "edge" }),
     told.click && line({ stroke: "transparent", "stroke-width": 20, class: "catch" })),
     label: told.label && svg("g", { "pointer-events": "none" }, svg("rect", {
       x: x - 21, y: y - 10, width: 42, height: 19, rx: 5, fill: told.tint || "#fff", stroke: told.best ? "#0a5c2f" : "#b9c4be", "stroke-width": told.best ? 3 : 1,
@@ -57,20 +57,18 @@ export function makeBoard(host, about, act) {
   function draw() {
     const numbers = new Map((marks.line || []).slice(0, 6).map((name, k) => [name, k + 1]));
     const last = new Set((marks.last || []).map((step) => step.name));
-    const chosen = at >= 0 && host.matches(":focus-visible") ? state.actions[Math.min(at, state.actions.length - 1)] : null;
+    const chosen = at >= 0 ? state.actions[Math.min(at, state.actions.length - 1)] : null;
     host.replaceChildren(picture(state.text, (one) => {
       const legal = state.actions.includes(one.name), worth = marks.worths?.[one.name];
       const number = numbers.has(one.name) ? `${numbers.get(one.name)}: ` : "";
       return {
-        colour: COLOURS[one.mark] || (one.name === chosen ? "#e0b000" : tint(marks.shares?.[one.name]) || "#b7c2ba"),
-        width: one.mark === "." ? (one.name === chosen ? 8 : marks.shares ? 6 : 4) : last.has(one.name) ? 10 : 7, dash: one.mark === "." && !marks.shares ? "2 7" : null,
+        colour: COLOURS[one.mark] || tint(marks.shares?.[one.name]) || "#b7c2ba", at: one.name === chosen,
+        width: one.mark === "." ? (marks.shares ? 6 : 4) : last.has(one.name) ? 10 : 7, dash: one.mark === "." && !marks.shares ? "2 7" : null,
         action: legal && one.name, click: legal && marks.live ? () => act(one.name) : null,
         label: worth ? number + worth.replace(" %", "") : number.slice(0, 1), best: marks.best === one.name, tint: tint(marks.shares?.[one.name]),
       };
     }));
   }
-  host.addEventListener("focus", () => state && draw());
-  host.addEventListener("blur", () => state && draw());
   return { show(newState, newMarks) { [state, marks] = [newState, newMarks]; draw(); } };
 }
 

@@ -38,7 +38,7 @@ export function makeBoard(host, about, act) {
   };
   const at = gridKeys(host, () => ({ rows: rowsOf(state.text).length, columns: rowsOf(state.text).length }), choose, () => state && draw());
 
-  const isAt = (row, column) => at.shown && row === at.row && column === at.column && host.matches(":focus-visible");
+  const isAt = (row, column) => at.shown && row === at.row && column === at.column;
 
   function cell(rows, row, column) {
     const mark = rows[row][column], name = actions.get(`${row},${column}`), x = column * CELL, y = row * CELL;
@@ -48,10 +48,9 @@ export function makeBoard(host, about, act) {
       class: name && marks.live ? "choice" : null, role: name ? "button" : null, "data-action": name || null,
       "aria-label": `row ${row + 1}, column ${column + 1}: ${what}${name ? `, ${name}` : ""}${worth ? `, ${worth}` : ""}`,
       onclick: () => choose(row, column),
-    }, svg("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, rx: 5, class: name && marks.live ? "hover" : null,
+    }, svg("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, rx: 5, class: [name && marks.live && "hover", isAt(row, column) && "at"].filter(Boolean).join(" "),
       fill: mark === "#" ? "#47544c" : tint(name && marks.shares?.[name]) || (name ? "#e4efe0" : "#f4f5f0"),
-      stroke: name && marks.best === name ? "#0a5c2f" : isAt(row, column) ? "#e0b000" : "#c8d0c6",
-      "stroke-width": name && marks.best === name ? 4 : isAt(row, column) ? 4 : 1 }),
+      stroke: name && marks.best === name ? "#0a5c2f" : "#c8d0c6", "stroke-width": name && marks.best === name ? 4 : 1 }),
     mark === "#" && svg("path", { d: `M${x + 16} ${y + 16}l28 28m0-28l-28 28`, stroke: "#dfe5df", "stroke-width": 4 }),
     COLOURS[mark] && svg("circle", { cx: x + CELL / 2, cy: y + CELL / 2, r: 20, fill: COLOURS[mark],
       stroke: state.player === Number(mark) ? "#111" : "none", "stroke-width": 3 }),

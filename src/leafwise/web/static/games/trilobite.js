@@ -35,7 +35,7 @@ export function makeBoard(host, about, act) {
       onclick: () => legal && marks.live && act(name),
     }, svg("rect", {
       x: x * CELL, y: 0, width: CELL, height: TOP + height * CELL, fill: "#2e5aa8",
-      class: x === at && host.matches(":focus-visible") ? "at" : null,
+      class: x === at ? "at" : null,
     }), svg("rect", { x: x * CELL, y: 0, width: CELL, height: TOP, fill: tint(share) || "#e8ece4" }));
     const free = rows.filter((row) => row[x] === ".").length;
     rows.forEach((row, y) => group.append(svg("circle", {
@@ -70,8 +70,6 @@ export function makeBoard(host, about, act) {
     }, rows[0].split("").map((_, x) => column(x, rows)), line(rows));
     host.replaceChildren(picture);
   }
-  host.addEventListener("focus", () => state && draw());
-  host.addEventListener("blur", () => state && draw());
   return { show(newState, newMarks) { [state, marks] = [newState, newMarks]; draw(); } };
 }
 

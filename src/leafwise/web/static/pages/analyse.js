@@ -4,7 +4,7 @@
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { chanceByHand } from "../chance.js";
-import { complain, h, offered, select, trying } from "../dom.js";
+import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
 import { Session, newSeed } from "../session.js";
 import { analyse, exactMarks, shares, solve } from "../thinking.js";
 import { optionsForm } from "../variants.js";
@@ -35,6 +35,7 @@ class AnalysePage {
   constructor(main, session, more) {
     Object.assign(this, { main, session, more });
     this.running = new AbortController();
+    this.show = betweenClicks(() => this.draw());
     this.clear();
   }
 
@@ -194,7 +195,7 @@ class AnalysePage {
     return answer && answer.best ? { ...answer, shares: shares(answer) } : {};
   }
 
-  show() {
+  draw() {
     const { session } = this, { state } = session;
     this.board.show(state, { live: !state.over, last: session.last, worths: null, shares: null, best: null, line: [], ...this.marks() });
     if (state.over) this.status.textContent = `Game over: ${resultInWords(state, session.about, session.module)}`;

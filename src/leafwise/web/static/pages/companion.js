@@ -4,7 +4,7 @@
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
-import { complain, h, trying } from "../dom.js";
+import { betweenClicks, complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
 import { analyse, shares } from "../thinking.js";
@@ -26,6 +26,7 @@ export async function open(main, told) {
 class Companion {
   constructor(main, told) {
     Object.assign(this, { main, now: { options: told.options, first: "", moves: [], state: null }, running: new AbortController() });
+    this.show = betweenClicks(() => this.draw());
     this.keys = (event) => { if (event.key === "u") this.undo(); };
     addEventListener("keydown", this.keys);
   }
@@ -86,7 +87,7 @@ class Companion {
     else trying(() => this.advise(this.running.signal));
   }
 
-  show() {
+  draw() {
     const { moves, state } = this.now, at = moves.findLastIndex((name) => this.about.actions.includes(name));
     const last = moves.slice(Math.max(0, at)).map((name) => ({ name }));
     this.board.show(state, { live: state.player === 1, last, worths: null, shares: null, best: null, line: [], ...this.marks });

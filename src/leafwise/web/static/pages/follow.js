@@ -3,7 +3,7 @@
 
 import { keepAddress } from "../address.js";
 import { ask, stream } from "../api.js";
-import { complain, h, trying } from "../dom.js";
+import { betweenClicks, complain, h, trying } from "../dom.js";
 
 const LETTERS = 2; // typed letters after which the only card that fits is taken
 const SECONDS = 3; // that it thinks about a decision
@@ -24,7 +24,7 @@ export function fits(typed, words) {
 
 export async function open(main, told) {
   let now = null, advice = null, thinking = null, busy = false, deaf = 0;
-  const leaving = new AbortController();
+  const leaving = new AbortController(), drawChoices = betweenClicks(drawnChoices);
 
   const status = h("p", { class: "status", role: "status" }), last = h("p", { class: "quiet" });
   const picture = h("div", { class: "host picture" }), choices = h("div", { class: "choices", role: "group", "aria-label": "What happened" });
@@ -98,7 +98,7 @@ export async function open(main, told) {
     return picture.replaceChildren(document.importNode(image, true));
   }
 
-  function drawChoices() {
+  function drawnChoices() {
     const worth = new Map(advice?.options.map((one) => [one.name, one]) ?? []);
     const shown = now.question.choices.filter((one) => fits(typed.value, one.words) || String(one.number).startsWith(typed.value));
     choices.replaceChildren(...shown.map((one) => h("button", {

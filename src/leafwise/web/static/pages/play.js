@@ -2,7 +2,7 @@
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
-import { complain, h, offered, select, trying } from "../dom.js";
+import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
 import { Session, newSeed } from "../session.js";
 import { analyse, exactMarks, shares, solve } from "../thinking.js";
 import { chanceByHand, oddsLine } from "../chance.js";
@@ -30,6 +30,7 @@ class PlayPage {
     this.ending = new AbortController();
     this.hint = null;
     this.turn = 0;
+    this.show = betweenClicks(() => this.draw());
     if (session.about.players === 2) {
       more.p1 ||= HUMAN;
       more.p2 ||= "level:medium";
@@ -100,7 +101,7 @@ class PlayPage {
     else if (this.session.seed !== null) trying(() => this.settle());
   }
 
-  show() {
+  draw() {
     const { session } = this, { state } = session;
     const live = !state.over && this.people.includes(state.player) && !this.busy;
     this.board.show(state, {

@@ -56,3 +56,11 @@ def test_what_is_drawn_anew_under_a_press_waits_for_its_release(opened: Callable
     page.wait_for_function("() => document.querySelector('#halt').disabled")
     page.mouse.up()
     moves(page, 1)
+
+
+def test_the_first_page_leads_to_each_preset_of_ships(opened: Callable[..., Any]) -> None:
+    page = opened().go()
+    for preset in ("Classic", "Cruiser", "Scout"):
+        page.get_by_role("link", name=preset).click()
+        page.wait_for_function("name => document.querySelector('select')?.value === name", arg=preset.lower())
+        page.get_by_role("link", name="Leafwise").click()

@@ -30,6 +30,7 @@ const MODULES = {
 const VARIANTS = {
   Trilobite: "3×3, three in a row", Trilobite5x5: "5×5, four in a row", Trilobite7x6: "Connect Four",
   Cassis: "6 points", Cassis7: "7 points", Cassis8: "8 points", Threes: "Threes", Trap: "7×7",
+  StarshipPlace: "Scout", StarshipPlaceClassic: "Classic", StarshipPlaceCruiser: "Cruiser",
   Friday: "Level 1", FridayLevel2: "Level 2", FridayLevel3: "Level 3", FridayLevel4: "Level 4",
 };
 

@@ -89,6 +89,8 @@ def test_players_move(client):
     moves = [client.ask("/api/move", **drawn, seed=k)["action"] for k in (1, 1, 2, 3)]
     assert moves[0] == moves[1]
     assert len(set(moves)) > 1
+    names, data = zip(*client.events("/api/move", **drawn | {"player": "search:lines,seconds=0.01"}), strict=True)
+    assert (names[-2:], {*data[:-2]}) == (("answer", "done"), {"loading", "working"}), "any answer is streamed where asked"
 
 
 def test_an_analysis_deepens_until_its_time_is_up(client):
@@ -200,6 +202,7 @@ def test_no_file_is_read_that_is_not_listed(client, leaf):
     events = client.events("/api/analyse", game="trilobite", text=START, leaf=leaf, seconds=0.1)
     assert events[-1][0] == "error"
     assert events[-1][1]["error"].startswith("expected a leaf among best, learned, lines, got")
+    assert events[-1][1]["status"] == 400
 
 
 def test_no_file_outside_the_page_is_served(client):

@@ -64,3 +64,66 @@ def test_the_first_page_leads_to_each_preset_of_ships(opened: Callable[..., Any]
         page.get_by_role("link", name=preset).click()
         page.wait_for_function("name => document.querySelector('select')?.value === name", arg=preset.lower())
         page.get_by_role("link", name="Leafwise").click()
+
+
+def gone(window: Any, *paths: str, times: int | None = None) -> None:
+    """Has requests to these addresses fail, as where the server is gone; as many `times`, or until `back`."""
+    for path in paths:
+        window.page.route(f"**/{path}", lambda route: route.abort("connectionrefused"), times=times)
+
+
+def back(window: Any) -> None:
+    """Has the server answer again, and asks again by the button; that requests failed was wanted."""
+    window.page.unroute_all()
+    window.page.get_by_role("button", name="Try again").click()
+    window.wrong = [problem for problem in window.wrong if "ERR_CONNECTION_REFUSED" not in problem]
+
+
+def test_a_server_that_is_gone_is_told_with_a_way_on(opened: Callable[..., Any]) -> None:
+    window = opened()
+    page = window.go("#/play/trilobite?p2=random&s=1")
+    alert = page.get_by_role("alert")
+    page.wait_for_selector(LIVE)
+    gone(window, "api/state", "api/move")
+    click(page)
+    alert.get_by_text("the server does not answer").wait_for()
+    assert page.inner_text("#status") == "Red to move"
+    page.unroute("**/api/state")
+    page.get_by_role("button", name="Try again").click()
+    moves(page, 1)
+    alert.get_by_text("the server does not answer").wait_for()  # while the opponent thinks
+    assert page.inner_text("#status") == "Yellow to move"
+    back(window)
+    moves(page, 2)
+    assert not alert.is_visible()
+    gone(window, "api/state", "api/move", times=1)  # a lost answer is asked for again, and nobody hears of it
+    click(page)
+    moves(page, 4)
+    assert not alert.is_visible()
+    window.wrong.clear()
+
+
+@pytest.mark.parametrize("path", ["api/game", "pages/play.js"])
+def test_a_page_that_does_not_open_says_so_with_a_way_on(opened: Callable[..., Any], path: str) -> None:
+    window = opened()
+    gone(window, path)
+    page = window.go("#/play/trilobite")
+    page.get_by_role("heading", name="This page did not open").wait_for()
+    assert page.get_by_role("link", name="All games").is_visible()
+    back(window)
+    page.wait_for_selector(LIVE)
+
+
+def test_clicks_count_while_the_server_is_slow(opened: Callable[..., Any]) -> None:
+    page = opened().go("#/play/trilobite?p2=human")
+    page.wait_for_selector(LIVE)
+    held: list[Any] = []
+    page.route("**/api/state", lambda route: route.continue_() if held else held.append(route))
+    click(page, 1)
+    page.wait_for_selector("body.waiting")
+    assert page.inner_text("#status") == "your move is on its way …"
+    click(page, 2)
+    held[0].continue_()
+    moves(page, 2)
+    assert page.locator("body.waiting").count() == 0
+    assert page.evaluate("location.hash").endswith("m=2~3")

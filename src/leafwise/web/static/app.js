@@ -2,6 +2,7 @@
 // function that ends what it has under way. Pages are loaded when they are first asked for.
 
 import { readAddress } from "./address.js";
+import { get, load } from "./api.js";
 import { complain, h, trying } from "./dom.js";
 
 const PAGES = {
@@ -32,16 +33,23 @@ async function route() {
     h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)));
   main.replaceChildren(h("p", { class: "quiet" }, "…"));
   if (!PAGES[told.page]) return complain(`expected a page among ${Object.keys(PAGES).filter(Boolean).join(", ")}, got '${told.page}'`);
-  const page = await PAGES[told.page]();
-  if (own !== turn) return;
-  document.title = `${page.title(told)} – Leafwise`;
   const place = h("div", { class: "page" }); // of this page alone: one that is left while it loads goes on where nobody sees it
-  const loading = h("p", { class: "loading" }, "Loading; a game that is new here is compiled first, which may take a minute …");
-  main.replaceChildren(place, loading);
-  const end = await trying(() => page.open(place, told));
-  loading.remove();
-  if (own === turn) leave = end || leave;
-  else end?.();
+  try {
+    const page = await load(PAGES[told.page]);
+    if (own !== turn) return;
+    document.title = `${page.title(told)} – Leafwise`;
+    const loading = h("p", { class: "loading" }, "Loading; a game that is new here is compiled first, which may take a minute …");
+    main.replaceChildren(place, loading);
+    const end = await page.open(place, told).finally(() => loading.remove());
+    if (own === turn) leave = end || leave;
+    else end?.();
+  } catch (problem) {
+    if (own !== turn || problem.name === "AbortError") return;
+    main.replaceChildren(h("h1", {}, "This page did not open"), h("p", { role: "alert" }, problem.message), h("p", { class: "buttons" },
+      h("button", { class: "main", onclick: () => trying(() => get("api/games").then(() => location.reload())) }, "Try again"),
+      h("a", { class: "button", href: "#/" }, "All games")));
+    if (problem.constructor.name !== "Problem") throw problem;
+  }
 }
 
 addEventListener("hashchange", route);

@@ -50,20 +50,20 @@ for (const ending of ["pointerup", "pointercancel", "blur"]) {
 /** Returns a drawing that waits for the release of what is pressed: what is drawn anew between press and release hears no click. */
 export const betweenClicks = (draw) => () => (pressed ? held.add(draw) : draw());
 
-/** Shows one line about what went wrong, "" to take it away. */
-export function complain(text) {
+/** Shows one line about what went wrong, with a button where asking `again` may help; "" takes it away. */
+export function complain(text, again = null) {
   const line = document.getElementById("problem");
-  line.textContent = text;
+  line.replaceChildren(text, again ? h("button", { onclick: () => { complain(""); again(); } }, "Try again") : "");
   line.hidden = !text;
 }
 
-/** Runs what a person asked for; a problem becomes one line on the page. */
+/** Runs what a person asked for; a problem becomes one line on the page, with a button where it may pass. */
 export async function trying(work) {
   try {
     return await work();
   } catch (problem) {
     if (problem.name === "AbortError") return undefined;
-    complain(problem.message);
+    complain(problem.message, problem.mayPass ? () => trying(work) : null);
     if (problem.constructor.name !== "Problem") throw problem;
     return undefined;
   }

@@ -39,6 +39,14 @@ export class Session {
     });
   }
 
+  /** Draws the chance that acts now. */
+  settle() {
+    return this.inTurn(async () => {
+      this.state = await this.tell(this.state.text, [], this.steps.length);
+      this.steps.push(...this.state.steps);
+    });
+  }
+
   /** Goes back, without drawing chance, to the position after as many steps as `count` returns; nowhere if that is below 0. */
   goBack(count) {
     return this.inTurn(async () => {

@@ -19,6 +19,8 @@
 //
 // A game without a module of its own gets `any.js`: the server's drawing, and a button for each action.
 
+import { load } from "../api.js";
+
 const MODULES = {
   cassis: () => import("./cassis.js"),
   friday: () => import("./friday.js"),
@@ -36,7 +38,7 @@ const VARIANTS = {
 
 /** Returns the module of a game. */
 export function gameModule(name) {
-  return (MODULES[name] || (() => import("./any.js")))();
+  return load(MODULES[name] || (() => import("./any.js")));
 }
 
 /** Returns what people call a variant. */

@@ -165,13 +165,13 @@ class AnalysePage {
       });
     try {
       await Promise.all([search("a", more.l), search("b", more.k), exact].filter(Boolean));
+      this.tick(begun);
+    } catch (problem) {
+      if (problem.name !== "AbortError" && !this.found.a) this.status.textContent = "no answer";
+      throw problem;
     } finally {
       clearInterval(clock);
-      if (!signal.aborted) {
-        this.halt.disabled = true;
-        this.done = true;
-        this.tick(begun);
-      }
+      if (!signal.aborted) this.halt.disabled = true;
     }
   }
 

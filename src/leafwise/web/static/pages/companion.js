@@ -105,7 +105,10 @@ class Companion {
       if (answer.best === asked) return;
       asked = answer.best;
       trying(() => this.lookAhead(answer.best, signal));
-    }, (stage) => { if (stage === "loading" && !asked) this.advice.textContent = "loading the search …"; }, signal);
+    }, (stage) => { if (stage === "loading" && !asked) this.advice.textContent = "loading the search …"; }, signal).catch((problem) => {
+      if (problem.name !== "AbortError" && !asked) this.advice.textContent = "no answer";
+      throw problem;
+    });
   }
 
   /** Asks what happened after a swipe that was not taken down yet. */

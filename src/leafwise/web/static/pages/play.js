@@ -8,7 +8,7 @@ import { analyse, exactMarks, shares, solve } from "../thinking.js";
 import { chanceByHand, oddsLine } from "../chance.js";
 import { optionsForm } from "../variants.js";
 
-const HUMAN = "human", HINT_SECONDS = 1.5, EXACT_SECONDS = 5;
+const HUMAN = "human", HINT_SECONDS = 1.5, EXACT_SECONDS = 5, SLOW = 400;
 
 export const title = ({ game }) => `Play ${game}`;
 
@@ -30,6 +30,7 @@ class PlayPage {
     this.ending = new AbortController();
     this.hint = null;
     this.turn = 0;
+    this.chosen = []; // what was clicked, until it is played
     this.show = betweenClicks(() => this.draw());
     if (session.about.players === 2) {
       more.p1 ||= HUMAN;
@@ -39,7 +40,7 @@ class PlayPage {
 
   build() {
     const { about, module } = this.session;
-    const host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });
+    const host = this.host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });
     this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
     this.luck = h("div", { id: "luck" });
     this.list = h("ol", { class: "moves", "aria-label": "Moves" });
@@ -92,6 +93,7 @@ class PlayPage {
   changed() {
     this.turn += 1;
     this.hint = null;
+    this.busy = "";
     keepAddress({ page: "play", ...this.session.told, more: this.more });
     complain("");
     this.show();
@@ -136,43 +138,59 @@ class PlayPage {
       : `${points}Your move${stage}`;
   }
 
-  async act(name) {
-    if (this.busy) return;
-    this.busy = "…";
-    try {
-      await trying(() => this.session.play(name));
-    } finally {
-      this.busy = "";
-    }
-    this.changed();
+  /** Plays what was clicked; a click while the one before is still on its way counts when that has arrived. */
+  act(name) {
+    if (!this.sending) this.chosen.length = 0;
+    this.chosen.push(name);
+    if (!this.sending) trying(() => this.playChosen());
   }
 
-  async settle() {
-    this.session.state = await this.session.tell(this.session.state.text, [], this.session.steps.length);
-    this.session.steps.push(...this.session.state.steps);
-    this.changed();
+  async playChosen() {
+    const { session } = this, slow = setTimeout(() => { this.status.textContent = "your move is on its way …"; }, SLOW);
+    this.sending = true;
+    try {
+      for (let name; (name = this.chosen[0]) !== undefined; this.chosen.shift()) {
+        const { actions, outcomes, player } = session.state, byHand = player === "chance" && session.seed === null;
+        if (byHand ? !outcomes.some((one) => one.name === name) : !this.people.includes(player) || !actions.includes(name)) continue;
+        this.host.querySelector(`[data-action="${CSS.escape(name)}"]`)?.classList.add("sent");
+        await session.play(name);
+        this.changed();
+      }
+    } finally {
+      this.sending = false;
+      clearTimeout(slow);
+      this.show();
+    }
+  }
+
+  settle() {
+    return this.session.settle().then(() => this.changed());
   }
 
   async letPlay() {
     const own = this.turn, { session } = this;
-    this.busy = "thinking …";
-    this.show();
+    const says = (text) => {
+      if (own !== this.turn) return;
+      this.busy = text;
+      this.show();
+    };
+    says("thinking …");
     try {
       const body = { ...session.variant, text: session.state.text, player: this.more[`p${session.state.player}`],
         seed: (Number(this.more.s) + session.steps.length) % 2 ** 53 };
       const { action } = await ask("api/move", body, this.ending.signal);
       if (own === this.turn) await session.play(action);
-    } finally {
-      this.busy = "";
+    } catch (problem) {
+      says("");
+      throw problem;
     }
     if (own === this.turn) this.changed();
   }
 
   async undo() {
-    if (this.busy === "…") return;
     this.turn += 1;
-    await trying(() => this.session.goBack(() => this.session.undoPoint(this.people)));
-    this.changed();
+    this.chosen.length = 0;
+    await trying(() => this.session.goBack(() => this.session.undoPoint(this.people)).then(() => this.changed()));
   }
 
   async showHint() {

@@ -3,7 +3,7 @@
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { brief, chart } from "../chart.js";
-import { h, trying } from "../dom.js";
+import { complain, h, trying } from "../dom.js";
 import { replay } from "../replay.js";
 
 const AGAIN = 5000; // milliseconds from one look at a run to the next
@@ -73,7 +73,7 @@ async function openRun(main, told) {
   }
   async function again() {
     if (end.signal.aborted) return;
-    if (!document.hidden && !finished) await trying(look);
+    if (!document.hidden && !finished && await trying(look)) complain("");
     timer = setTimeout(again, AGAIN);
   }
   const run = await look();

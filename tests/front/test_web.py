@@ -90,7 +90,9 @@ def test_players_move(client):
     assert moves[0] == moves[1]
     assert len(set(moves)) > 1
     names, data = zip(*client.events("/api/move", **drawn | {"player": "search:lines,seconds=0.01"}), strict=True)
-    assert (names[-2:], {*data[:-2]}) == (("answer", "done"), {"loading", "working"}), "any answer is streamed where asked"
+    assert (names[-2:], {*data[:-2]}) == (("answer", "done"), {"loading", "working"}), (
+        "any answer is streamed where asked"
+    )
 
 
 def test_an_analysis_deepens_until_its_time_is_up(client):

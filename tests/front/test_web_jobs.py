@@ -8,6 +8,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import numpy as np
@@ -24,7 +25,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.settings import PRESETS
 from leafwise.models import ntuple_functions
 from leafwise.training.runs.loop import Events
-from leafwise.web import games, ships
+from leafwise.web import analysis, games, ships
 from leafwise.web.requests import JOBS, read
 from leafwise.web.workers import RUNS_VARIABLE, JobContext, Kept
 
@@ -266,6 +267,18 @@ def test_a_move_of_threes_takes_two_taps() -> None:
     assert decided["state"]["player"] == 1
     back = followed(decided, game="threes", undo=True)
     assert back["state"] == entered["state"]
+
+
+def test_a_level_whose_solver_takes_too_long_plays_by_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {"game": "trilobite", "options": {"board": "7x6", "k": 4}}
+    asked["text"] = told("state", **asked, moves=[*"2316"])["text"]
+    search = Mock(return_value=Mock(action=5))
+    for name, value in {"LEVEL_SECONDS": 0.3, "SOLVER_TIMEOUT": 0.3}.items():
+        monkeypatch.setattr(analysis, name, value)
+    monkeypatch.setattr(analysis, "analyst_for", lambda *_: search)
+    assert told("move", **asked, player="level:best")["action"] == "6"
+    with pytest.raises(ValueError, match="expected an answer of the exact solver within 0 s, got none here"):
+        told("move", **asked, player="solver")
 
 
 @pytest.mark.long

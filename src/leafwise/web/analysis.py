@@ -43,6 +43,8 @@ LINE_SECONDS, MAX_LINE = 0.02, 10
 """Seconds for each further move of the principal line, and most of them."""
 SOLVER_TIMEOUT = 30.0
 """Seconds after which a solver that is asked for a move is stopped."""
+LEVEL_SECONDS, INSTEAD_SECONDS = 2.0, 0.8
+"""The same where a level asks it, and seconds of the search that plays instead."""
 BLUNDER_CHANCE, BLUNDER_SHARE = 0.1, 0.1
 """A move that gives away so much of the chance to win, or such a share of the expected score, is a blunder."""
 MAX_REVIEW = 900.0
@@ -152,13 +154,17 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
         who.stream = new_stream(request.seed)
     begun, search = time.perf_counter(), search_of(who)
     if isinstance(who, SolverPlayer):
-        stop = stop_of(who.solver)
+        stop, is_level = stop_of(who.solver), request.player.startswith("level:")
+        limit = LEVEL_SECONDS if is_level else SOLVER_TIMEOUT
         try:
-            with stopped_after(SOLVER_TIMEOUT, stop), context.stoppable(stop):
+            with stopped_after(limit, stop), context.stoppable(stop):
                 action = who.choose(state)
         except IndexError:  # a solver that was stopped knows no line
-            problem = f"expected an answer of the exact solver within {SOLVER_TIMEOUT:.0f} s, got none here"
-            raise UserError(problem) from None
+            if not is_level:
+                raise UserError(f"expected an answer of the exact solver within {limit:.0f} s, got none here") from None
+            analyst = analyst_for(game, "best", context, state)
+            with context.stoppable(analyst.search.stop):
+                action = analyst(state, INSTEAD_SECONDS).action
     else:
         with context.stoppable(search.stop if search else lambda: None):
             action = who.choose(state)

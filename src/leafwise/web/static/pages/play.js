@@ -10,6 +10,10 @@ import { optionsForm } from "../variants.js";
 
 const HUMAN = "human", HINT_SECONDS = 1.5, EXACT_SECONDS = 5, SLOW = 400;
 
+const STAGES = {
+  waiting: "waiting for a free process …", working: "thinking …", loading: "thinking; a player that is new here is compiled first, which may take a minute …",
+};
+
 export const title = ({ game }) => `Play ${game}`;
 
 export async function open(main, told) {
@@ -178,7 +182,7 @@ class PlayPage {
     try {
       const body = { ...session.variant, text: session.state.text, player: this.more[`p${session.state.player}`],
         seed: (Number(this.more.s) + session.steps.length) % 2 ** 53 };
-      const { action } = await ask("api/move", body, this.ending.signal);
+      const { action } = await ask("api/move", body, this.ending.signal, (stage) => says(STAGES[stage]));
       if (own === this.turn) await session.play(action);
     } catch (problem) {
       says("");

@@ -240,10 +240,7 @@ def follow(request: FollowRequest, context: JobContext) -> dict[str, Any]:
         "question": asdict(following.question),
         "first": "" if state is None else str(following.record.start),
         "moves": [step.name for step in steps],
-        "lines": [
-            step.before.outcome_words(step.after) if step.action is None else step.before.action_words(step.action)
-            for step in steps
-        ],
+        "lines": [games.step_words(step) for step in steps],
         "file": following.text,
         "state": None if state is None else {**games.position_json(state), "svg": state.svg()},
         "legend": "" if state is None else state.legend(),

@@ -269,7 +269,14 @@ def replayed(
 def step_json(step: Step) -> dict[str, Any]:
     """Returns a step as JSON."""
     told = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
+    if step.before.game.text.action_words is not None:
+        told["words"] = step_words(step)
     return {**told, "comment": step.comment} if step.comment else told
+
+
+def step_words(step: Step) -> str:
+    """Returns a step in words for people."""
+    return step.before.outcome_words(step.after) if step.action is None else step.before.action_words(step.action)
 
 
 def drawn_json(step: Step) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """What people do to the page besides playing well: quick clicks, a server that is slow or gone. Its server runs plain Python."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from front.web_server import serving
@@ -13,6 +15,11 @@ PLAYED = {
     "trap": '#/play/trap?o={"size":3}&p2=human',
 }
 LIVE = ".choice[data-action]"
+CARDS = (
+    "turn=fight phase=green life=10 pirates=P2,P8 stack=S1,S2*3 discard=S1*3,S2*4,S3*2,S4,S5,W7 hazards=W1*2,W5,W9,W10,E1,E3*2,E5,E6,"
+    "E7,E8,F6,N1,N2,N4,C1*2 away=W3*2,W8,F1,F2,F3,F4,F5,N3 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 left=S2,W5 right=S3 free=2"
+)
+"""A fight of Friday with a card that can be used."""
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +134,21 @@ def test_clicks_count_while_the_server_is_slow(opened: Callable[..., Any]) -> No
     moves(page, 2)
     assert page.locator("body.waiting").count() == 0
     assert page.evaluate("location.hash").endswith("m=2~3")
+
+
+def test_friday_is_played_on_a_phone_by_cards_with_names(opened: Callable[..., Any]) -> None:
+    window = opened(phone=True)
+    page = window.go(f"#/play/friday?c=hand&t={quote(CARDS)}")
+    page.wait_for_selector(".card")
+    sizes = page.eval_on_selector_all(".friday *", "all => all.map(one => parseFloat(getComputedStyle(one).fontSize))")
+    assert min(sizes) >= 12
+    cards = page.locator(".card").all_inner_texts()
+    assert [re.sub(r"\s+", " ", text) for text in cards] == ["0 weak", "0 strategy 2x exchange use", "1 focused"]
+    actions = ["pay 1 life for a card", "end the fight: win food 1 (+1 life)"]
+    assert page.locator(".friday .buttons button").all_inner_texts() == actions
+    page.locator(".card", has_text="strategy").tap()
+    moves(page, 1)
+    assert page.inner_text(".moves") == "1. use strategy 0 (2x exchange)"
+    assert page.locator(".card em").all_inner_texts() == ["exchange", "exchange"]
+    assert not re.search(r"\b[SWEFNCGD]\d+\b", page.inner_text("main"))
+    assert window.fits()

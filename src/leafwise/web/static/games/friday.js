@@ -1,9 +1,10 @@
-// Friday: the server's drawing and a button for each action, as in any.js; set up by hand pile by pile, each a list of cards.
+// Friday: cards on the table with their names, which are also the buttons for what is done with them, a button for every other action
+// in words; set up by hand pile by pile, each a list of cards.
 // Text: words NAME=VALUE in any order; a pile lists codes of cards with their numbers, `S1*5,S2*7`; on the table ! marks a used card.
 
 import { h } from "../dom.js";
 
-export { makeBoard, needsSvg } from "./any.js";
+import { tint } from "../tint.js";
 
 const CARDS = {
   S1: "distracted -1", S2: "weak 0", S3: "focused 1", S4: "genius 2", S5: "eating 0 (+2 life)", W1: "food 0 (+1 life)",
@@ -37,6 +38,60 @@ const MORE_FIELDS = {
   ability: "Ability under way", acting: "by the card", steps: "steps left", uses: "Abilities used", lowered: "Cards that lower the phase",
   points: "Points left for removing cards", from: "the lowest card to remove", to: "Where the next card goes", debt: "Debt",
 };
+
+const ASKS = {
+  choose: "Choose what to fight", fight: "Fight", target: "Choose a card", offer: "Go on?", arrange: "Discard one of these?",
+  order: "Which card goes back on top?", remove: "Lost: remove cards from the game?", won: "Won", lost: "Lost",
+};
+const SAID = /^(pirate|hazard (?!discard)|first:|second:|fight: total|next card|removal points|final score)/; // lines of the board for people
+
+const wordsOf = (text) => Object.fromEntries(text.split(/\s+/).filter(Boolean).map((word) => word.split(/=(.*)/s)));
+
+/** Returns the cards of a pile one by one. */
+const each = (value = "", name = "") => cardsIn(value, name).flatMap(([token, n]) => Array.from({ length: n }, () => token));
+
+export const outcomeTitle = (name) => CARDS[name] ?? name;
+
+export function makeBoard(host, about, act) {
+  /** Returns a card; a button where something may be done with it. */
+  function card(token, state, marks, name) {
+    const code = /^[A-Z]\d+/.exec(token)[0], [, title, value, what = ""] = /^(.*?) (-?\d+)(?: \((.*)\))?$/.exec(CARDS[code]);
+    const told = state.words[name], worth = marks.worths?.[name];
+    const does = told?.replace(CARDS[code], "").replace(/ on the (left|right)/, "").replace(/\s+/g, " ").trim();
+    return h(told ? "button" : "div", {
+      class: ["card", /[GD]/.test(code[0]) && "aging", token.includes("!") && "used", token.includes("^") && "doubled", marks.best === name && "best"]
+        .filter(Boolean).join(" "), "data-action": told ? name : null, disabled: told && !marks.live, onclick: told ? () => act(name) : null,
+      style: told && tint(marks.shares?.[name]) ? `background:${tint(marks.shares[name])}` : null,
+    }, h("b", {}, value), h("span", {}, title), h("small", {}, [what, token.includes("^") && "doubled", token.includes("!") && "used"].filter(Boolean).join(", ")),
+    told && h("em", {}, does, worth ? ` ${worth}` : ""));
+  }
+  const row = (title, tokens, state, marks, first) => tokens.length ? h("section", { "aria-label": title }, h("h3", {}, title),
+    h("div", { class: "hand" }, tokens.map((token, k) =>
+      card(token, state, marks, ["use", "card"].map((verb) => `${verb}${first + k}`).find((name) => first >= 0 && name in state.words))))) : "";
+
+  function show(state, marks) {
+    const words = wordsOf(state.text), lines = state.board.split("\n"), looks = ["arrange", "order"].includes(words.turn);
+    const left = each(words.left), right = each(words.right), shown = lines.filter((line) => SAID.test(line));
+    const isCard = (name) => /^(use|card)\d+$/.test(name);
+    const piles = Object.entries(PILES).filter(([name]) => !["left", "right", "active"].includes(name));
+    host.replaceChildren(h("div", { class: `board friday ${words.phase}` },
+      h("p", { class: "phase" }, h("strong", {}, `Life ${/life (\d+)/.exec(lines[0])[1]}`), ` of ${/\/(\d+)/.exec(lines[0])[1]} · ${words.phase} phase`),
+      h("ul", {}, shown.map((line) => h("li", {}, line.replace(/\b[WEFNC]\d+ (?=[A-Z])/, "").replace(/^pirate P/, "pirate ")))),
+      row("On the left (free cards)", left, state, marks, looks ? -1 : 0),
+      row("On the right (paid cards)", right, state, marks, looks ? -1 : left.length),
+      row("Looked at", each(words.look, "look"), state, marks, looks ? 0 : -1),
+      h("p", { class: "asks" }, ASKS[words.turn] ?? ""),
+      h("div", { class: "buttons", role: "group", "aria-label": "Actions" }, marks.live || marks.worths ? state.actions.filter((name) => !isCard(name)).map((name) => h("button", {
+        class: marks.best === name ? "best" : null, "data-action": name, disabled: !marks.live, onclick: () => act(name),
+        style: tint(marks.shares?.[name]) ? `background:${tint(marks.shares[name])}` : null,
+      }, state.words[name], marks.worths?.[name] ? h("strong", {}, ` ${marks.worths[name]}`) : "")) : ""),
+      h("details", { open: host.querySelector("details")?.open }, h("summary", {}, piles.map(([name, [title]]) =>
+        `${title.split(",")[0]} ${each(words[name] === "none" ? "" : words[name]).length}`).join(" · ")),
+      h("dl", {}, piles.map(([name, [title, letters]]) => [h("dt", {}, title), h("dd", {}, cardsIn(words[name] || "", name).map(([token, n]) =>
+        `${n > 1 ? `${n} × ` : ""}${letters === "WEFNC" ? `${HAZARDS[token[0]]} for ` : ""}${titleOf(token)}`).join("; ") || "none")])))));
+  }
+  return { show: (state, marks) => show({ words: {}, ...state }, marks) };
+}
 
 /** Returns a card in words: its name, and how it lies on the table. */
 function titleOf(token) {

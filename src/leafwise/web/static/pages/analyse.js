@@ -226,7 +226,7 @@ class AnalysePage {
       h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
     this.table.replaceChildren(...lines, h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
       columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))))),
-    h("tbody", {}, names.slice(0, MOST_ROWS).map((name) => h("tr", {}, h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, name)),
+    h("tbody", {}, names.slice(0, MOST_ROWS).map((name) => h("tr", {}, h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, session.state.words?.[name] ?? name)),
       columns.map(([, , told]) => h("td", { class: told.best === name ? "best" : null }, told.worths[name] ?? ""))))))));
     return undefined;
   }

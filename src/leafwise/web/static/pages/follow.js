@@ -3,6 +3,7 @@
 
 import { keepAddress } from "../address.js";
 import { ask, stream } from "../api.js";
+import { gameModule } from "../games/index.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
 
 const LETTERS = 2; // typed letters after which the only card that fits is taken
@@ -40,6 +41,7 @@ export async function open(main, told) {
     h("div", {}, status, choices, h("div", { class: "buttons" }, typed, undo, again), last, notes),
     h("div", {}, picture, h("details", {}, h("summary", {}, "The game so far"), lines),
       h("details", {}, h("summary", {}, "Cards and their codes"), legend), h("details", {}, h("summary", {}, "What may be typed"), help))));
+  const board = (await gameModule(told.game)).makeBoard(picture, {}, () => {});
   status.textContent = "Loading the game; the first time it is compiled …";
   if (told.start) await show(await ask("api/follow", { game: told.game, options: told.options, text: told.start, moves: told.moves }));
   else await begin();
@@ -93,9 +95,8 @@ export async function open(main, told) {
   }
 
   function showBoard() {
-    if (!now.state) return picture.replaceChildren();
-    const image = new DOMParser().parseFromString(now.state.svg, "image/svg+xml").documentElement;
-    return picture.replaceChildren(document.importNode(image, true));
+    picture.hidden = !now.state;
+    if (now.state) board.show(now.state, { live: false });
   }
 
   function drawnChoices() {

@@ -1,7 +1,7 @@
 // Play: people and players in any seats, undo, hints; the game is in the address at every moment.
 
 import { address, keepAddress } from "../address.js";
-import { ask } from "../api.js";
+import { ask, stream } from "../api.js";
 import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
 import { Session, newSeed } from "../session.js";
 import { analyse, exactMarks, shares, solve } from "../thinking.js";
@@ -24,7 +24,7 @@ export async function open(main, told) {
   const page = new PlayPage(main, session, more);
   page.build();
   page.changed();
-  trying(() => ask("api/prepare", session.variant, page.ending.signal));
+  trying(async () => { for await (const { event } of stream("api/prepare", session.variant, page.ending.signal)) if (event === "done") return; });
   return () => page.end();
 }
 
@@ -207,7 +207,7 @@ class PlayPage {
         if (found?.complete) return this.hinted(own, { ...exactMarks(found), says: "Exact, by the solver" });
       }
       await analyse(session.variant, session.state.text, "best", HINT_SECONDS, (answer) => this.hinted(own, {
-        ...answer, shares: shares(answer), says: `${answer.best}: ${answer.worth} (${answer.unit}; depth ${answer.depth})${answer.no_unit && `; ${answer.no_unit}`}`,
+        ...answer, shares: shares(answer), says: `${session.state.words?.[answer.best] ?? answer.best}: ${answer.worth} (${answer.unit}; depth ${answer.depth})${answer.no_unit && `; ${answer.no_unit}`}`,
       }), (stage) => {
         if (own === this.turn && stage === "loading") this.status.textContent = "loading the search …";
       }, this.ending.signal);
@@ -250,8 +250,8 @@ export function moveItems(steps) {
   let number = 0;
   for (const step of steps) {
     if (step.player === "chance") {
-      if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.name}`));
-    } else items.push(h("li", {}, `${++number}. ${step.name}`));
+      if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.words ?? step.name}`));
+    } else items.push(h("li", {}, `${++number}. ${step.words ?? step.name}`));
   }
   return items;
 }

@@ -8,6 +8,8 @@ from urllib.parse import quote
 import pytest
 from front.web_server import serving
 
+from leafwise.envs.trap.draw import PLAYERS
+
 pytestmark = pytest.mark.long
 PLAYED = {
     "trilobite": "#/play/trilobite?p2=human",
@@ -27,6 +29,18 @@ def address() -> Iterator[str]:
     """The address of a server whose processes compile nothing."""
     with serving() as client:
         yield f"http://127.0.0.1:{client.port}/"
+
+
+@pytest.fixture
+def opened(opened: Callable[..., Any]) -> Callable[..., Any]:
+    """Opens windows that need not wait for a compiler."""
+
+    def opening(**options: Any) -> Any:
+        window = opened(**options)
+        window.page.set_default_timeout(40_000)
+        return window
+
+    return opening
 
 
 def moves(page: Any, count: int) -> None:
@@ -152,3 +166,30 @@ def test_friday_is_played_on_a_phone_by_cards_with_names(opened: Callable[..., A
     assert page.locator(".card em").all_inner_texts() == ["exchange", "exchange"]
     assert not re.search(r"\b[SWEFNCGD]\d+\b", page.inner_text("main"))
     assert window.fits()
+
+
+@pytest.mark.parametrize(
+    ("where", "title"),
+    [
+        ('trilobite?o={"board":"7x6","k":4}', "Connect Four"),
+        ("trilobite", "Trilobite, 3×3, three in a row"),
+        ('trilobite?o={"board":"4x4","k":4}', "Trilobite, board 4x4, k 4"),
+        ("trap", "Trap"),
+    ],
+)
+def test_a_title_names_the_variant(opened: Callable[..., Any], where: str, title: str) -> None:
+    page = opened().go(f"#/play/{where}")
+    page.get_by_role("heading", name=title, exact=True).wait_for()
+    assert page.title() == f"{title} – Leafwise"
+
+
+def test_trap_has_one_way_to_name_a_cell_and_a_player(opened: Callable[..., Any]) -> None:
+    page = opened().go('#/play/trap?o={"size":3}&p2=human&m=E~2,2&c=hand')
+    page.wait_for_selector("#luck [data-outcome]")
+    for button in page.locator("#luck [data-outcome]").all():
+        row, column = (button.get_attribute("data-outcome") or "").split(",")
+        assert button.inner_text().startswith(f"row {row}, column {column} ")
+    assert page.locator(".board .ruler").all_text_contents() == [str(k // 2) for k in range(6)]
+    colours = page.eval_on_selector_all(".board circle[stroke]", "all => all.map(one => one.getAttribute('fill'))")
+    assert colours == list(PLAYERS)
+    assert page.locator("label", has_text="Red").count() == page.locator("label", has_text="Blue").count() == 1

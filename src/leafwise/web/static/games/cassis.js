@@ -5,7 +5,7 @@ import { h, svg } from "../dom.js";
 import { tint } from "../tint.js";
 
 export const players = ["Red", "Blue"];
-const SIZE = 420, RADIUS = 170, COLOURS = { x: "#d8433b", o: "#2f6fc4" };
+const SIZE = 420, RADIUS = 170, COLOURS = { x: "#d64541", o: "#2f6fb2" };
 
 /** Returns the edges of a text: [{a, b, name, mark}]. */
 export function edgesOf(text) {

@@ -1,13 +1,13 @@
 // Trap: a duel on a grid. Clicks on the cell to move to or to throw at; arrow keys and Enter do the same.
-// Text: rows from the top, `.` free, `#` a trap, 1 and 2 the players; turn=N, throw, throw=ROW,COLUMN.
+// Rows and columns count from 0, as names of throws do. Text: rows from the top, `.` free, `#` a trap, 1 and 2 the players; turn=N, throw, throw=ROW,COLUMN.
 
 import { h, svg } from "../dom.js";
 import { paletteEditor } from "../editor.js";
 import { gridKeys } from "../swipe.js";
 import { brief, tint } from "../tint.js";
 
-export const players = ["Blue", "Orange"];
-const CELL = 60, COLOURS = { 1: "#2f6fc4", 2: "#e07a1f" };
+export const players = ["Red", "Blue"];
+const CELL = 60, RULER = 18, COLOURS = { 1: "#d64541", 2: "#2f6fb2" };
 const STEPS = { N: [-1, 0], NE: [-1, 1], E: [0, 1], SE: [1, 1], S: [1, 0], SW: [1, -1], W: [0, -1], NW: [-1, -1] };
 
 const rowsOf = (text) => text.split(" ")[0].split("/");
@@ -15,7 +15,7 @@ const rowsOf = (text) => text.split(" ")[0].split("/");
 export function outcomeTitle(name) {
   if (!name.includes(",")) return "nothing changes (it lands on a trap)";
   const [row, column] = name.split(",").map(Number);
-  return `row ${row + 1}, column ${column + 1}`;
+  return `row ${row}, column ${column}`;
 }
 
 function placeOf(rows, mark) {
@@ -46,7 +46,7 @@ export function makeBoard(host, about, act) {
     const what = { ".": "free", "#": "trap", 1: players[0], 2: players[1] }[mark];
     return svg("g", {
       class: name && marks.live ? "choice" : null, role: name ? "button" : null, "data-action": name || null,
-      "aria-label": `row ${row + 1}, column ${column + 1}: ${what}${name ? `, ${name}` : ""}${worth ? `, ${worth}` : ""}`,
+      "aria-label": `row ${row}, column ${column}: ${what}${name ? `, ${name}` : ""}${worth ? `, ${worth}` : ""}`,
       onclick: () => choose(row, column),
     }, svg("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, rx: 5, class: [name && marks.live && "hover", isAt(row, column) && "at"].filter(Boolean).join(" "),
       fill: mark === "#" ? "#47544c" : tint(name && marks.shares?.[name]) || (name ? "#e4efe0" : "#f4f5f0"),
@@ -87,9 +87,10 @@ export function makeBoard(host, about, act) {
         extra.push(svg("circle", { cx: (c + 0.5) * CELL, cy: (r + 0.5) * CELL, r: 24, class: "aim" }));
       }
     }
-    host.replaceChildren(svg("svg", { viewBox: `0 0 ${n * CELL} ${n * CELL}`, class: "board", role: "group", "aria-label": `${n} by ${n} cells` },
+    host.replaceChildren(svg("svg", { viewBox: `${-RULER} ${-RULER} ${n * CELL + RULER} ${n * CELL + RULER}`, class: "board", role: "group", "aria-label": `${n} by ${n} cells` },
       svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 10 10", refX: 8, refY: 5, markerWidth: 5, markerHeight: 5, orient: "auto" },
         svg("path", { d: "M0 0L10 5L0 10z", fill: "#111" }))),
+      rows.map((_, k) => [[(k + 0.5) * CELL, -5], [-RULER / 2, (k + 0.5) * CELL + 4]].map(([x, y]) => svg("text", { x, y, class: "ruler" }, k))).flat(),
       rows.flatMap((line, row) => [...line].map((_, column) => cell(rows, row, column))), extra));
   }
   return { show(newState, newMarks) { [state, marks] = [newState, newMarks]; draw(); } };
@@ -107,11 +108,11 @@ export function makeEditor(host, about, text, changed) {
     style: `background:${COLOURS[mark] || { ".": "#f4f5f0", "#": "#47544c" }[mark]};color:${mark === "." ? "#222" : "#fff"}`,
   });
   paletteEditor(host, {
-    pieces: [["#", "trap"], [".", "free"], ["1", players[0]], ["2", players[1]]], cells, columns: n, look, changed: tell, one: ["1", "2"], empty: ".",
+    pieces: [["#", "trap"], [".", "free"], ["1", players[0]], ["2", players[1]]], cells, columns: n, look, changed: tell, one: ["1", "2"], empty: ".", first: 0,
   });
   host.append(h("p", { class: "fields" }, h("label", {}, "Turns played ", h("input", {
     type: "number", min: 0, value: turn, onchange: (event) => { turn = Number(event.target.value); tell(); },
   })), " ", h("label", {}, h("input", { type: "checkbox", checked: throws, onchange: (event) => { throws = event.target.checked; tell(); } }),
-    "has moved, throws now"), h("span", { class: "quiet" }, " even: Blue acts, odd: Orange")));
+    "has moved, throws now"), h("span", { class: "quiet" }, " even: Red acts, odd: Blue")));
   return {};
 }

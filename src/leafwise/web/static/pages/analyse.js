@@ -5,6 +5,7 @@ import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { chanceByHand } from "../chance.js";
 import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
+import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
 import { analyse, exactMarks, shares, solve } from "../thinking.js";
 import { optionsForm } from "../variants.js";
@@ -50,6 +51,7 @@ class AnalysePage {
     if (!leaves.some(([name]) => name === this.more.l)) this.more.l = leaves[0][0];
     const set = (key) => (value) => { this.more[key] = value; this.changed(); };
     const host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });
+    document.title = `${titleOf(about)}: analysis – Leafwise`;
     this.board = module.makeBoard(host, about, (name) => this.act(name));
     this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
     this.chance = h("div", { id: "chance" });
@@ -62,7 +64,7 @@ class AnalysePage {
     this.halt = h("button", { onclick: () => this.stop(), id: "halt" }, "Stop");
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
-    this.main.append(h("h1", {}, `${about.title.split(",")[0]}: analysis`), h("div", { class: "game" },
+    this.main.append(h("h1", {}, `${titleOf(about)}: analysis`), h("div", { class: "game" },
       h("section", { "aria-label": "Board" }, host, this.status, this.chance),
       h("section", { "aria-label": "Analysis" },
         h("div", { class: "buttons" }, this.back, this.again, this.halt,
@@ -204,7 +206,7 @@ class AnalysePage {
       chanceByHand(state, (name) => this.act(name), session.module));
     this.back.disabled = !session.steps.length;
     this.playLink.href = address({ page: "play", game: session.about.game, options: session.variant.options, start: state.text });
-    this.list.replaceChildren(...moveItems(session.steps));
+    this.list.replaceChildren(...moveItems(session.steps, session.module));
     if (!this.text.matches(":focus")) this.text.value = state.text;
     this.showTable();
   }

@@ -20,7 +20,7 @@ export async function open(main) {
     return h("li", {}, h("h2", {}, name), h("p", {}, about.trim()),
       h("p", { class: "buttons" }, Object.entries(one.ids).map(([short, options]) =>
         h("a", { class: "button", href: PAGES[one.game]?.(options) ?? address({ page: "play", game: one.game, options }) },
-          variantTitle(one.game, short, options))),
+          variantTitle(short, options))),
       ELSEWHERE[one.game] && h("a", { class: "button", href: ELSEWHERE[one.game][0] }, ELSEWHERE[one.game][1])));
   })));
 }

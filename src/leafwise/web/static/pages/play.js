@@ -3,6 +3,7 @@
 import { address, keepAddress } from "../address.js";
 import { ask, stream } from "../api.js";
 import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
+import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
 import { analyse, exactMarks, shares, solve } from "../thinking.js";
 import { chanceByHand, oddsLine } from "../chance.js";
@@ -48,6 +49,7 @@ class PlayPage {
     this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
     this.luck = h("div", { id: "luck" });
     this.list = h("ol", { class: "moves", "aria-label": "Moves" });
+    document.title = `${titleOf(about)} – Leafwise`;
     this.buttons = {
       undo: h("button", { onclick: () => this.undo(), title: "key u" }, "Undo"),
       hint: h("button", { onclick: () => this.showHint(), title: "key h" }, "Hint"),
@@ -55,7 +57,7 @@ class PlayPage {
     };
     this.links = h("p", { class: "buttons" });
     this.board = module.makeBoard(host, about, (name) => this.act(name));
-    this.main.append(h("h1", {}, about.title.split(",")[0]), h("div", { class: "game" },
+    this.main.append(h("h1", {}, titleOf(about)), h("div", { class: "game" },
       h("section", { "aria-label": "Board" }, host, this.status, this.luck),
       h("section", { "aria-label": "Game" },
         h("div", { class: "buttons" }, Object.values(this.buttons)), this.seats(), this.links,
@@ -116,7 +118,7 @@ class PlayPage {
     this.status.textContent = this.hint?.says || this.says();
     this.luck.replaceChildren(...oddsLine(session.last, session.module));
     if (state.player === "chance" && session.seed === null) this.luck.append(chanceByHand(state, (name) => this.act(name), session.module));
-    this.list.replaceChildren(...moveItems(session.steps));
+    this.list.replaceChildren(...moveItems(session.steps, session.module));
     this.list.scrollTop = this.list.scrollHeight;
     this.buttons.undo.disabled = session.undoPoint(this.people) < 0;
     this.buttons.hint.disabled = !live;
@@ -245,12 +247,12 @@ class PlayPage {
 }
 
 /** Returns the items of a list of moves, each with what chance did after it. */
-export function moveItems(steps) {
+export function moveItems(steps, module) {
   const items = [];
   let number = 0;
   for (const step of steps) {
     if (step.player === "chance") {
-      if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.words ?? step.name}`));
+      if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.words ?? module.outcomeTitle?.(step.name) ?? step.name}`));
     } else items.push(h("li", {}, `${++number}. ${step.words ?? step.name}`));
   }
   return items;

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -9,6 +10,7 @@ import pytest
 from front.web_server import serving
 
 from leafwise.envs.trap.draw import PLAYERS
+from leafwise.training.runs.loop import Events
 
 pytestmark = pytest.mark.long
 PLAYED = {
@@ -18,16 +20,17 @@ PLAYED = {
 }
 LIVE = ".choice[data-action]"
 CARDS = (
-    "turn=fight phase=green life=10 pirates=P2,P8 stack=S1,S2*3 discard=S1*3,S2*4,S3*2,S4,S5,W7 hazards=W1*2,W5,W9,W10,E1,E3*2,E5,E6,"
-    "E7,E8,F6,N1,N2,N4,C1*2 away=W3*2,W8,F1,F2,F3,F4,F5,N3 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 left=S2,W5 right=S3 free=2"
+    "turn=fight phase=green life=10 pirates=P2,P8 stack=S1,S2*3 discard=S1*3,S2*4,S3*2,S4,S5,W7 hazards=W1*2,W5,W9,W10,E1,E3*2,E5,"
+    "E6,E7,E8,F6,N1,N2,N4,C1*2 away=W3*2,W8,F1,F2,F3,F4,F5,N3 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 left=S2,W5 right=S3 free=2"
 )
 """A fight of Friday with a card that can be used."""
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address(runs_folder: Path) -> Iterator[str]:
     """The address of a server whose processes compile nothing."""
-    with serving() as client:
+    runs_folder.mkdir(exist_ok=True)
+    with serving(LEAFWISE_WEB_RUNS=str(runs_folder)) as client:
         yield f"http://127.0.0.1:{client.port}/"
 
 
@@ -193,3 +196,19 @@ def test_trap_has_one_way_to_name_a_cell_and_a_player(opened: Callable[..., Any]
     colours = page.eval_on_selector_all(".board circle[stroke]", "all => all.map(one => one.getAttribute('fill'))")
     assert colours == list(PLAYERS)
     assert page.locator("label", has_text="Red").count() == page.locator("label", has_text="Blue").count() == 1
+
+
+def test_a_run_that_has_no_score_yet_says_when_it_comes(opened: Callable[..., Any], runs_folder: Path) -> None:
+    folder = runs_folder / "begun"
+    folder.mkdir()
+    (folder / "config.toml").write_text('name = ""\ngame = "threes"\ninterval = 65536\nevaluate_every = 64\n')
+    events = Events(folder)
+    for step in (65536, 131072):
+        events.add("train/error", step / 100, step)
+    events.close()
+    page = opened().go("#/train/begun")
+    page.get_by_text("The first score comes after 4,194,304 steps").wait_for()
+    figure = page.locator("figure").filter(has_text="Error of the values")
+    assert figure.locator(".chart-unit").all_text_contents() == ["steps", "root mean square, in points"]
+    assert page.locator("figure", has_text="Loss").count() == 0
+    assert page.locator("dl.options dt").all_text_contents() == ["game", "interval", "evaluate_every"]

@@ -21,7 +21,8 @@ PLAYED = {
 LIVE = ".choice[data-action]"
 CARDS = (
     "turn=fight phase=green life=10 pirates=P2,P8 stack=S1,S2*3 discard=S1*3,S2*4,S3*2,S4,S5,W7 hazards=W1*2,W5,W9,W10,E1,E3*2,E5,"
-    "E6,E7,E8,F6,N1,N2,N4,C1*2 away=W3*2,W8,F1,F2,F3,F4,F5,N3 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 left=S2,W5 right=S3 free=2"
+    "E6,E7,E8,F6,N1,N2,N4,C1*2 "
+    "away=W3*2,W8,F1,F2,F3,F4,F5,N3 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 left=S2,W5 right=S3 free=2"
 )
 """A fight of Friday with a card that can be used."""
 
@@ -212,3 +213,55 @@ def test_a_run_that_has_no_score_yet_says_when_it_comes(opened: Callable[..., An
     assert figure.locator(".chart-unit").all_text_contents() == ["steps", "root mean square, in points"]
     assert page.locator("figure", has_text="Loss").count() == 0
     assert page.locator("dl.options dt").all_text_contents() == ["game", "interval", "evaluate_every"]
+
+
+WON = "#/play/trilobite?p2=human&m=1~2~1~2~1"
+
+
+@pytest.mark.parametrize(
+    ("where", "says", "marked"),
+    [
+        (WON, "Game over: Red wins with 3 in a row", ".board .won"),
+        (
+            "#/play/cassis?p2=human&m=0-1~2-3~0-2~4-5~1-2",
+            "Game over: Blue wins: the other closed a triangle",
+            ".board .closed",
+        ),
+    ],
+)
+def test_a_game_that_is_over_says_how_and_leads_to_its_analysis(
+    opened: Callable[..., Any], where: str, says: str, marked: str
+) -> None:
+    page = opened().go(where)
+    page.get_by_text(says).wait_for()
+    assert page.locator(marked).count() == (3 if "closed" in marked else 1)
+    page.get_by_role("link", name="Analyse this game").click()
+    page.get_by_role("heading", name="Curve of a game").wait_for()
+
+
+def test_moves_are_walked_through_by_keys_buttons_and_the_list(opened: Callable[..., Any]) -> None:
+    page = opened().go(WON)
+    page.get_by_text("Game over").wait_for()
+    chips = (
+        '() => [...document.querySelectorAll(\'.board circle[fill="#d8433b"], .board circle[fill="#f2c230"]\')].length'
+    )
+    for act, number in (
+        (lambda: page.keyboard.press("ArrowLeft"), 4),
+        (lambda: page.keyboard.press("ArrowLeft"), 3),
+        (lambda: page.keyboard.press("ArrowRight"), 4),
+        (lambda: page.get_by_role("button", name="2. 2").click(), 2),
+        (lambda: page.get_by_role("button", name="Start", exact=True).click(), 0),
+    ):
+        act()
+        page.get_by_text(f"Position after {number} of 5 moves").wait_for()
+        assert page.evaluate(chips) == number
+        assert page.locator(LIVE).count() == 0
+    page.get_by_role("button", name="Now", exact=True).click()
+    page.get_by_text("Game over").wait_for()
+    assert page.evaluate(chips) == 5
+
+
+def test_an_analysis_shows_the_chance_of_the_first_player(opened: Callable[..., Any]) -> None:
+    page = opened().go("#/analyse/trilobite?l=lines&d=2&m=1~2~1~2")
+    page.locator(".evaluation[aria-valuenow='100']").wait_for()
+    assert page.inner_text(".evaluation") == "Red 100 %"

@@ -57,6 +57,21 @@ export class Session {
     });
   }
 
+  /** Returns the position after so many steps; those seen before are not asked for again. */
+  async stateAt(count) {
+    const text = this.textAt(count);
+    this.seen ??= new Map();
+    if (text === this.state.text) return this.state;
+    if (!this.seen.has(text)) this.seen.set(text, await this.tell(text, [], count, false));
+    return this.seen.get(text);
+  }
+
+  /** Returns where one may stop to look: numbers of steps, 0 first, then after each decision and what chance did after it. */
+  get stops() {
+    const ends = this.steps.flatMap((step, k) => (step.player !== "chance" && k ? [k] : []));
+    return [...new Set([0, ...ends, this.steps.length])];
+  }
+
   textAt(count) {
     return count ? this.steps[count - 1].text : this.first;
   }
@@ -68,8 +83,13 @@ export class Session {
 
   /** Returns the steps since the last decision, that one included: what is new on the board. */
   get last() {
-    const at = this.steps.findLastIndex((step) => step.player !== "chance");
-    return at < 0 ? [] : this.steps.slice(at);
+    return this.lastBefore(this.steps.length);
+  }
+
+  /** Returns the same for the position after so many steps. */
+  lastBefore(count) {
+    const steps = this.steps.slice(0, count), at = steps.findLastIndex((step) => step.player !== "chance");
+    return at < 0 ? [] : steps.slice(at);
   }
 
   /** What an address holds of the game: options, start and steps. */

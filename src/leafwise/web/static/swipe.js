@@ -26,10 +26,11 @@ export function gridKeys(host, size, choose, shown) {
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
-    const step = steps[event.key];
+    const step = steps[event.key], board = size(); // null where nobody is to choose
+    if (!board) return;
     if (step) {
       at.shown = true;
-      const { rows, columns } = size();
+      const { rows, columns } = board;
       at.row = (at.row + step[0] + rows) % rows;
       at.column = (at.column + step[1] + columns) % columns;
       shown();

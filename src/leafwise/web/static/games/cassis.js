@@ -12,6 +12,18 @@ export function edgesOf(text) {
   return text.split("/").flatMap((group, a) => [...group].map((mark, k) => ({ a, b: a + 1 + k, name: `${a}-${a + 1 + k}`, mark })));
 }
 
+/** Returns the names of the edges of the first triangle of one colour, or []. */
+export function triangleOf(text) {
+  const marks = new Map(edgesOf(text).map((one) => [one.name, one.mark])), n = text.split("/").length + 1;
+  for (let a = 0; a < n; a++) for (let b = a + 1; b < n; b++) for (let c = b + 1; c < n; c++) {
+    const names = [`${a}-${b}`, `${a}-${c}`, `${b}-${c}`], [mark, ...others] = names.map((name) => marks.get(name));
+    if (mark !== "." && others.every((other) => other === mark)) return names;
+  }
+  return [];
+}
+
+export const how = (state) => (triangleOf(state.text).length ? ": the other closed a triangle" : "");
+
 function place(point, n, radius = RADIUS) {
   const angle = (2 * Math.PI * point) / n - Math.PI / 2;
   return [SIZE / 2 + radius * Math.cos(angle), SIZE / 2 + radius * Math.sin(angle)];
@@ -28,7 +40,7 @@ function picture(text, look, extra = []) {
     return { told, shown: svg("g", {
       class: told.click ? "choice" : null, role: told.click ? "button" : null, "data-action": told.action || null, onclick: told.click,
       "aria-label": `edge ${one.name}: ${{ x: "red", o: "blue", ".": "free" }[one.mark]}${told.label ? `, ${told.label}` : ""}`,
-    }, line({ stroke: told.colour, "stroke-width": told.width, "stroke-dasharray": told.dash || null, class: told.at ? "edge at" : "edge" }),
+    }, line({ stroke: told.colour, "stroke-width": told.width, "stroke-dasharray": told.dash || null, class: `edge${told.at ? " at" : ""}${told.won ? " closed" : ""}` }),
     told.click && line({ stroke: "transparent", "stroke-width": 20, class: "catch" })),
     label: told.label && svg("g", { "pointer-events": "none" }, svg("rect", {
       x: x - 21, y: y - 10, width: 42, height: 19, rx: 5, fill: told.tint || "#fff", stroke: told.best ? "#0a5c2f" : "#b9c4be", "stroke-width": told.best ? 3 : 1,
@@ -58,11 +70,12 @@ export function makeBoard(host, about, act) {
     const numbers = new Map((marks.line || []).slice(0, 6).map((name, k) => [name, k + 1]));
     const last = new Set((marks.last || []).map((step) => step.name));
     const chosen = at >= 0 ? state.actions[Math.min(at, state.actions.length - 1)] : null;
+    const closed = new Set(state.over ? triangleOf(state.text) : []);
     host.replaceChildren(picture(state.text, (one) => {
       const legal = state.actions.includes(one.name), worth = marks.worths?.[one.name];
       const number = numbers.has(one.name) ? `${numbers.get(one.name)}: ` : "";
       return {
-        colour: COLOURS[one.mark] || tint(marks.shares?.[one.name]) || "#b7c2ba", at: one.name === chosen,
+        colour: COLOURS[one.mark] || tint(marks.shares?.[one.name]) || "#b7c2ba", at: one.name === chosen, won: closed.has(one.name),
         width: one.mark === "." ? (marks.shares ? 6 : 4) : last.has(one.name) ? 10 : 7, dash: one.mark === "." && !marks.shares ? "2 7" : null,
         action: legal && one.name, click: legal && marks.live ? () => act(one.name) : null,
         label: worth ? number + worth.replace(" %", "") : number.slice(0, 1), best: marks.best === one.name, tint: tint(marks.shares?.[one.name]),

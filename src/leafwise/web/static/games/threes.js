@@ -43,7 +43,7 @@ export function makeBoard(host, about, act) {
   onSwipe(host, choose);
   host.addEventListener("keydown", (event) => {
     const name = ARROWS[event.key];
-    if (!name) return;
+    if (!name || !marks?.live) return;
     event.preventDefault();
     choose(name);
   });

@@ -36,7 +36,7 @@ export function makeBoard(host, about, act) {
     const name = actions.get(`${row},${column}`);
     if (name && marks.live) act(name);
   };
-  const at = gridKeys(host, () => ({ rows: rowsOf(state.text).length, columns: rowsOf(state.text).length }), choose, () => state && draw());
+  const at = gridKeys(host, () => (marks?.live ? { rows: rowsOf(state.text).length, columns: rowsOf(state.text).length } : null), choose, () => state && draw());
 
   const isAt = (row, column) => at.shown && row === at.row && column === at.column;
 

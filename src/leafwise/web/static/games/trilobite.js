@@ -11,6 +11,22 @@ const COLOURS = { x: "#d8433b", o: "#f2c230", ".": "#f6f7f4" };
 
 const rowsOf = (text) => text.split("/");
 
+/** Returns the cells of the first line of k alike, [[row, column], ...], or null. */
+export function winningLine(rows, k) {
+  for (const [dy, dx] of [[0, 1], [1, 0], [1, 1], [1, -1]]) {
+    for (let y = 0; y < rows.length; y++) {
+      for (let x = 0; x < rows[0].length; x++) {
+        const cells = Array.from({ length: k }, (_, j) => [y + j * dy, x + j * dx]);
+        if (rows[y][x] !== "." && cells.every(([r, c]) => rows[r]?.[c] === rows[y][x])) return cells;
+      }
+    }
+  }
+  return null;
+}
+
+/** Returns how a game was won, for the sentence that says who. */
+export const how = (state, about) => (winningLine(rowsOf(state.text), about.option_values.k) ? ` with ${about.option_values.k} in a row` : ": the board is full");
+
 export function makeBoard(host, about, act) {
   let state = null, marks = null, at = -1; // the cursor is seen from the first arrow key on
   host.tabIndex = 0;
@@ -62,12 +78,19 @@ export function makeBoard(host, about, act) {
     return group;
   }
 
+  function won(rows) {
+    const cells = state.over && winningLine(rows, about.option_values.k);
+    if (!cells) return null;
+    const [[y1, x1], [y2, x2]] = [cells[0], cells.at(-1)], at = (n) => (n + 0.5) * CELL;
+    return svg("line", { x1: at(x1), y1: TOP + at(y1), x2: at(x2), y2: TOP + at(y2), class: "won" });
+  }
+
   function draw() {
     const rows = rowsOf(state.text), width = rows[0].length;
     const picture = svg("svg", {
       viewBox: `0 0 ${width * CELL} ${TOP + rows.length * CELL}`, class: "board", role: "group",
       "aria-label": `${width} columns, ${state.player ? `${players[state.player - 1]} to move` : state.result}`,
-    }, rows[0].split("").map((_, x) => column(x, rows)), line(rows));
+    }, rows[0].split("").map((_, x) => column(x, rows)), line(rows), won(rows));
     host.replaceChildren(picture);
   }
   return { show(newState, newMarks) { [state, marks] = [newState, newMarks]; draw(); } };

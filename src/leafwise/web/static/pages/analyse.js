@@ -55,6 +55,7 @@ class AnalysePage {
     this.board = module.makeBoard(host, about, (name) => this.act(name));
     this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
     this.chance = h("div", { id: "chance" });
+    this.scale = h("div", { class: "evaluation", role: "meter", "aria-valuemin": 0, "aria-valuemax": 100 }, h("i", {}), h("b", {}));
     this.table = h("div", { id: "values" });
     this.list = h("ol", { class: "moves", "aria-label": "Moves" });
     this.text = h("textarea", { rows: 3, spellcheck: "false", id: "position", "aria-label": "Position or game as text" });
@@ -65,7 +66,7 @@ class AnalysePage {
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
     this.main.append(h("h1", {}, `${titleOf(about)}: analysis`), h("div", { class: "game" },
-      h("section", { "aria-label": "Board" }, host, this.status, this.chance),
+      h("section", { "aria-label": "Board" }, this.scale, host, this.status, this.chance),
       h("section", { "aria-label": "Analysis" },
         h("div", { class: "buttons" }, this.back, this.again, this.halt,
           this.playLink = h("a", { class: "button" }, "Play from here")),
@@ -200,6 +201,7 @@ class AnalysePage {
   draw() {
     const { session } = this, { state } = session;
     this.board.show(state, { live: !state.over, last: session.last, worths: null, shares: null, best: null, line: [], ...this.marks() });
+    this.showChance();
     if (state.over) this.status.textContent = `Game over: ${resultInWords(state, session.about, session.module)}`;
     this.chance.replaceChildren();
     if (state.player === "chance") this.chance.append(h("p", { class: "quiet" }, `Chance acts (${state.stage}); choose what it does:`),
@@ -209,6 +211,21 @@ class AnalysePage {
     this.list.replaceChildren(...moveItems(session.steps, session.module));
     if (!this.text.matches(":focus")) this.text.value = state.text;
     this.showTable();
+  }
+
+  /** Shows the first player's chance to win as a bar, where the exact answer or the leaf knows it. */
+  showChance() {
+    const { a, exact } = this.found, { about, module } = this.session;
+    const known = exact?.complete ? { player: exact.player, value: (exact.value + 1) / 2 }
+      : a?.unit.startsWith("chance") && a.value_in_unit !== null ? { player: a.player, value: a.value_in_unit } : null;
+    this.scale.hidden = !known;
+    if (!known) return;
+    const percent = Math.round(100 * (known.player === 2 ? 1 - known.value : known.value));
+    const who = about.players === 2 ? (module.players || ["Player 1"])[0] : "chance to win";
+    this.scale.setAttribute("aria-valuenow", percent);
+    this.scale.setAttribute("aria-label", who);
+    this.scale.firstChild.style.width = `${percent}%`;
+    this.scale.lastChild.textContent = `${who} ${percent} %`;
   }
 
   showTable() {
@@ -228,7 +245,7 @@ class AnalysePage {
       h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
     this.table.replaceChildren(...lines, h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
       columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))))),
-    h("tbody", {}, names.slice(0, MOST_ROWS).map((name) => h("tr", {}, h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, session.state.words?.[name] ?? name)),
+    h("tbody", {}, names.slice(0, MOST_ROWS).map((name) => h("tr", {}, h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, this.session.state.words?.[name] ?? name)),
       columns.map(([, , told]) => h("td", { class: told.best === name ? "best" : null }, told.worths[name] ?? ""))))))));
     return undefined;
   }

@@ -56,19 +56,25 @@ class PlayPage {
       fresh: h("button", { onclick: () => this.fresh() }, "New game"),
     };
     this.links = h("p", { class: "buttons" });
+    this.ended = h("p", { class: "buttons" });
+    this.walk = ["⏮ Start", "‹ Back", "› On", "⏭ Now"].map((sign, k) => h("button", {
+      onclick: () => this.go([() => 0, (at) => at - 1, (at) => at + 1, () => Infinity][k]), "aria-label": sign.slice(2),
+    }, sign[0]));
     this.board = module.makeBoard(host, about, (name) => this.act(name));
     this.main.append(h("h1", {}, titleOf(about)), h("div", { class: "game" },
-      h("section", { "aria-label": "Board" }, host, this.status, this.luck),
+      h("section", { "aria-label": "Board" }, host, this.status, this.ended, this.luck),
       h("section", { "aria-label": "Game" },
         h("div", { class: "buttons" }, Object.values(this.buttons)), this.seats(), this.links,
-        h("h2", {}, "Moves"), this.list,
+        h("h2", {}, "Moves"), h("div", { class: "buttons", role: "group", "aria-label": "Look back" }, this.walk), this.list,
         h("details", {}, h("summary", {}, "Variant"), optionsForm(about, (options) => {
           location.hash = address({ page: "play", game: about.game, options, more: { p1: this.more.p1, p2: this.more.p2 || "" } });
         })))));
     this.keys = (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
       if (event.key === "u") this.undo();
       else if (event.key === "h") this.showHint();
+      else if (["ArrowLeft", ","].includes(event.key)) this.go((at) => at - 1);
+      else if (["ArrowRight", "."].includes(event.key)) this.go((at) => at + 1);
     };
     addEventListener("keydown", this.keys);
     host.focus();
@@ -100,6 +106,7 @@ class PlayPage {
     this.turn += 1;
     this.hint = null;
     this.busy = "";
+    this.back = null;
     keepAddress({ page: "play", ...this.session.told, more: this.more });
     complain("");
     this.show();
@@ -109,17 +116,34 @@ class PlayPage {
     else if (this.session.seed !== null) trying(() => this.settle());
   }
 
-  draw() {
-    const { session } = this, { state } = session;
-    const live = !state.over && this.people.includes(state.player) && !this.busy;
-    this.board.show(state, {
-      live, last: session.last, worths: null, shares: null, best: null, line: [], ...(this.hint || {}),
+  /** Looks at an earlier position: `to` gets the number of the stop that is shown, and returns that of another one. */
+  go(to) {
+    const { session } = this, { stops } = session, last = stops.length - 1;
+    const at = Math.max(0, Math.min(last, to(this.back ? stops.indexOf(this.back.count) : last)));
+    return trying(async () => {
+      const number = this.looks = (this.looks || 0) + 1, state = await session.stateAt(stops[at]);
+      if (number !== this.looks) return;
+      this.back = at === last ? null : { state, count: stops[at] };
+      this.show();
     });
-    this.status.textContent = this.hint?.says || this.says();
+  }
+
+  draw() {
+    const { session, back } = this, { state } = session, { stops } = session;
+    const live = !state.over && this.people.includes(state.player) && !this.busy && !back;
+    this.board.show(back?.state ?? state, {
+      live, last: session.lastBefore(back?.count ?? session.steps.length), worths: null, shares: null, best: null, line: [], ...(!back && this.hint || {}),
+    });
+    const at = back ? stops.indexOf(back.count) : stops.length - 1;
+    this.status.textContent = back ? `Position after ${at} of ${stops.length - 1} moves` : this.hint?.says || this.says();
+    this.ended.replaceChildren(...(state.over && !this.busy ? [h("a", { class: "button main", href: address({
+      page: "review", ...session.told, more: { p1: this.more.p1, p2: this.more.p2 || "" },
+    }) }, "Analyse this game")] : []));
+    this.walk.forEach((button, k) => { button.disabled = k < 2 ? !at : !back; });
     this.luck.replaceChildren(...oddsLine(session.last, session.module));
     if (state.player === "chance" && session.seed === null) this.luck.append(chanceByHand(state, (name) => this.act(name), session.module));
-    this.list.replaceChildren(...moveItems(session.steps, session.module));
-    this.list.scrollTop = this.list.scrollHeight;
+    this.list.replaceChildren(...moveItems(session.steps, session.module, (number) => this.go(() => number), at));
+    if (!back) this.list.scrollTop = this.list.scrollHeight;
     this.buttons.undo.disabled = session.undoPoint(this.people) < 0;
     this.buttons.hint.disabled = !live;
     const here = session.told;
@@ -246,14 +270,17 @@ class PlayPage {
   }
 }
 
-/** Returns the items of a list of moves, each with what chance did after it. */
-export function moveItems(steps, module) {
+/** Returns the items of a list of moves, each with what chance did after it; `go(number)` shows the position after one, `at` is shown. */
+export function moveItems(steps, module, go = null, at = 0) {
   const items = [];
   let number = 0;
   for (const step of steps) {
     if (step.player === "chance") {
       if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.words ?? module.outcomeTitle?.(step.name) ?? step.name}`));
-    } else items.push(h("li", {}, `${++number}. ${step.words ?? step.name}`));
+    } else {
+      const own = ++number, told = `${own}. ${step.words ?? step.name}`;
+      items.push(h("li", {}, go ? h("button", { class: "move", "aria-current": own === at ? "step" : null, onclick: () => go(own) }, told) : told));
+    }
   }
   return items;
 }
@@ -262,5 +289,5 @@ export function moveItems(steps, module) {
 export function resultInWords(state, about, module) {
   if (about.players === 1) return `${Math.round(1000 * state.returns) / 1000} points`;
   const winner = /player ([12]) wins/.exec(state.result);
-  return winner && module.players ? `${module.players[winner[1] - 1]} wins` : state.result;
+  return (winner && module.players ? `${module.players[winner[1] - 1]} wins` : state.result) + (module.how?.(state, about) ?? "");
 }

@@ -265,3 +265,43 @@ def test_an_analysis_shows_the_chance_of_the_first_player(opened: Callable[..., 
     page = opened().go("#/analyse/trilobite?l=lines&d=2&m=1~2~1~2")
     page.locator(".evaluation[aria-valuenow='100']").wait_for()
     assert page.inner_text(".evaluation") == "Red 100 %"
+
+
+@pytest.mark.parametrize(
+    "where", ["", "#/play/trap?p2=human&m=E~2,2&s=1", "#/analyse/trilobite?l=lines&d=2", "#/review", "#/train"]
+)
+def test_a_phone_has_room_for_fingers(opened: Callable[..., Any], where: str) -> None:
+    window = opened(phone=True)
+    page = window.go(where)
+    page.wait_for_selector(".page > :nth-child(2)")
+    page.wait_for_function("() => !document.querySelector('.loading')")
+    small = """() => [...document.querySelectorAll("button, a.button, select, nav a, #home, summary")]
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)"""
+    assert page.evaluate(small) == []
+    assert window.fits()
+
+
+def test_colours_follow_the_system_or_the_switch(opened: Callable[..., Any]) -> None:
+    page = opened().go()
+    paper = "() => getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(paper) == "rgb(251, 252, 249)"
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(paper) == "rgb(22, 28, 24)"
+    page.get_by_role("button", name="Colours").click(click_count=2)  # by way of dark to light
+    assert page.evaluate(paper) == "rgb(251, 252, 249)"
+    page.reload()
+    assert page.get_by_role("button", name="Colours: light").is_visible()
+    assert page.evaluate(paper) == "rgb(251, 252, 249)"
+
+
+def test_the_focus_stays_and_a_screen_reader_is_not_talked_over(opened: Callable[..., Any]) -> None:
+    page = opened().go(WON)
+    page.get_by_role("button", name="2. 2").press("Enter")
+    page.get_by_text("Position after 2 of 5 moves").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "2. 2"
+    page = opened().go("#/analyse/trilobite?l=lines&d=2")
+    page.wait_for_function("() => document.querySelector('.unseen[role=status]')?.textContent.includes('depth')")
+    assert page.locator("#status[aria-live]").count() == 0
+    page.locator("#skip").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"

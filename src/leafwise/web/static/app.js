@@ -52,5 +52,23 @@ async function route() {
   }
 }
 
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
+
+const THEMES = { "": "as the system", dark: "dark", light: "light" };
+const theme = document.getElementById("theme");
+
+function wear(name) {
+  document.documentElement.dataset.theme = localStorage.theme = name;
+  theme.textContent = `Colours: ${THEMES[name]}`;
+}
+theme.addEventListener("click", () => {
+  const names = Object.keys(THEMES);
+  wear(names[(names.indexOf(localStorage.theme) + 1) % names.length]);
+});
+wear(localStorage.theme in THEMES ? localStorage.theme : "");
+
 addEventListener("hashchange", route);
 route();

@@ -41,14 +41,24 @@ for (const ending of ["pointerup", "pointercancel", "blur"]) {
   addEventListener(ending, () => {
     pressed = false;
     setTimeout(() => { // the click comes first
-      for (const draw of held) draw();
+      for (const draw of held) keepingFocus(draw);
       held.clear();
     });
   }, ending !== "blur"); // of the window alone
 }
 
+/** Draws, and gives the focus to what stands now for what had it. */
+function keepingFocus(draw) {
+  const at = document.activeElement, name = at?.dataset.action ?? at?.dataset.name, text = at?.textContent;
+  draw();
+  if (!at || at.isConnected) return;
+  const all = [...document.querySelectorAll(at.tagName)];
+  const same = all.find((one) => (name ? name === (one.dataset.action ?? one.dataset.name) : one.textContent === text));
+  (same ?? document.getElementById("main")).focus({ preventScroll: true });
+}
+
 /** Returns a drawing that waits for the release of what is pressed: what is drawn anew between press and release hears no click. */
-export const betweenClicks = (draw) => () => (pressed ? held.add(draw) : draw());
+export const betweenClicks = (draw) => () => (pressed ? held.add(draw) : keepingFocus(draw));
 
 /** Shows one line about what went wrong, with a button where asking `again` may help; "" takes it away. */
 export function complain(text, again = null) {

@@ -50,7 +50,7 @@ function picture(text, look, extra = []) {
     lines.map((one) => one.shown), extra, lines.map((one) => one.label).filter(Boolean),
     Array.from({ length: n }, (_, k) => {
       const [x, y] = place(k, n), [lx, ly] = place(k, n, RADIUS + 22);
-      return [svg("circle", { cx: x, cy: y, r: 9, fill: "#26322b" }), svg("text", { x: lx, y: ly + 5 }, String(k))];
+      return [svg("circle", { cx: x, cy: y, r: 9, class: "outside" }), svg("text", { x: lx, y: ly + 5, class: "outside" }, String(k))];
     }).flat());
 }
 

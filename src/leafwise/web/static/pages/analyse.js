@@ -53,7 +53,8 @@ class AnalysePage {
     const host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });
     document.title = `${titleOf(about)}: analysis – Leafwise`;
     this.board = module.makeBoard(host, about, (name) => this.act(name));
-    this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
+    this.status = h("p", { class: "status", id: "status" });
+    this.spoken = h("p", { class: "unseen", role: "status" }); // the end of an analysis, not each of its ticks
     this.chance = h("div", { id: "chance" });
     this.scale = h("div", { class: "evaluation", role: "meter", "aria-valuemin": 0, "aria-valuemax": 100 }, h("i", {}), h("b", {}));
     this.table = h("div", { id: "values" });
@@ -66,7 +67,7 @@ class AnalysePage {
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
     this.main.append(h("h1", {}, `${titleOf(about)}: analysis`), h("div", { class: "game" },
-      h("section", { "aria-label": "Board" }, this.scale, host, this.status, this.chance),
+      h("section", { "aria-label": "Board" }, this.scale, host, this.status, this.spoken, this.chance),
       h("section", { "aria-label": "Analysis" },
         h("div", { class: "buttons" }, this.back, this.again, this.halt,
           this.playLink = h("a", { class: "button" }, "Play from here")),
@@ -169,6 +170,7 @@ class AnalysePage {
     try {
       await Promise.all([search("a", more.l), search("b", more.k), exact].filter(Boolean));
       this.tick(begun);
+      this.spoken.textContent = this.status.textContent;
     } catch (problem) {
       if (problem.name !== "AbortError" && !this.found.a) this.status.textContent = "no answer";
       throw problem;
@@ -202,7 +204,7 @@ class AnalysePage {
     const { session } = this, { state } = session;
     this.board.show(state, { live: !state.over, last: session.last, worths: null, shares: null, best: null, line: [], ...this.marks() });
     this.showChance();
-    if (state.over) this.status.textContent = `Game over: ${resultInWords(state, session.about, session.module)}`;
+    if (state.over) this.status.textContent = this.spoken.textContent = `Game over: ${resultInWords(state, session.about, session.module)}`;
     this.chance.replaceChildren();
     if (state.player === "chance") this.chance.append(h("p", { class: "quiet" }, `Chance acts (${state.stage}); choose what it does:`),
       chanceByHand(state, (name) => this.act(name), session.module));

@@ -57,7 +57,7 @@ class PlayPage {
     };
     this.links = h("p", { class: "buttons" });
     this.ended = h("p", { class: "buttons" });
-    this.walk = ["⏮ Start", "‹ Back", "› On", "⏭ Now"].map((sign, k) => h("button", {
+    this.walk = ["« Start", "‹ Back", "› On", "» Now"].map((sign, k) => h("button", {
       onclick: () => this.go([() => 0, (at) => at - 1, (at) => at + 1, () => Infinity][k]), "aria-label": sign.slice(2),
     }, sign[0]));
     this.board = module.makeBoard(host, about, (name) => this.act(name));
@@ -225,8 +225,8 @@ class PlayPage {
 
   async showHint() {
     const { session } = this, own = this.turn;
-    if (this.buttons.hint.disabled) return;
-    this.buttons.hint.disabled = true;
+    if (this.buttons.hint.disabled || this.hinting === own) return;
+    this.hinting = own;
     await trying(async () => {
       if (session.about.has_solver) {
         const found = await solve(session.variant, session.state.text, EXACT_SECONDS, this.ending.signal).catch(() => null);
@@ -239,7 +239,7 @@ class PlayPage {
       }, this.ending.signal);
       return undefined;
     });
-    if (own === this.turn) this.buttons.hint.disabled = false;
+    this.hinting = null;
   }
 
   hinted(own, marks) {

@@ -164,7 +164,9 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
                 raise UserError(f"expected an answer of the exact solver within {limit:.0f} s, got none here") from None
             analyst = analyst_for(game, "best", context, state)
             with context.stoppable(analyst.search.stop):
-                action = analyst(state, INSTEAD_SECONDS).action
+                instead = analyst(state, INSTEAD_SECONDS).action
+            assert instead is not None  # at a decision
+            action = instead
     else:
         with context.stoppable(search.stop if search else lambda: None):
             action = who.choose(state)

@@ -177,6 +177,8 @@ PARAMETERS = {
     "transform": "S, i, k, j, T", "transform_action": "a, k, T", "is_valid": "S, i, T",
 }  # fmt: skip
 """What each compiled function of a game takes."""
+CALLED = ("initial_state", "current_player", "legal_actions", "apply_action", "sample_outcome", "returns")
+"""Those that Python calls whenever a game is played; others are compiled for Python once it asks for them."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ class Config:
     A position is the game's own text, or --moves from the start, or both; without either it is the start. Many positions, one a
     line, come from --file or standard input, and give one JSON object a line each. `leafwise analyze --game FILE` reads games
     that were written with --save and tells what each move gave away; with --review it tells the course of the game.
+
+    Examples:
+      leafwise analyze threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2" --next 1
+      leafwise analyze trilobite --board 7x6 --k 4 --moves 4453
     """
 
     game: tyro.conf.Positional[str]

@@ -1,4 +1,5 @@
 // The JSON interface of the server, as docs/howto/web.md tells it.
+import { tell } from "./dom.js";
 
 const AGAIN_AFTER = 1000; // milliseconds until what was lost is asked once more
 const SLOW = 400; // milliseconds after which a sign says that an answer is waited for
@@ -63,17 +64,16 @@ async function awaited(asking, signal) {
   }
 }
 
-const posted = (body, signal, accept = "*/*") => ({
-  method: "POST", headers: { "content-type": "application/json", accept }, body: JSON.stringify(body), signal,
+const posted = (body, signal) => ({
+  method: "POST", headers: { "content-type": "application/json", accept: "text/event-stream" }, body: JSON.stringify(body), signal,
 });
 
 /** Returns the answer to a request; throws Problem. `stage` hears "waiting", "loading" and "working" meanwhile. */
 export function ask(path, body, signal, stage) {
   return awaited(async () => {
-    if (!stage) return arriving((await send(path, posted(body, signal))).json());
     let answer;
     for await (const { event, data } of stream(path, body, signal)) {
-      if (event === "stage") stage(data);
+      if (event === "stage") stage?.(data);
       if (event === "answer") answer = data;
     }
     return answer;
@@ -87,7 +87,7 @@ export function get(path, signal) {
 
 /** Yields `{event, data}` of a streamed answer as they come: events `stage`, `answer`, `done`; throws Problem for `error`. */
 export async function* stream(path, body, signal) {
-  const response = await send(path, posted(body, signal, "text/event-stream"));
+  const response = await send(path, posted(body, signal));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
@@ -95,6 +95,8 @@ export async function* stream(path, body, signal) {
     if (done) throw new Problem(LOST);
     text += value;
     for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
+      const [, told] = /^event: told\ndata: (.*)$/.exec(text.slice(0, end)) || [];
+      if (told) tell(JSON.parse(told));
       const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(text.slice(0, end)) || [];
       if (event === "error") throw new Problem(JSON.parse(data).error, JSON.parse(data).status);
       if (event) yield { event, data: JSON.parse(data) };

@@ -113,7 +113,7 @@ def test_an_analysis_deepens_until_its_time_is_up(client):
 def test_values_are_in_units_where_they_are_known(client):
     last = client.answers("/api/analyse", game="trilobite", text=START, seconds=0.1)[-1]
     assert last["unit"].startswith("chance to win")
-    assert (last["leaf"], last["worth"]) == ("learned", f"{100 * last['value_in_unit']:.1f} %")  # as the page names it
+    assert (last["leaf"], last["worth"]) == ("learned", f"{100 * last['value_in_unit']:.2f} %")  # as the page names it
     rules = {"game": "trap", "options": {"size": 5, "max_turns": 20}}
     why = "no unit: the network was measured with the usual rules, not with max_turns=20"
     leaf = client.ask("/api/game", **rules)["leaves"][0]

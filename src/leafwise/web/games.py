@@ -303,6 +303,7 @@ def position_json(state: State) -> dict[str, Any]:
         "outcomes": [],
         "over": state.is_terminal,
         "returns": state.returns,
+        "points": state.points,
         "result": ending(state) if state.is_terminal else "",
     }
     if game.text.action_words is not None:

@@ -5,7 +5,7 @@
 //       chooses a legal action, or an outcome where chance is told by hand. `show` draws a state (the answer of /api/state, whose
 //       `text` is the position in the game's own words) with
 //         marks.worths   {action: what it is worth as people read it}, or null
-//         marks.shares   {action: 0 (worst) to 1 (best)}, or null: how strongly an action is lit
+//         marks.shares   {action: 1 for the best, 0 and less for a blunder}, or null: how an action is coloured
 //         marks.best     name of the best action, or null
 //         marks.line     names of moves and acts of chance to come (arrows or numbers), or []
 //         marks.last     the steps since the last decision that was shown: [{name, player, odds?}]

@@ -7,7 +7,7 @@ import { chanceByHand } from "../chance.js";
 import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
 import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
-import { analyse, exactMarks, shares, solve } from "../thinking.js";
+import { analyse, exactMarks, solve, withDifference } from "../thinking.js";
 import { optionsForm } from "../variants.js";
 import { moveItems, resultInWords } from "./play.js";
 
@@ -184,20 +184,21 @@ class AnalysePage {
     const { a } = this.found, notes = Object.values(this.notes).filter(Boolean).join("; ");
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     this.status.textContent = a
-      ? `${a.worth} (${a.unit}${a.player ? `, ${this.who(a.player)}` : ""}) · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
+      ? `${a.unit}${this.whose(a.player)}: ${a.worth} · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
       : `searching … ${seconds} s ${notes && `· ${notes}`}`;
   }
 
-  who(player) {
+  /** Returns for whom a value is, in games for two. */
+  whose(player) {
     const { about, module } = this.session;
-    return about.players === 1 ? "to come" : (module.players || ["player 1", "player 2"])[player - 1];
+    return about.players === 1 || !player ? "" : ` for ${(module.players || ["player 1", "player 2"])[player - 1]}`;
   }
 
   marks() {
     const { a, b, exact } = this.found;
     const answer = this.shownBy === "b" && b ? b : a;
     if (exact?.complete && (this.shownBy === "exact" || !answer)) return exactMarks(exact);
-    return answer && answer.best ? { ...answer, shares: shares(answer) } : {};
+    return answer && answer.best ? answer : {};
   }
 
   draw() {
@@ -241,14 +242,14 @@ class AnalysePage {
       this.show();
     }));
     if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
-    const told = columns.find(([key]) => key === drawn)[2], order = told.action_values || told.shares;
+    const told = columns.find(([key]) => key === drawn)[2], order = told.action_values;
     const names = Object.keys(columns[0][2].worths).sort((x, y) => order[y] - order[x]);
     const lines = columns.filter(([, , told]) => told.line?.length).map(([, name, told]) =>
       h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
     this.table.replaceChildren(...lines, h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
       columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))))),
     h("tbody", {}, names.slice(0, MOST_ROWS).map((name) => h("tr", {}, h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, this.session.state.words?.[name] ?? name)),
-      columns.map(([, , told]) => h("td", { class: told.best === name ? "best" : null }, told.worths[name] ?? ""))))))));
+      columns.map(([, , told]) => h("td", { class: told.best === name ? "best" : null }, withDifference(told.worths[name] ?? "", told.differences?.[name])))))))));
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { ask } from "../api.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
-import { analyse, shares } from "../thinking.js";
+import { analyse } from "../thinking.js";
 
 const SECONDS = 1.0;
 const START = "0 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0";
@@ -82,7 +82,7 @@ class Companion {
     this.marks = {};
     this.show();
     this.asked.replaceChildren();
-    if (state.over) this.advice.textContent = `Game over: ${Math.round(state.returns).toLocaleString("en")} points since the start (${question.asks})`;
+    if (state.over) this.advice.textContent = `Game over: ${state.points.toLocaleString("en")} points (${question.asks})`;
     else if (state.player === "chance") this.askChance(now);
     else trying(() => this.advise(this.running.signal));
   }
@@ -99,8 +99,8 @@ class Companion {
     this.advice.textContent = "…";
     let asked = "";
     await analyse({ game: "threes", options }, state.text, "best", SECONDS, (answer) => {
-      this.marks = { ...answer, shares: shares(answer), line: [] };
-      this.advice.textContent = `Swipe ${answer.best.toUpperCase()} – ${answer.worth} (${answer.unit})${answer.no_unit && `; ${answer.no_unit}`}`;
+      this.marks = { ...answer, line: [] };
+      this.advice.textContent = `Swipe ${answer.best.toUpperCase()}: ${answer.unit} ${answer.worth}${answer.no_unit && `; ${answer.no_unit}`}`;
       this.show();
       if (answer.best === asked) return;
       asked = answer.best;

@@ -5,6 +5,7 @@ import { keepAddress } from "../address.js";
 import { ask, stream } from "../api.js";
 import { gameModule } from "../games/index.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
+import { withDifference } from "../thinking.js";
 
 const LETTERS = 2; // typed letters after which the only card that fits is taken
 const SECONDS = 3; // that it thinks about a decision
@@ -105,7 +106,7 @@ export async function open(main, told) {
     choices.replaceChildren(...shown.map((one) => h("button", {
       class: advice?.best === one.name ? "best" : null, "data-name": one.name, onclick: () => say(one.name),
     }, h("span", {}, h("small", { class: "quiet" }, `${one.number} `), worth.get(one.name)?.words ?? one.words),
-    one.chance === null ? h("strong", {}, worth.get(one.name)?.told ?? "") : h("span", { class: "quiet" }, `${(100 * one.chance).toFixed(1)} %`))));
+    one.chance === null ? h("strong", {}, withDifference(worth.get(one.name)?.told ?? "", worth.get(one.name)?.difference)) : h("span", { class: "quiet" }, `${(100 * one.chance).toFixed(1)} %`))));
     notes.replaceChildren(...(advice ? [`${advice.unit}, ${advice.depth} decisions deep`, ...advice.notes] : []).map((note) => h("li", {}, note)));
   }
 

@@ -5,7 +5,7 @@ import { ask, stream } from "../api.js";
 import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
 import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
-import { analyse, exactMarks, shares, solve } from "../thinking.js";
+import { analyse, exactMarks, solve } from "../thinking.js";
 import { chanceByHand, oddsLine } from "../chance.js";
 import { optionsForm } from "../variants.js";
 
@@ -163,7 +163,7 @@ class PlayPage {
     if (this.busy) return this.busy;
     if (state.player === "chance") return `Chance acts: ${state.stage}`;
     const stage = state.stage && state.stage !== "decision" ? ` (${state.stage})` : "";
-    const points = about.players === 1 ? `Score ${Math.round(state.returns).toLocaleString("en")}. ` : "";
+    const points = about.players === 1 ? `Score ${brief(state.points)}. ` : "";
     return about.players === 2 ? `${(module.players || ["Player 1", "Player 2"])[state.player - 1]} to move${stage}`
       : `${points}Your move${stage}`;
   }
@@ -233,7 +233,7 @@ class PlayPage {
         if (found?.complete) return this.hinted(own, { ...exactMarks(found), says: "Exact, by the solver" });
       }
       await analyse(session.variant, session.state.text, "best", HINT_SECONDS, (answer) => this.hinted(own, {
-        ...answer, shares: shares(answer), says: `${session.state.words?.[answer.best] ?? answer.best}: ${answer.worth} (${answer.unit}; depth ${answer.depth})${answer.no_unit && `; ${answer.no_unit}`}`,
+        ...answer, says: `Best is ${session.state.words?.[answer.best] ?? answer.best}, ${answer.unit} ${answer.worth}, ${answer.depth} decisions deep${answer.no_unit && `; ${answer.no_unit}`}`,
       }), (stage) => {
         if (own === this.turn && stage === "loading") this.status.textContent = "loading the search …";
       }, this.ending.signal);
@@ -285,9 +285,12 @@ export function moveItems(steps, module, go = null, at = 0) {
   return items;
 }
 
+/** Returns a score with at most three decimals. */
+const brief = (points) => (Math.round(1000 * points) / 1000).toLocaleString("en");
+
 /** Returns how a game ended, in the names of its players. */
 export function resultInWords(state, about, module) {
-  if (about.players === 1) return `${Math.round(1000 * state.returns) / 1000} points`;
+  if (about.players === 1) return `${brief(state.points)} points`;
   const winner = /player ([12]) wins/.exec(state.result);
   return (winner && module.players ? `${module.players[winner[1] - 1]} wins` : state.result) + (module.how?.(state, about) ?? "");
 }

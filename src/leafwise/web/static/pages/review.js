@@ -5,6 +5,7 @@ import { ask, stream } from "../api.js";
 import { curve } from "../curve.js";
 import { complain, h, offered, select, trying } from "../dom.js";
 import { gameModule } from "../games/index.js";
+import { withDifference } from "../thinking.js";
 
 const PACES = { 0.05: "50 ms a move", 0.2: "200 ms a move", 1: "1 s a move" };
 
@@ -87,7 +88,7 @@ class ReviewPage {
     if (head.unit === null) {
       this.picture.replaceChildren(h("p", {}, `The values of the leaf ${head.leaf} have no unit that people know, so there is no curve; what each move gave away is told in its own numbers.${head.no_unit && ` (${head.no_unit})`}`));
     } else {
-      const points = judged.map((one) => ({
+      const points = judged.filter((one) => one.best_value_in_unit !== null).map((one) => ({
         x: one.move - 1, y: this.worthOf(one, one.best_value_in_unit), blunder: one.blunder,
         title: `${one.move}. ${one.played}, better ${one.best}`,
       }));
@@ -97,7 +98,7 @@ class ReviewPage {
       const high = head.is_chance ? 1 : Math.max(1, ...points.map((one) => one.y)) * 1.05;
       const ticks = head.is_chance ? [[0, "0 %"], [0.5, "50 %"], [1, "100 %"]] : [0, 0.5, 1].map((t) => [t * high, Math.round(t * high).toLocaleString("en")]);
       const whose = about.players === 2 ? `, for ${names[0]}` : "";
-      this.picture.replaceChildren(h("p", { class: "quiet" }, `${head.unit}${whose}; before each move; red: blunders; click to see the position`),
+      this.picture.replaceChildren(h("p", { class: "quiet" }, `${head.unit}${whose}; before each move${head.has_solver ? ", by the exact solver where it answers in time" : ""}; red: blunders; click to see the position`),
         curve(points, { low: 0, high, ticks, label: `${head.unit}${whose} over ${judged.length} moves`, at: this.at, choose: (k) => this.goTo(k) }));
     }
     this.showWorst();
@@ -105,9 +106,11 @@ class ReviewPage {
 
   summary() {
     const blunders = this.judged.filter((one) => one.blunder).length;
-    const who = this.game.players.length ? `${this.game.players.join(" – ")}: ` : "";
-    const result = this.game.result === null ? "not finished" : `result ${this.game.result}`;
-    return `${who}${this.judged.length} moves, ${result}${this.head.unit === null ? "" : `, ${blunders} blunder${blunders === 1 ? "" : "s"}`}`;
+    const titles = new Map([["human", "a person"], ...this.about.opponents.map((one) => [one.name, one.title])]);
+    const who = this.game.players.length ? `${this.game.players.map((name) => titles.get(name) ?? name).join(" against ")}: ` : "";
+    const mistakes = blunders ? `${blunders} of them ${blunders === 1 ? "a blunder" : "blunders"}` : "none of them a blunder";
+    const ending = this.head.ending.replace(/player ([12])/, (text, player) => this.module.players?.[player - 1] ?? text);
+    return `${who}${this.judged.length} moves, ${this.head.unit === null ? "" : `${mistakes}; `}${ending}.`;
   }
 
   showWorst() {
@@ -118,7 +121,7 @@ class ReviewPage {
       h("thead", {}, h("tr", {}, ["Move", "Played", "worth", "Better", "worth"].map((word) => h("th", { scope: "col" }, word)))),
       h("tbody", {}, worst.map((one) => h("tr", { class: one.blunder ? "blunder" : null },
         h("th", { scope: "row" }, h("button", { onclick: () => this.goTo(one.move - 1) }, `${one.move}.${this.about.players === 2 ? ` ${names[one.player - 1]}` : ""}`)),
-        h("td", {}, one.played), h("td", {}, one.worth), h("td", {}, one.best), h("td", {}, one.best_worth)))))) : h("p", {}, "nothing"));
+        h("td", {}, one.played), h("td", {}, withDifference(one.worth, one.cost)), h("td", {}, one.best), h("td", {}, one.best_worth)))))) : h("p", {}, "nothing"));
   }
 
   /** Shows the position before a move. */

@@ -36,7 +36,7 @@ from leafwise.web.requests import FileRequest, GameRequest, RecordRequest, State
 from leafwise.web.workers import RUNS_VARIABLE, JobContext, Kept
 
 RUN = "run:"
-PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s"}
+PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s", "5": "5 s"}
 """Seconds that a player may think, and how people say it."""
 NO_TABLE_MB = 1e-6
 """Memory that no solver can do with: it refuses before it loads any code."""

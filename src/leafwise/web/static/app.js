@@ -7,6 +7,7 @@ import { complain, h, trying } from "./dom.js";
 
 const PAGES = {
   "": () => import("./pages/home.js"),
+  rules: () => import("./pages/rules.js"),
   play: () => import("./pages/play.js"),
   analyse: () => import("./pages/analyse.js"),
   companion: () => import("./pages/companion.js"),
@@ -62,7 +63,8 @@ const theme = document.getElementById("theme");
 
 function wear(name) {
   document.documentElement.dataset.theme = localStorage.theme = name;
-  theme.textContent = `Colours: ${THEMES[name]}`;
+  theme.textContent = { "": "◐", dark: "●", light: "○" }[name];
+  theme.title = theme.ariaLabel = `Colours: ${THEMES[name]}`;
 }
 theme.addEventListener("click", () => {
   const names = Object.keys(THEMES);

@@ -8,7 +8,7 @@ function fill(element, attributes, children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
@@ -42,6 +42,19 @@ export function select(label, options, value, onchange) {
   const list = h("select", { onchange: (event) => onchange(event.target.value) },
     options.map(([name, title, disabled]) => h("option", { value: name, selected: name === value, disabled }, title)));
   return h("label", {}, label + " ", list);
+}
+
+/** Copies a text; where the browser keeps its clipboard for encrypted pages, by a selection. */
+export async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = h("textarea", {});
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  if (!done) throw new Error("the browser does not let the page copy");
+  return undefined;
 }
 
 let pressed = false; // a button or a board, by the pointer

@@ -6,6 +6,11 @@ import { gameModule } from "./games/index.js";
 /** A number to draw chance from. */
 export const newSeed = () => Math.floor(Math.random() * 2 ** 48);
 
+const MOST_KEPT = 8;
+
+/** Whether a game goes at first as `way` does. */
+const begins = (game, way) => way.every((name, k) => name === game[k]);
+
 export class Session {
   /** Returns the game of an address. Chance is drawn from `seed`, or told by hand where that is null. */
   static async open({ game, options, start, moves }, seed) {
@@ -13,6 +18,7 @@ export class Session {
     [own.about, own.module] = await Promise.all([ask("api/game", { game, options }), gameModule(game)]);
     own.variant = { game, options };
     own.seed = seed;
+    own.kept = []; // other ways that the game went, each as the names of its steps
     const told = await own.tell(start, moves, 0);
     [own.first, own.steps, own.state] = [told.first, told.steps, told];
     return own;
@@ -53,8 +59,45 @@ export class Session {
       const kept = count();
       if (kept < 0) return;
       this.state = await this.tell(this.textAt(kept), [], kept, false);
+      this.keep();
       this.steps.length = kept;
     });
+  }
+
+  /** Keeps the way that the game went until now, to be taken again. */
+  keep() {
+    const now = this.told.moves;
+    this.kept = [now, ...this.kept.filter((way) => !begins(now, way))].slice(0, MOST_KEPT);
+  }
+
+  /** Takes one of the ways that were kept, and keeps the one that it leaves. */
+  take(way) {
+    return this.inTurn(async () => {
+      const told = await this.tell(this.first, way, 0, false);
+      this.keep();
+      [this.steps, this.state] = [told.steps, told];
+    });
+  }
+
+  /** Returns the ways that are kept, but for those that are a part of how the game goes now: [steps in common, names of all steps]. */
+  get others() {
+    const now = this.told.moves;
+    return this.kept.filter((way) => !begins(now, way)).map((way) => [way.findIndex((name, k) => name !== now[k]), way]);
+  }
+
+  /** Returns these ways as text for an address, and takes them from one. */
+  get branches() {
+    const { others } = this;
+    return others.length ? JSON.stringify(others.map(([common, way]) => [common, ...way.slice(common)])) : "";
+  }
+
+  set branches(text) {
+    const now = this.told.moves;
+    try {
+      this.kept = JSON.parse(text || "[]").map(([common, ...names]) => [...now.slice(0, common), ...names.map(String)]).slice(0, MOST_KEPT);
+    } catch {
+      this.kept = []; // of a link that was cut off
+    }
   }
 
   /** Returns the position after so many steps; those seen before are not asked for again. */

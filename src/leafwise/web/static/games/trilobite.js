@@ -3,7 +3,7 @@
 
 import { h, svg } from "../dom.js";
 import { paletteEditor } from "../editor.js";
-import { tint } from "../tint.js";
+import { brief, tint } from "../tint.js";
 
 export const players = ["Red", "Yellow"];
 const CELL = 60, TOP = 34;
@@ -62,8 +62,8 @@ export function makeBoard(host, about, act) {
     if (marks.last?.some((step) => step.name === name) && rows[free]) group.append(svg("circle", {
       cx: (x + 0.5) * CELL, cy: TOP + (free + 0.5) * CELL, r: 7, fill: "#1d2a22",
     }));
-    group.append(svg("text", { x: (x + 0.5) * CELL, y: 22, class: marks.best === name ? "worth best" : "worth" },
-      marks.worths ? marks.worths[name] ?? "" : name));
+    group.append(svg("text", { x: (x + 0.5) * CELL, y: 22, class: marks.best === name ? "worth best" : "worth", style: brief(marks.worths?.[name]).length > 6 ? "font-size:10px" : null },
+      marks.worths ? brief(marks.worths[name]) : name));
     return group;
   }
 

@@ -5,6 +5,7 @@ import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { chanceByHand } from "../chance.js";
 import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
+import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
 import { analyse, exactMarks, solve, withDifference } from "../thinking.js";
@@ -56,7 +57,7 @@ class AnalysePage {
     this.status = h("p", { class: "status", id: "status" });
     this.spoken = h("p", { class: "unseen", role: "status" }); // the end of an analysis, not each of its ticks
     this.chance = h("div", { id: "chance" });
-    this.scale = h("div", { class: "evaluation", role: "meter", "aria-valuemin": 0, "aria-valuemax": 100 }, h("i", {}), h("b", {}));
+    this.scale = evaluationBar(about, module);
     this.table = h("div", { id: "values" });
     this.list = h("ol", { class: "moves", "aria-label": "Moves" });
     this.text = h("textarea", { rows: 3, spellcheck: "false", id: "position", "aria-label": "Position or game as text" });
@@ -67,7 +68,7 @@ class AnalysePage {
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
     this.main.append(h("h1", {}, `${titleOf(about)}: analysis`), h("div", { class: "game" },
-      h("section", { "aria-label": "Board" }, this.scale, host, this.status, this.spoken, this.chance),
+      h("section", { "aria-label": "Board" }, this.scale.element, host, this.status, this.spoken, this.chance),
       h("section", { "aria-label": "Analysis" },
         h("div", { class: "buttons" }, this.back, this.again, this.halt,
           this.playLink = h("a", { class: "button" }, "Play from here")),
@@ -216,19 +217,10 @@ class AnalysePage {
     this.showTable();
   }
 
-  /** Shows the first player's chance to win as a bar, where the exact answer or the leaf knows it. */
+  /** Shows the chance on the bar, that of the exact answer before the leaf's. */
   showChance() {
-    const { a, exact } = this.found, { about, module } = this.session;
-    const known = exact?.complete ? { player: exact.player, value: (exact.value + 1) / 2 }
-      : a?.unit.startsWith("chance") && a.value_in_unit !== null ? { player: a.player, value: a.value_in_unit } : null;
-    this.scale.hidden = !known;
-    if (!known) return;
-    const percent = Math.round(100 * (known.player === 2 ? 1 - known.value : known.value));
-    const who = about.players === 2 ? (module.players || ["Player 1"])[0] : "chance to win";
-    this.scale.setAttribute("aria-valuenow", percent);
-    this.scale.setAttribute("aria-label", who);
-    this.scale.firstChild.style.width = `${percent}%`;
-    this.scale.lastChild.textContent = `${who} ${percent} %`;
+    const { a, exact } = this.found;
+    this.scale.show(exact?.complete ? { player: exact.player, chance: (exact.value + 1) / 2 } : a);
   }
 
   showTable() {

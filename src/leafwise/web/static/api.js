@@ -41,6 +41,7 @@ async function send(path, options) {
   throw new Problem(error, response.status);
 }
 
+/** @type {(ms: number, signal?: AbortSignal) => Promise<void>} */
 const pause = (ms, signal) => new Promise((done, fail) => {
   setTimeout(() => (signal?.aborted ? fail(signal.reason) : done()), ms);
 });

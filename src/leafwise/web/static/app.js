@@ -2,7 +2,7 @@
 // function that ends what it has under way. Pages are loaded when they are first asked for.
 
 import { readAddress } from "./address.js";
-import { get, load } from "./api.js";
+import { Problem, get, load } from "./api.js";
 import { complain, h, trying } from "./dom.js";
 
 const PAGES = {
@@ -33,9 +33,9 @@ async function route() {
   nav.replaceChildren(...TOP.map(([href, title]) =>
     h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)));
   main.replaceChildren(h("p", { class: "quiet" }, "…"));
-  if (!PAGES[told.page]) return complain(`expected a page among ${Object.keys(PAGES).filter(Boolean).join(", ")}, got '${told.page}'`);
   const place = h("div", { class: "page" }); // of this page alone: one that is left while it loads goes on where nobody sees it
   try {
+    if (!PAGES[told.page]) throw new Problem(`expected a page among ${Object.keys(PAGES).filter(Boolean).join(", ")}, got '${told.page}'`, 404);
     const page = await load(PAGES[told.page]);
     if (own !== turn) return;
     document.title = `${page.title(told)} – Leafwise`;

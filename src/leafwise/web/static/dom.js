@@ -17,9 +17,10 @@ export function h(name, attributes, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
 
-/** Returns an SVG element with attributes, listeners and children. */
+/** Returns an SVG element with attributes, listeners and children; one with a name for screen readers and no role is a picture. */
 export function svg(name, attributes, ...children) {
-  return fill(document.createElementNS(SVG, name), attributes, children);
+  const role = attributes?.role || (attributes?.["aria-label"] ? "img" : null);
+  return fill(document.createElementNS(SVG, name), { ...attributes, role }, children);
 }
 
 let fading;
@@ -60,7 +61,7 @@ export async function copy(text) {
 let pressed = false; // a button or a board, by the pointer
 const held = new Set(); // what is to be drawn after its release
 
-addEventListener("pointerdown", (event) => { pressed = event.button === 0 && Boolean(event.target.closest?.(".host, button")); }, true);
+addEventListener("pointerdown", (event) => { pressed = event.button === 0 && event.target instanceof Element && Boolean(event.target.closest(".host, button")); }, true);
 for (const ending of ["pointerup", "pointercancel", "blur"]) {
   addEventListener(ending, () => {
     pressed = false;
@@ -73,10 +74,10 @@ for (const ending of ["pointerup", "pointercancel", "blur"]) {
 
 /** Draws, and gives the focus to what stands now for what had it. */
 function keepingFocus(draw) {
-  const at = document.activeElement, name = at?.dataset.action ?? at?.dataset.name, text = at?.textContent;
+  const at = /** @type {HTMLElement} */ (document.activeElement), name = at?.dataset.action ?? at?.dataset.name, text = at?.textContent;
   draw();
   if (!at || at.isConnected) return;
-  const all = [...document.querySelectorAll(at.tagName)];
+  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(at.tagName)]);
   const same = all.find((one) => (name ? name === (one.dataset.action ?? one.dataset.name) : one.textContent === text));
   (same ?? document.getElementById("main")).focus({ preventScroll: true });
 }

@@ -12,13 +12,23 @@ const MOST_KEPT = 8;
 const begins = (game, way) => way.every((name, k) => name === game[k]);
 
 export class Session {
+  /** @type {any} the answer of /api/game */ about;
+  /** @type {any} what draws the game, as games/index.js tells it */ module;
+  /** @type {{game: string, options: object}} */ variant;
+  /** @type {number | null} */ seed;
+  /** @type {string} the position that the steps begin at */ first;
+  /** @type {any[]} steps as /api/state tells them */ steps;
+  /** @type {any} the newest answer of /api/state */ state;
+  /** @type {boolean} */ startGiven;
+  /** @type {string[][]} other ways that the game went, each as the names of its steps */ kept = [];
+  /** @type {Map<string, any>} positions that were looked at */ seen = new Map();
+
   /** Returns the game of an address. Chance is drawn from `seed`, or told by hand where that is null. */
   static async open({ game, options, start, moves }, seed) {
     const own = new Session();
     [own.about, own.module] = await Promise.all([ask("api/game", { game, options }), gameModule(game)]);
     own.variant = { game, options };
     own.seed = seed;
-    own.kept = []; // other ways that the game went, each as the names of its steps
     const told = await own.tell(start, moves, 0);
     [own.first, own.steps, own.state] = [told.first, told.steps, told];
     return own;
@@ -79,7 +89,7 @@ export class Session {
     });
   }
 
-  /** Returns the ways that are kept, but for those that are a part of how the game goes now: [steps in common, names of all steps]. */
+  /** @returns {[number, string[]][]} the ways that are kept, but for those that are a part of how the game goes now: [steps in common, names of all steps]. */
   get others() {
     const now = this.told.moves;
     return this.kept.filter((way) => !begins(now, way)).map((way) => [way.findIndex((name, k) => name !== now[k]), way]);
@@ -103,7 +113,6 @@ export class Session {
   /** Returns the position after so many steps; those seen before are not asked for again. */
   async stateAt(count) {
     const text = this.textAt(count);
-    this.seen ??= new Map();
     if (text === this.state.text) return this.state;
     if (!this.seen.has(text)) this.seen.set(text, await this.tell(text, [], count, false));
     return this.seen.get(text);

@@ -65,7 +65,7 @@ export function makeBoard(host, about, act) {
     }, h("b", {}, value), h("span", {}, title), h("small", {}, [what, token.includes("^") && "doubled", token.includes("!") && "used"].filter(Boolean).join(", ")),
     told && h("em", {}, does, worth ? ` ${worth}` : ""));
   }
-  const row = (title, tokens, state, marks, first) => tokens.length ? h("section", { "aria-label": title }, h("h3", {}, title),
+  const row = (title, tokens, state, marks, first) => tokens.length ? h("section", { "aria-label": title }, h("h2", {}, title),
     h("div", { class: "hand" }, tokens.map((token, k) =>
       card(token, state, marks, ["use", "card"].map((verb) => `${verb}${first + k}`).find((name) => first >= 0 && name in state.words))))) : "";
 

@@ -61,7 +61,7 @@ export function makeBoard(host, about, act) {
       stroke: marks.best === name ? "#0a5c2f" : "none", "stroke-width": 3 }),
     svg("text", { x: x + w / 2, y: y + t / 2 + (tall ? -8 : 5), style: "font-size:15px" }, sign + (tall ? "" : `  ${worth || ""}`)),
     tall && worth && svg("text", { x: x + w / 2, y: y + t / 2 + 14, class: marks.best === name ? "worth best" : "worth",
-      style: worth.length > 7 ? "font-size:10px" : "font-size:12px" }, brief(worth)));
+      style: worth.length > 7 ? "font-size:11px" : "font-size:13px" }, brief(worth)));
   }
 
   function draw() {

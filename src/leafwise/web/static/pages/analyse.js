@@ -34,6 +34,10 @@ export async function open(main, told) {
 }
 
 class AnalysePage {
+  /** @type {Session} */ session;
+  /** @type {HTMLElement} */ main;
+  /** @type {Record<string, string>} */ more;
+
   constructor(main, session, more) {
     Object.assign(this, { main, session, more });
     this.running = new AbortController();
@@ -128,7 +132,7 @@ class AnalysePage {
   /** Shows another position, in an open editor too. */
   moved() {
     this.changed();
-    if (document.getElementById("setup").open) this.openEditor();
+    if (document.querySelector("#setup[open]")) this.openEditor();
   }
 
   changed() {

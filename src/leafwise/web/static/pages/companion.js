@@ -24,6 +24,10 @@ export async function open(main, told) {
 }
 
 class Companion {
+  /** @type {HTMLElement} */ main;
+  /** @type {any} the answer of /api/game */ about;
+  /** @type {any} that of /api/follow */ now;
+
   constructor(main, told) {
     Object.assign(this, { main, now: { options: told.options, first: "", moves: [], state: null }, running: new AbortController() });
     this.show = betweenClicks(() => this.draw());
@@ -78,7 +82,7 @@ class Companion {
     const told = { game: "threes", options, start: first, moves };
     keepAddress({ page: "companion", ...told });
     this.back.disabled = !moves.length;
-    document.getElementById("analyse").href = address({ page: "analyse", ...told });
+    document.getElementById("analyse").setAttribute("href", address({ page: "analyse", ...told }));
     this.marks = {};
     this.show();
     this.asked.replaceChildren();

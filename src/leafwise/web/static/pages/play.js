@@ -38,6 +38,10 @@ export async function open(main, told) {
 }
 
 class PlayPage {
+  /** @type {Session} */ session;
+  /** @type {HTMLElement} */ main;
+  /** @type {Record<string, string>} */ more;
+
   constructor(main, session, more) {
     Object.assign(this, { main, session, more });
     this.ending = new AbortController();
@@ -251,7 +255,7 @@ class PlayPage {
   hinting({ worths, action_values: values, differences, shares, best, line }) {
     const { about, module, state } = this.session;
     const words = (name) => state.words?.[name] ?? (about.actions.includes(name) ? name : module.outcomeTitle?.(name) ?? name);
-    const names = Object.keys(worths ?? {}).sort((a, b) => (b === best) - (a === best) || values[b] - values[a]);
+    const names = Object.keys(worths ?? {}).sort((a, b) => Number(b === best) - Number(a === best) || values[b] - values[a]);
     return [h("ol", { class: "hints", "aria-label": "Best moves" }, names.slice(0, HINTS).map((name) => h("li", {}, h("button", {
       class: name === best ? "best" : null, onclick: () => this.act(name), style: tint(shares?.[name]) ? `background:${tint(shares[name])}` : null,
     }, h("b", {}, words(name)), ` ${withDifference(worths[name], differences?.[name])}`)))),
@@ -420,5 +424,5 @@ const brief = (points) => (Math.round(1000 * points) / 1000).toLocaleString("en"
 export function resultInWords(state, about, module) {
   if (about.players === 1) return `${brief(state.points)} points`;
   const winner = /player ([12]) wins/.exec(state.result);
-  return (winner && module.players ? `${module.players[winner[1] - 1]} wins` : state.result) + (module.how?.(state, about) ?? "");
+  return (winner && module.players ? `${module.players[Number(winner[1]) - 1]} wins` : state.result) + (module.how?.(state, about) ?? "");
 }

@@ -19,6 +19,14 @@ export async function open(main, told) {
 }
 
 class ReviewPage {
+  /** @type {HTMLElement} */ main;
+  /** @type {any} an address, read */ told;
+  /** @type {AbortController} */ running;
+  /** @type {string} */ pace;
+  /** @type {string} */ leaf;
+  /** @type {any} the answer of /api/game */ about;
+  /** @type {any} what draws the game */ module;
+
   constructor(main, told) {
     Object.assign(this, { main, told, running: new AbortController(), pace: "0.2", leaf: "best" });
   }
@@ -26,7 +34,7 @@ class ReviewPage {
   build() {
     this.file = h("textarea", { rows: 6, spellcheck: "false", id: "file", placeholder: '[Game "cassis"]\n1. 0-1\n2. 2-3' });
     this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
-    this.picture = h("div", { class: "scroll", id: "curve" });
+    this.picture = h("div", { class: "scroll", id: "curve", tabindex: 0, role: "group", "aria-label": "Curve" });
     this.worst = h("div", { id: "worst" });
     this.host = h("div", { class: "host", role: "application", "aria-label": "position" });
     this.link = h("p", {});
@@ -93,7 +101,7 @@ class ReviewPage {
         title: `${one.move}. ${one.played}, better ${one.best}`,
       }));
       if (done && head.result !== null && head.is_chance && judged.length) {
-        points.push({ x: judged.length, y: about.players === 2 ? (head.result + 1) / 2 : points.at(-1).y });
+        points.push({ x: judged.length, blunder: false, title: "", y: about.players === 2 ? (head.result + 1) / 2 : points.at(-1).y });
       }
       const high = head.is_chance ? 1 : Math.max(1, ...points.map((one) => one.y)) * 1.05;
       const ticks = head.is_chance ? [[0, "0 %"], [0.5, "50 %"], [1, "100 %"]] : [0, 0.5, 1].map((t) => [t * high, Math.round(t * high).toLocaleString("en")]);

@@ -42,9 +42,10 @@ async function send(path, options) {
 }
 
 /** @type {(ms: number, signal?: AbortSignal) => Promise<void>} */
-const pause = (ms, signal) => new Promise((done, fail) => {
-  setTimeout(() => (signal?.aborted ? fail(signal.reason) : done()), ms);
-});
+const pause = (ms, signal) =>
+  new Promise((done, fail) => {
+    setTimeout(() => (signal?.aborted ? fail(signal.reason) : done()), ms);
+  });
 
 let waiting = 0;
 
@@ -66,7 +67,10 @@ async function awaited(asking, signal) {
 }
 
 const posted = (body, signal) => ({
-  method: "POST", headers: { "content-type": "application/json", accept: "text/event-stream" }, body: JSON.stringify(body), signal,
+  method: "POST",
+  headers: { "content-type": "application/json", accept: "text/event-stream" },
+  body: JSON.stringify(body),
+  signal,
 });
 
 /** Returns the answer to a request; throws Problem. `stage` hears "waiting", "loading" and "working" meanwhile. */

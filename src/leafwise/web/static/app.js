@@ -17,7 +17,12 @@ const PAGES = {
   train: () => import("./pages/train.js"),
 };
 /** What stands at the top of every page: [address, title]. */
-const TOP = [["#/", "Games"], ["#/review", "Curve of a game"], ["#/ship", "Starship"], ["#/train", "Training"]];
+const TOP = [
+  ["#/", "Games"],
+  ["#/review", "Curve of a game"],
+  ["#/ship", "Starship"],
+  ["#/train", "Training"],
+];
 
 let leave = () => {};
 let turn = 0;
@@ -30,8 +35,7 @@ async function route() {
   const told = readAddress();
   const main = document.getElementById("main");
   const nav = document.getElementById("nav");
-  nav.replaceChildren(...TOP.map(([href, title]) =>
-    h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)));
+  nav.replaceChildren(...TOP.map(([href, title]) => h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)));
   main.replaceChildren(h("p", { class: "quiet" }, "…"));
   const place = h("div", { class: "page" }); // of this page alone: one that is left while it loads goes on where nobody sees it
   try {
@@ -46,9 +50,16 @@ async function route() {
     else end?.();
   } catch (problem) {
     if (own !== turn || problem.name === "AbortError") return;
-    main.replaceChildren(h("h1", {}, "This page did not open"), h("p", { role: "alert" }, problem.message), h("p", { class: "buttons" },
-      h("button", { class: "main", onclick: () => trying(() => get("api/games").then(() => location.reload())) }, "Try again"),
-      h("a", { class: "button", href: "#/" }, "All games")));
+    main.replaceChildren(
+      h("h1", {}, "This page did not open"),
+      h("p", { role: "alert" }, problem.message),
+      h(
+        "p",
+        { class: "buttons" },
+        h("button", { class: "main", onclick: () => trying(() => get("api/games").then(() => location.reload())) }, "Try again"),
+        h("a", { class: "button", href: "#/" }, "All games"),
+      ),
+    );
     if (problem.constructor.name !== "Problem") throw problem;
   }
 }

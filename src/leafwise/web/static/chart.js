@@ -2,7 +2,9 @@
 
 import { svg } from "./dom.js";
 
-const HEIGHT = 240, WIDE = 640, NARROW = 380; // of a desktop's window and of a phone's
+const HEIGHT = 240,
+  WIDE = 640,
+  NARROW = 380; // of a desktop's window and of a phone's
 const MARGIN = { left: 56, right: 12, top: 24, bottom: 42 };
 const TICKS = 5;
 
@@ -84,13 +86,16 @@ function pointed(picture, shown, across, up, WIDTH) {
     const at = ((event.clientX - box.left) / box.width) * WIDTH;
     group.replaceChildren();
     shown.forEach((one, k) => {
-      const near = one.points.reduce((best, point) =>
-        Math.abs(across(point[0]) - at) < Math.abs(across(best[0]) - at) ? point : best);
+      const near = one.points.reduce((best, point) => (Math.abs(across(point[0]) - at) < Math.abs(across(best[0]) - at) ? point : best));
       group.append(svg("circle", { cx: across(near[0]), cy: up(near[1]), r: 4, class: `chart-dot chart-colour-${one.colour}` }));
       const end = across(near[0]) > WIDTH / 2;
-      group.append(svg("text", {
-        x: across(near[0]) + (end ? -8 : 8), y: MARGIN.top + 14 + 16 * k, class: "chart-told", "text-anchor": end ? "end" : "start",
-      }, `${one.name} ${brief(near[1])} at ${brief(near[0])}`));
+      group.append(
+        svg(
+          "text",
+          { x: across(near[0]) + (end ? -8 : 8), y: MARGIN.top + 14 + 16 * k, class: "chart-told", "text-anchor": end ? "end" : "start" },
+          `${one.name} ${brief(near[1])} at ${brief(near[0])}`,
+        ),
+      );
     });
   });
   return group;

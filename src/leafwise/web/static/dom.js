@@ -31,17 +31,24 @@ export function tell(text) {
   line.textContent = text;
   line.hidden = !text;
   clearTimeout(fading);
-  fading = setTimeout(() => { line.hidden = true; }, 5000);
+  fading = setTimeout(() => {
+    line.hidden = true;
+  }, 5000);
 }
 
 /** Returns the options of a select: those that may be chosen, and those that cannot be used with what is wrong. */
-export const offered = (usable, unusable) => [...usable.map((one) => [one.name, one.title]),
-  ...unusable.map((one) => [one.name, `${one.title} cannot be used: ${one.wrong}`, true])];
+export const offered = (usable, unusable) => [
+  ...usable.map((one) => [one.name, one.title]),
+  ...unusable.map((one) => [one.name, `${one.title} cannot be used: ${one.wrong}`, true]),
+];
 
 /** Returns a labelled select: options are [value, title] or, for one that cannot be chosen, [value, title, true]. */
 export function select(label, options, value, onchange) {
-  const list = h("select", { onchange: (event) => onchange(event.target.value) },
-    options.map(([name, title, disabled]) => h("option", { value: name, selected: name === value, disabled }, title)));
+  const list = h(
+    "select",
+    { onchange: (event) => onchange(event.target.value) },
+    options.map(([name, title, disabled]) => h("option", { value: name, selected: name === value, disabled }, title)),
+  );
   return h("label", {}, label + " ", list);
 }
 
@@ -61,20 +68,33 @@ export async function copy(text) {
 let pressed = false; // a button or a board, by the pointer
 const held = new Set(); // what is to be drawn after its release
 
-addEventListener("pointerdown", (event) => { pressed = event.button === 0 && event.target instanceof Element && Boolean(event.target.closest(".host, button")); }, true);
+addEventListener(
+  "pointerdown",
+  (event) => {
+    pressed = event.button === 0 && event.target instanceof Element && Boolean(event.target.closest(".host, button"));
+  },
+  true,
+);
 for (const ending of ["pointerup", "pointercancel", "blur"]) {
-  addEventListener(ending, () => {
-    pressed = false;
-    setTimeout(() => { // the click comes first
-      for (const draw of held) keepingFocus(draw);
-      held.clear();
-    });
-  }, ending !== "blur"); // of the window alone
+  addEventListener(
+    ending,
+    () => {
+      pressed = false;
+      setTimeout(() => {
+        // the click comes first
+        for (const draw of held) keepingFocus(draw);
+        held.clear();
+      });
+    },
+    ending !== "blur",
+  ); // of the window alone
 }
 
 /** Draws, and gives the focus to what stands now for what had it. */
 function keepingFocus(draw) {
-  const at = /** @type {HTMLElement} */ (document.activeElement), name = at?.dataset.action ?? at?.dataset.name, text = at?.textContent;
+  const at = /** @type {HTMLElement} */ (document.activeElement),
+    name = at?.dataset.action ?? at?.dataset.name,
+    text = at?.textContent;
   draw();
   if (!at || at.isConnected) return;
   const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(at.tagName)]);
@@ -88,7 +108,21 @@ export const betweenClicks = (draw) => () => (pressed ? held.add(draw) : keeping
 /** Shows one line about what went wrong, with a button where asking `again` may help; "" takes it away. */
 export function complain(text, again = null) {
   const line = document.getElementById("problem");
-  line.replaceChildren(text, again ? h("button", { onclick: () => { complain(""); again(); } }, "Try again") : "");
+  line.replaceChildren(
+    text,
+    again
+      ? h(
+          "button",
+          {
+            onclick: () => {
+              complain("");
+              again();
+            },
+          },
+          "Try again",
+        )
+      : "",
+  );
   line.hidden = !text;
 }
 

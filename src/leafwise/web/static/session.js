@@ -104,7 +104,9 @@ export class Session {
   set branches(text) {
     const now = this.told.moves;
     try {
-      this.kept = JSON.parse(text || "[]").map(([common, ...names]) => [...now.slice(0, common), ...names.map(String)]).slice(0, MOST_KEPT);
+      this.kept = JSON.parse(text || "[]")
+        .map(([common, ...names]) => [...now.slice(0, common), ...names.map(String)])
+        .slice(0, MOST_KEPT);
     } catch {
       this.kept = []; // of a link that was cut off
     }
@@ -140,16 +142,14 @@ export class Session {
 
   /** Returns the same for the position after so many steps. */
   lastBefore(count) {
-    const steps = this.steps.slice(0, count), at = steps.findLastIndex((step) => step.player !== "chance");
+    const steps = this.steps.slice(0, count),
+      at = steps.findLastIndex((step) => step.player !== "chance");
     return at < 0 ? [] : steps.slice(at);
   }
 
   /** What an address holds of the game: options, start and steps. */
   get told() {
-    return {
-      game: this.variant.game, options: this.variant.options,
-      start: this.startGiven ? this.first : "", moves: this.steps.map((step) => step.name),
-    };
+    return { game: this.variant.game, options: this.variant.options, start: this.startGiven ? this.first : "", moves: this.steps.map((step) => step.name) };
   }
 
   /** Returns the game as the text of a file. */

@@ -28,7 +28,10 @@ const EXACT_BLUNDER = 0.2; // a tenth of the way from a loss, -1, to a win, 1
 export function exactMarks(found) {
   const best = Math.max(...Object.values(found.action_values));
   return {
-    worths: found.words, action_values: found.action_scores ?? found.action_values, best: found.line[0] || found.best_actions[0] || null, line: found.line,
+    worths: found.words,
+    action_values: found.action_scores ?? found.action_values,
+    best: found.line[0] || found.best_actions[0] || null,
+    line: found.line,
     shares: Object.fromEntries(Object.entries(found.action_values).map(([name, value]) => [name, 1 - (best - value) / EXACT_BLUNDER])),
   };
 }

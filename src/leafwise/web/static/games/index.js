@@ -30,10 +30,21 @@ const MODULES = {
 };
 
 const VARIANTS = {
-  Trilobite: "3×3, three in a row", Trilobite5x5: "5×5, four in a row", Trilobite7x6: "Connect Four",
-  Cassis: "6 points", Cassis7: "7 points", Cassis8: "8 points", Threes: "Threes", Trap: "7×7",
-  StarshipPlace: "Scout", StarshipPlaceClassic: "Classic", StarshipPlaceCruiser: "Cruiser",
-  Friday: "Level 1", FridayLevel2: "Level 2", FridayLevel3: "Level 3", FridayLevel4: "Level 4",
+  Trilobite: "3×3, three in a row",
+  Trilobite5x5: "5×5, four in a row",
+  Trilobite7x6: "Connect Four",
+  Cassis: "6 points",
+  Cassis7: "7 points",
+  Cassis8: "8 points",
+  Threes: "Threes",
+  Trap: "7×7",
+  StarshipPlace: "Scout",
+  StarshipPlaceClassic: "Classic",
+  StarshipPlaceCruiser: "Cruiser",
+  Friday: "Level 1",
+  FridayLevel2: "Level 2",
+  FridayLevel3: "Level 3",
+  FridayLevel4: "Level 4",
 };
 
 /** Returns the module of a game. */
@@ -43,13 +54,16 @@ export function gameModule(name) {
 
 /** Returns what people call a variant. */
 export function variantTitle(short, options) {
-  const told = Object.entries(options).map(([name, value]) => `${name} ${value}`).join(", ");
+  const told = Object.entries(options)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
   return VARIANTS[short] || told || "play";
 }
 
 /** Returns the title of a page about a variant, of which `about` is the answer of /api/game. */
 export function titleOf(about) {
-  const { ids, given_options: options } = about, name = about.title.split(",")[0];
+  const { ids, given_options: options } = about,
+    name = about.title.split(",")[0];
   const short = Object.keys(ids).find((one) => JSON.stringify(ids[one]) === JSON.stringify(options));
   const variant = variantTitle(short, options);
   return [name, "play"].includes(variant) || (Object.keys(ids).length < 2 && short) ? name : variant === "Connect Four" ? variant : `${name}, ${variant}`;

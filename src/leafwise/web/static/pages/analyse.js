@@ -22,7 +22,8 @@ export const title = ({ game }) => `Analyse ${game}`;
 export async function open(main, told) {
   const session = await Session.open(told, null);
   session.startGiven = Boolean(told.start);
-  if (session.state.player === "chance" && !session.steps.length && !told.start) { // the start of a game that begins with chance
+  if (session.state.player === "chance" && !session.steps.length && !told.start) {
+    // the start of a game that begins with chance
     session.seed = newSeed();
     Object.assign(session, { state: await session.tell(session.first, [], 0), steps: [] });
     [session.first, session.startGiven, session.seed] = [session.state.text, true, null];
@@ -54,7 +55,10 @@ class AnalysePage {
     const { about, module } = this.session;
     const leaves = offered(about.leaves, about.unusable);
     if (!leaves.some(([name]) => name === this.more.l)) this.more.l = leaves[0][0];
-    const set = (key) => (value) => { this.more[key] = value; this.changed(); };
+    const set = (key) => (value) => {
+      this.more[key] = value;
+      this.changed();
+    };
     const host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });
     document.title = `${titleOf(about)}: analysis – Leafwise`;
     this.board = module.makeBoard(host, about, (name) => this.act(name));
@@ -71,21 +75,47 @@ class AnalysePage {
     this.halt = h("button", { onclick: () => this.stop(), id: "halt" }, "Stop");
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
-    this.main.append(h("h1", {}, `${titleOf(about)}: analysis`), h("div", { class: "game" },
-      h("section", { "aria-label": "Board" }, this.scale.element, host, this.status, this.spoken, this.chance),
-      h("section", { "aria-label": "Analysis" },
-        h("div", { class: "buttons" }, this.back, this.again, this.halt,
-          this.playLink = h("a", { class: "button" }, "Play from here")),
-        h("div", { class: "buttons" }, select("Leaf", leaves, this.more.l, set("l")),
-          select("beside", [["", "no other"], ...leaves], this.more.k, set("k")),
-          select("for", Object.entries(SECONDS), this.more.d, set("d"))),
-        this.drawnBy, this.table, h("h2", {}, "Moves"), this.list,
-        h("details", { id: "setup", ontoggle: (event) => event.target.open && this.openEditor() }, h("summary", {}, "Set up or paste a position"),
-          this.editor, h("label", { for: "position" }, "Position (the game's own text), or a game file"), this.text,
-          h("p", { class: "buttons" }, h("button", { onclick: () => trying(() => this.paste(this.text.value)) }, "Use this text"))),
-        h("details", {}, h("summary", {}, "Variant"), optionsForm(about, (options) => {
-          location.hash = address({ page: "analyse", game: about.game, options });
-        })))));
+    this.main.append(
+      h("h1", {}, `${titleOf(about)}: analysis`),
+      h(
+        "div",
+        { class: "game" },
+        h("section", { "aria-label": "Board" }, this.scale.element, host, this.status, this.spoken, this.chance),
+        h(
+          "section",
+          { "aria-label": "Analysis" },
+          h("div", { class: "buttons" }, this.back, this.again, this.halt, (this.playLink = h("a", { class: "button" }, "Play from here"))),
+          h(
+            "div",
+            { class: "buttons" },
+            select("Leaf", leaves, this.more.l, set("l")),
+            select("beside", [["", "no other"], ...leaves], this.more.k, set("k")),
+            select("for", Object.entries(SECONDS), this.more.d, set("d")),
+          ),
+          this.drawnBy,
+          this.table,
+          h("h2", {}, "Moves"),
+          this.list,
+          h(
+            "details",
+            { id: "setup", ontoggle: (event) => event.target.open && this.openEditor() },
+            h("summary", {}, "Set up or paste a position"),
+            this.editor,
+            h("label", { for: "position" }, "Position (the game's own text), or a game file"),
+            this.text,
+            h("p", { class: "buttons" }, h("button", { onclick: () => trying(() => this.paste(this.text.value)) }, "Use this text")),
+          ),
+          h(
+            "details",
+            {},
+            h("summary", {}, "Variant"),
+            optionsForm(about, (options) => {
+              location.hash = address({ page: "analyse", game: about.game, options });
+            }),
+          ),
+        ),
+      ),
+    );
     host.focus();
   }
 
@@ -100,7 +130,8 @@ class AnalysePage {
   async use(text) {
     complain("");
     this.text.value = text;
-    const { session } = this, number = this.asked = (this.asked || 0) + 1;
+    const { session } = this,
+      number = (this.asked = (this.asked || 0) + 1);
     const told = await session.tell(text, [], 0, false).catch((problem) => {
       if (number === this.asked) throw problem;
     });
@@ -114,10 +145,10 @@ class AnalysePage {
       await this.use(text);
       return this.openEditor();
     }
-    const { games: [game] } = await ask("api/read", { file: text });
-    location.hash = address({
-      page: "analyse", game: game.game, options: game.options, start: game.first, moves: game.steps.map((step) => step.name),
-    });
+    const {
+      games: [game],
+    } = await ask("api/read", { file: text });
+    location.hash = address({ page: "analyse", game: game.game, options: game.options, start: game.first, moves: game.steps.map((step) => step.name) });
     return undefined;
   }
 
@@ -151,27 +182,44 @@ class AnalysePage {
   }
 
   async think(signal) {
-    const { session, more } = this, { state, variant } = session;
+    const { session, more } = this,
+      { state, variant } = session;
     const begun = performance.now();
     this.halt.disabled = false;
     const clock = setInterval(() => this.tick(begun), 200);
     signal.addEventListener("abort", () => clearInterval(clock));
-    const search = (key, leaf) => leaf && analyse(variant, state.text, leaf, Number(more.d), (answer) => {
-      this.found[key] = answer;
-      this.show();
-    }, (stage) => {
-      this.notes[key] = stage === "working" ? "" : STAGES[stage];
-      this.tick(begun);
-    }, signal);
-    const exact = session.about.has_solver && state.player !== "chance"
-      && solve(variant, state.text, EXACT_SECONDS, signal).then((found) => {
-        this.found.exact = found;
-        this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
-        this.show();
-      }, (problem) => {
-        if (/exact solver/.test(problem.message)) session.about.has_solver = false; // none for this variant
-        else if (problem.name !== "AbortError") this.notes.exact = problem.message;
-      });
+    const search = (key, leaf) =>
+      leaf &&
+      analyse(
+        variant,
+        state.text,
+        leaf,
+        Number(more.d),
+        (answer) => {
+          this.found[key] = answer;
+          this.show();
+        },
+        (stage) => {
+          this.notes[key] = stage === "working" ? "" : STAGES[stage];
+          this.tick(begun);
+        },
+        signal,
+      );
+    const exact =
+      session.about.has_solver &&
+      state.player !== "chance" &&
+      solve(variant, state.text, EXACT_SECONDS, signal).then(
+        (found) => {
+          this.found.exact = found;
+          this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
+          this.show();
+        },
+        (problem) => {
+          if (/exact solver/.test(problem.message))
+            session.about.has_solver = false; // none for this variant
+          else if (problem.name !== "AbortError") this.notes.exact = problem.message;
+        },
+      );
     try {
       await Promise.all([search("a", more.l), search("b", more.k), exact].filter(Boolean));
       this.tick(begun);
@@ -186,7 +234,8 @@ class AnalysePage {
   }
 
   tick(begun) {
-    const { a } = this.found, notes = Object.values(this.notes).filter(Boolean).join("; ");
+    const { a } = this.found,
+      notes = Object.values(this.notes).filter(Boolean).join("; ");
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     this.status.textContent = a
       ? `${a.unit}${this.whose(a.player)}: ${a.worth} · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
@@ -207,13 +256,17 @@ class AnalysePage {
   }
 
   draw() {
-    const { session } = this, { state } = session;
+    const { session } = this,
+      { state } = session;
     this.board.show(state, { live: !state.over, last: session.last, worths: null, shares: null, best: null, line: [], ...this.marks() });
     this.showChance();
     if (state.over) this.status.textContent = this.spoken.textContent = `Game over: ${resultInWords(state, session.about, session.module)}`;
     this.chance.replaceChildren();
-    if (state.player === "chance") this.chance.append(h("p", { class: "quiet" }, `Chance acts (${state.stage}); choose what it does:`),
-      chanceByHand(state, (name) => this.act(name), session.module));
+    if (state.player === "chance")
+      this.chance.append(
+        h("p", { class: "quiet" }, `Chance acts (${state.stage}); choose what it does:`),
+        chanceByHand(state, (name) => this.act(name), session.module),
+      );
     this.back.disabled = !session.steps.length;
     this.playLink.href = address({ page: "play", game: session.about.game, options: session.variant.options, start: state.text });
     this.list.replaceChildren(...moveItems(session.steps, session.module));
@@ -228,24 +281,67 @@ class AnalysePage {
   }
 
   showTable() {
-    const { a, b, exact } = this.found, { more } = this;
-    const columns = [["a", more.l, a], more.k && ["b", more.k, b], exact?.complete && ["exact", "exact", exactMarks(exact)]]
-      .filter((one) => one && one[2]?.worths);
+    const { a, b, exact } = this.found,
+      { more } = this;
+    const columns = [["a", more.l, a], more.k && ["b", more.k, b], exact?.complete && ["exact", "exact", exactMarks(exact)]].filter(
+      (one) => one && one[2]?.worths,
+    );
     const drawn = columns.some(([key]) => key === this.shownBy) ? this.shownBy : columns[0]?.[0];
     this.drawnBy.replaceChildren();
-    if (columns.length > 1) this.drawnBy.append(select("On the board", columns.map(([key, name]) => [key, name]), drawn, (value) => {
-      this.shownBy = value;
-      this.show();
-    }));
+    if (columns.length > 1)
+      this.drawnBy.append(
+        select(
+          "On the board",
+          columns.map(([key, name]) => [key, name]),
+          drawn,
+          (value) => {
+            this.shownBy = value;
+            this.show();
+          },
+        ),
+      );
     if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
-    const told = columns.find(([key]) => key === drawn)[2], order = told.action_values;
+    const told = columns.find(([key]) => key === drawn)[2],
+      order = told.action_values;
     const names = Object.keys(columns[0][2].worths).sort((x, y) => order[y] - order[x]);
-    const lines = columns.filter(([, , told]) => told.line?.length).map(([, name, told]) =>
-      h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
-    this.table.replaceChildren(...lines, h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
-      columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))))),
-    h("tbody", {}, names.slice(0, MOST_ROWS).map((name) => h("tr", {}, h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, this.session.state.words?.[name] ?? name)),
-      columns.map(([, , told]) => h("td", { class: told.best === name ? "best" : null }, withDifference(told.worths[name] ?? "", told.differences?.[name])))))))));
+    const lines = columns
+      .filter(([, , told]) => told.line?.length)
+      .map(([, name, told]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
+    this.table.replaceChildren(
+      ...lines,
+      h(
+        "div",
+        { class: "scroll" },
+        h(
+          "table",
+          {},
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col" }, "Move"),
+              columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            names.slice(0, MOST_ROWS).map((name) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, this.session.state.words?.[name] ?? name)),
+                columns.map(([, , told]) =>
+                  h("td", { class: told.best === name ? "best" : null }, withDifference(told.worths[name] ?? "", told.differences?.[name])),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
     return undefined;
   }
 }

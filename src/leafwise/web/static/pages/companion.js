@@ -31,7 +31,9 @@ class Companion {
   constructor(main, told) {
     Object.assign(this, { main, now: { options: told.options, first: "", moves: [], state: null }, running: new AbortController() });
     this.show = betweenClicks(() => this.draw());
-    this.keys = (event) => { if (event.key === "u") this.undo(); };
+    this.keys = (event) => {
+      if (event.key === "u") this.undo();
+    };
     addEventListener("keydown", this.keys);
   }
 
@@ -44,12 +46,19 @@ class Companion {
   setUp() {
     let text = `${START} next=1${FULL_DECK}`;
     const editor = h("div", {});
-    threes.makeEditor(editor, this.about, text, (changed) => { text = changed; });
-    this.main.replaceChildren(h("h1", {}, "Follow a game of Threes"),
+    threes.makeEditor(editor, this.about, text, (changed) => {
+      text = changed;
+    });
+    this.main.replaceChildren(
+      h("h1", {}, "Follow a game of Threes"),
       h("p", {}, "Choose a tile, tap the cells where it lies, then say which tile comes next. In a new game (nine tiles) the deck is counted for you."),
-      editor, h("p", { class: "buttons" }, h("button", {
-        class: "main", id: "follow", onclick: () => trying(() => this.follow({ line: text.replace(FULL_DECK, "") })),
-      }, "Follow this game")));
+      editor,
+      h(
+        "p",
+        { class: "buttons" },
+        h("button", { class: "main", id: "follow", onclick: () => trying(() => this.follow({ line: text.replace(FULL_DECK, "") })) }, "Follow this game"),
+      ),
+    );
   }
 
   /** Begins with what /api/follow answers to `what`: a board that was typed, or a game under way. */
@@ -60,9 +69,22 @@ class Companion {
     this.advice = h("p", { class: "status big", "aria-live": "polite", id: "status" });
     this.asked = h("div", { id: "asked" });
     this.back = h("button", { onclick: () => trying(() => this.undo()), id: "undo" }, "Undo");
-    this.main.replaceChildren(h("div", { class: "companion" }, this.advice, this.asked, h("div", { class: "buttons" }, this.back,
-      h("a", { class: "button", id: "fresh", href: address({ page: "companion", game: "threes" }) }, "Another game"),
-      h("a", { class: "button", id: "analyse" }, "Analyse")), this.host));
+    this.main.replaceChildren(
+      h(
+        "div",
+        { class: "companion" },
+        this.advice,
+        this.asked,
+        h(
+          "div",
+          { class: "buttons" },
+          this.back,
+          h("a", { class: "button", id: "fresh", href: address({ page: "companion", game: "threes" }) }, "Another game"),
+          h("a", { class: "button", id: "analyse" }, "Analyse"),
+        ),
+        this.host,
+      ),
+    );
     this.changed(found);
   }
 
@@ -92,7 +114,8 @@ class Companion {
   }
 
   draw() {
-    const { moves, state } = this.now, at = moves.findLastIndex((name) => this.about.actions.includes(name));
+    const { moves, state } = this.now,
+      at = moves.findLastIndex((name) => this.about.actions.includes(name));
     const last = moves.slice(Math.max(0, at)).map((name) => ({ name }));
     this.board.show(state, { live: state.player === 1, last, worths: null, shares: null, best: null, line: [], ...this.marks });
   }
@@ -102,14 +125,24 @@ class Companion {
     const { options, state } = this.now;
     this.advice.textContent = "…";
     let asked = "";
-    await analyse({ game: "threes", options }, state.text, "best", SECONDS, (answer) => {
-      this.marks = { ...answer, line: [] };
-      this.advice.textContent = `Swipe ${answer.best.toUpperCase()}: ${answer.unit} ${answer.worth}${answer.no_unit && `; ${answer.no_unit}`}`;
-      this.show();
-      if (answer.best === asked) return;
-      asked = answer.best;
-      trying(() => this.lookAhead(answer.best, signal));
-    }, (stage) => { if (stage === "loading" && !asked) this.advice.textContent = "loading the search …"; }, signal).catch((problem) => {
+    await analyse(
+      { game: "threes", options },
+      state.text,
+      "best",
+      SECONDS,
+      (answer) => {
+        this.marks = { ...answer, line: [] };
+        this.advice.textContent = `Swipe ${answer.best.toUpperCase()}: ${answer.unit} ${answer.worth}${answer.no_unit && `; ${answer.no_unit}`}`;
+        this.show();
+        if (answer.best === asked) return;
+        asked = answer.best;
+        trying(() => this.lookAhead(answer.best, signal));
+      },
+      (stage) => {
+        if (stage === "loading" && !asked) this.advice.textContent = "loading the search …";
+      },
+      signal,
+    ).catch((problem) => {
       if (problem.name !== "AbortError" && !asked) this.advice.textContent = "no answer";
       throw problem;
     });
@@ -120,9 +153,23 @@ class Companion {
     const after = await this.after(this.now, name, signal);
     if (signal.aborted) return;
     if (after.state.player === "chance") this.askChance(after);
-    else this.asked.replaceChildren(h("div", { class: "buttons taps" }, h("button", { // all that followed was the only thing possible
-      class: "tap", "data-outcome": name, onclick: () => this.changed(after),
-    }, `${name.toUpperCase()}, done`)));
+    else
+      this.asked.replaceChildren(
+        h(
+          "div",
+          { class: "buttons taps" },
+          h(
+            "button",
+            {
+              // all that followed was the only thing possible
+              class: "tap",
+              "data-outcome": name,
+              onclick: () => this.changed(after),
+            },
+            `${name.toUpperCase()}, done`,
+          ),
+        ),
+      );
   }
 
   /** Another swipe than the recommended one, made on the board. */
@@ -136,11 +183,12 @@ class Companion {
   /** Asks what chance did where an answer stands: that of the game, or one after the swipe that is recommended. */
   askChance(after) {
     const { state, question } = after;
-    const take = (name) => trying(async () => {
-      this.running.abort();
-      this.running = this.taking = new AbortController();
-      this.changed(await this.after(after, name, this.running.signal));
-    });
+    const take = (name) =>
+      trying(async () => {
+        this.running.abort();
+        this.running = this.taking = new AbortController();
+        this.changed(await this.after(after, name, this.running.signal));
+      });
     if (state.stage === "draw") {
       if (after === this.now) this.advice.textContent = "What comes next?";
       this.asked.replaceChildren(after === this.now ? "" : h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
@@ -159,25 +207,55 @@ class Companion {
 
 /** Returns a button for each tile that may come next. */
 function nextButtons(choices, take) {
-  return h("div", { class: "buttons taps", role: "group", "aria-label": "Next tile" }, [...choices].sort((a, b) =>
-    Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10) || 0).map((one) => h("button", {
-    class: "tap", "data-outcome": one.name, onclick: () => take(one.name), style: `background:${paint(one.name)[0]};color:${paint(one.name)[1]}`,
-  }, one.name)));
+  return h(
+    "div",
+    { class: "buttons taps", role: "group", "aria-label": "Next tile" },
+    [...choices]
+      .sort((a, b) => Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10) || 0)
+      .map((one) =>
+        h(
+          "button",
+          { class: "tap", "data-outcome": one.name, onclick: () => take(one.name), style: `background:${paint(one.name)[0]};color:${paint(one.name)[1]}` },
+          one.name,
+        ),
+      ),
+  );
 }
 
 /** Returns the board after the swipe, with a place to tap wherever the tile may have entered; with a bonus, one for each value. */
 function entryBoard(state, choices, take) {
-  const { cells } = read(state.text), places = new Map();
+  const { cells } = read(state.text),
+    places = new Map();
   for (const one of choices) {
-    const [tile, place] = one.name.split("@"), [row, column] = place.split(",").map(Number), k = 4 * row + column;
+    const [tile, place] = one.name.split("@"),
+      [row, column] = place.split(",").map(Number),
+      k = 4 * row + column;
     places.set(k, [...(places.get(k) || []), { name: one.name, tile }]);
   }
-  return h("div", { class: "entry", role: "group", "aria-label": "Where the tile entered" }, cells.map((tile, k) => {
-    const [back, ink] = paint(tile), here = places.get(k);
-    if (!here) return h("span", { class: "cell", style: `background:${back};color:${ink}` }, tile === "0" ? "" : tile);
-    return h("span", { class: "cell places" }, here.map((one) => h("button", {
-      class: "tap", "data-outcome": one.name, "aria-label": threes.outcomeTitle(one.name), onclick: () => take(one.name),
-      style: `background:${paint(one.tile)[0]};color:${paint(one.tile)[1]}`,
-    }, one.tile)));
-  }));
+  return h(
+    "div",
+    { class: "entry", role: "group", "aria-label": "Where the tile entered" },
+    cells.map((tile, k) => {
+      const [back, ink] = paint(tile),
+        here = places.get(k);
+      if (!here) return h("span", { class: "cell", style: `background:${back};color:${ink}` }, tile === "0" ? "" : tile);
+      return h(
+        "span",
+        { class: "cell places" },
+        here.map((one) =>
+          h(
+            "button",
+            {
+              class: "tap",
+              "data-outcome": one.name,
+              "aria-label": threes.outcomeTitle(one.name),
+              onclick: () => take(one.name),
+              style: `background:${paint(one.tile)[0]};color:${paint(one.tile)[1]}`,
+            },
+            one.tile,
+          ),
+        ),
+      );
+    }),
+  );
 }

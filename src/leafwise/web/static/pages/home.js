@@ -16,30 +16,79 @@ export const title = () => "Games";
 
 /** Returns the links that begin something with a game: its variants, what else there is, and `more`. */
 export function ways({ game, ids }, ...more) {
-  return [h("p", { class: "buttons" }, Object.entries(ids).map(([short, options]) => h("a", {
-    class: "button main", href: PAGES[game]?.(options) ?? address({ page: "play", game, options }),
-  }, variantTitle(short, options)))),
-  h("p", { class: "buttons" }, !PAGES[game] && h("a", { class: "button", href: address({ page: "analyse", game, options: Object.values(ids)[0] ?? {} }) }, "Analyse"),
-    ELSEWHERE[game] && h("a", { class: "button", href: ELSEWHERE[game][0] }, ELSEWHERE[game][1]), more)];
+  return [
+    h(
+      "p",
+      { class: "buttons" },
+      Object.entries(ids).map(([short, options]) =>
+        h("a", { class: "button main", href: PAGES[game]?.(options) ?? address({ page: "play", game, options }) }, variantTitle(short, options)),
+      ),
+    ),
+    h(
+      "p",
+      { class: "buttons" },
+      !PAGES[game] && h("a", { class: "button", href: address({ page: "analyse", game, options: Object.values(ids)[0] ?? {} }) }, "Analyse"),
+      ELSEWHERE[game] && h("a", { class: "button", href: ELSEWHERE[game][0] }, ELSEWHERE[game][1]),
+      more,
+    ),
+  ];
 }
 
 export async function open(main) {
   main.append(h("h1", {}, "Games"));
   const { games } = await get("api/games");
-  main.append(h("ul", { class: "cards" }, games.map((one) => {
-    const [name, about = ""] = one.title.split(/,(.*)/s), thumbnail = h("div", { class: `thumbnail ${one.game}` });
-    picture(thumbnail, one.game).catch(() => thumbnail.remove()); // the page is whole without it
-    return h("li", {}, thumbnail, h("h2", {}, name), h("p", {}, about.trim()),
-      ways(one, RULES[one.game] && h("a", { class: "button", href: address({ page: "rules", game: one.game }), "aria-label": `Rules of ${name}` }, "Rules")));
-  })), recent(games));
+  main.append(
+    h(
+      "ul",
+      { class: "cards" },
+      games.map((one) => {
+        const [name, about = ""] = one.title.split(/,(.*)/s),
+          thumbnail = h("div", { class: `thumbnail ${one.game}` });
+        picture(thumbnail, one.game).catch(() => thumbnail.remove()); // the page is whole without it
+        return h(
+          "li",
+          {},
+          thumbnail,
+          h("h2", {}, name),
+          h("p", {}, about.trim()),
+          ways(
+            one,
+            RULES[one.game] && h("a", { class: "button", href: address({ page: "rules", game: one.game }), "aria-label": `Rules of ${name}` }, "Rules"),
+          ),
+        );
+      }),
+    ),
+    recent(games),
+  );
 }
 
 /** Returns the list of the games that were played in this browser, the newest first. */
 function recent(games) {
   const known = played().filter((one) => games.some(({ game }) => game === one.game));
   if (!known.length) return "";
-  const place = h("section", { "aria-label": "Played here" }, h("h2", {}, "Played here"), h("ul", { class: "played" }, known.map((one) => h("li", {},
-    h("a", { class: "button", href: one.href }, one.title), ` ${new Date(one.when).toLocaleString()}, ${one.says} `))),
-  h("p", { class: "buttons" }, h("button", { onclick: () => { forgetPlayed(); place.remove(); } }, "Forget these")));
+  const place = h(
+    "section",
+    { "aria-label": "Played here" },
+    h("h2", {}, "Played here"),
+    h(
+      "ul",
+      { class: "played" },
+      known.map((one) => h("li", {}, h("a", { class: "button", href: one.href }, one.title), ` ${new Date(one.when).toLocaleString()}, ${one.says} `)),
+    ),
+    h(
+      "p",
+      { class: "buttons" },
+      h(
+        "button",
+        {
+          onclick: () => {
+            forgetPlayed();
+            place.remove();
+          },
+        },
+        "Forget these",
+      ),
+    ),
+  );
   return place;
 }

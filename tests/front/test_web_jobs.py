@@ -285,7 +285,11 @@ def test_a_level_whose_solver_takes_too_long_plays_by_search(monkeypatch: pytest
 def test_options_of_friday_have_a_chance_to_win() -> None:
     fight = followed(followed(line="1"), line="P3, P7, raft food, E1, first, free, weak")
     asked = {"game": "friday", "options": fight["options"], "text": fight["state"]["text"], "seconds": 0.5}
-    *_, last = told("follow-advice", **asked)
+    *earlier, last = told("follow-advice", **asked)
+    advice = {one["depth"]: {option["name"]: option["told"] for option in one["options"]} for one in (*earlier, last)}
+    analysed = {one["depth"]: one["worths"] for one in told("analyse", **asked) if one["depth"] in advice}
+    assert analysed == {depth: advice[depth] for depth in analysed}, "the same numbers as the analysis"
+    assert analysed
     assert last["unit"] == "chance to win"
     assert {option["name"] for option in last["options"]} == set(fight["state"]["actions"])
     assert all(option["told"].endswith(" %") for option in last["options"])

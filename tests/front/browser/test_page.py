@@ -455,3 +455,17 @@ def test_strength_and_time_of_a_player_are_chosen(opened: Callable[..., Any]) ->
         click(page)
     assert asked.value.post_data_json["player"] == "search:lines,seconds=0.01"
     moves(page, 2)
+
+
+def test_what_is_compiled_is_told_on_the_page(opened: Callable[..., Any]) -> None:
+    page = opened().go()
+    said = 'event: told\ndata: "compiling the rules of Trilobite: 3 s"\n\n'
+
+    def compiling(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=said + answer.text())
+
+    page.route("**/api/game", compiling, times=1)
+    page.evaluate("location.hash = '#/play/trilobite?p2=human'")
+    page.get_by_text("compiling the rules of Trilobite: 3 s").wait_for()
+    page.wait_for_selector(LIVE)

@@ -84,7 +84,15 @@ class AnalysePage {
         h(
           "section",
           { "aria-label": "Analysis" },
-          h("div", { class: "buttons" }, this.back, this.again, this.halt, (this.playLink = h("a", { class: "button" }, "Play from here"))),
+          h(
+            "div",
+            { class: "buttons" },
+            this.back,
+            this.again,
+            this.halt,
+            (this.playLink = h("a", { class: "button" }, "Play from here")),
+            h("a", { class: "button", href: address({ page: "rules", game: about.game }) }, "Rules"),
+          ),
           h(
             "div",
             { class: "buttons" },

@@ -1,7 +1,7 @@
 // A game at a real table is followed: a tap or two letters say what happened there, and every option is told with what it is worth.
 // The address holds the game: #/follow/GAME?o=OPTIONS&t=START&m=STEPS.
 
-import { keepAddress } from "../address.js";
+import { address, keepAddress } from "../address.js";
 import { ask, stream } from "../api.js";
 import { gameModule } from "../games/index.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
@@ -50,6 +50,8 @@ export async function open(main, told) {
     onkeydown: keys,
   });
   const undo = h("button", { onclick: takeBack }, "Undo");
+  const analysis = h("a", { class: "button" }, "Analyse"),
+    rules = h("a", { class: "button", href: address({ page: "rules", game: told.game }) }, "Rules");
   const again = h("button", { onclick: () => trying(() => begin()) }, "New game");
   const help = h("pre", { class: "legend" });
   main.append(
@@ -57,7 +59,7 @@ export async function open(main, told) {
     h(
       "div",
       { class: "game" },
-      h("div", {}, status, choices, h("div", { class: "buttons" }, typed, undo, again), last, notes),
+      h("div", {}, status, choices, h("div", { class: "buttons" }, typed, undo, again, analysis, rules), last, notes),
       h(
         "div",
         {},
@@ -110,7 +112,8 @@ export async function open(main, told) {
     status.textContent = now.state?.over ? now.question.asks : `${now.state?.player === "chance" || !now.state ? "" : "You decide: "}${now.question.asks}`;
     last.textContent = now.told ? `Taken down: ${now.told}` : "";
     undo.disabled = !now.first;
-    again.hidden = !now.first;
+    again.hidden = analysis.hidden = !now.first;
+    analysis.href = address({ page: "analyse", game: told.game, options: now.options, start: now.first, moves: now.moves });
     help.textContent = now.help;
     legend.textContent = now.legend;
     legend.parentElement.hidden = !now.legend;

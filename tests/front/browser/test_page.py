@@ -268,7 +268,15 @@ def test_an_analysis_shows_the_chance_of_the_first_player(opened: Callable[..., 
 
 
 @pytest.mark.parametrize(
-    "where", ["", "#/play/trap?p2=human&m=E~2,2&s=1", "#/analyse/trilobite?l=lines&d=2", "#/review", "#/train"]
+    "where",
+    [
+        "",
+        "#/play/trap?p2=human&m=E~2,2&s=1",
+        "#/analyse/trilobite?l=lines&d=2",
+        "#/review/trilobite?m=1~2~1~3~1",
+        "#/rules/friday",
+        "#/train",
+    ],
 )
 def test_a_phone_has_room_for_fingers(opened: Callable[..., Any], where: str) -> None:
     window = opened(phone=True)

@@ -2,8 +2,7 @@
 
 import { svg } from "./dom.js";
 
-const W = 720,
-  H = 240,
+const H = 240,
   LEFT = 48,
   BOTTOM = 24,
   TOP = 10;
@@ -13,6 +12,7 @@ const W = 720,
  * ticks: [[y, label]].
  */
 export function curve(points, { low, high, ticks, label, at, choose }) {
+  const W = innerWidth < 640 ? 380 : 720; // of a phone's window and of a desktop's
   const most = Math.max(1, points.at(-1)?.x ?? 1);
   const x = (value) => LEFT + ((W - LEFT - 8) * value) / most;
   const y = (value) => TOP + (H - TOP - BOTTOM) * (1 - (value - low) / (high - low || 1));
@@ -34,13 +34,13 @@ export function curve(points, { low, high, ticks, label, at, choose }) {
     },
     ticks
       .map(([value, text]) => [
-        svg("line", { x1: LEFT, x2: W - 8, y1: y(value), y2: y(value), stroke: "#d5ddd3" }),
+        svg("line", { x1: LEFT, x2: W - 8, y1: y(value), y2: y(value), class: "chart-grid" }),
         svg("text", { x: LEFT - 6, y: y(value) + 4, class: "tick" }, text),
       ])
       .flat(),
     Array.from({ length: Math.floor(most / step) + 1 }, (_, k) => svg("text", { x: x(k * step), y: H - 6, class: "move" }, String(k * step))),
     at !== null && points[at] && svg("line", { x1: x(points[at].x), x2: x(points[at].x), y1: TOP, y2: H - BOTTOM, stroke: "#e0b000", "stroke-width": 2 }),
-    svg("path", { d: path, fill: "none", stroke: "#2c6e4f", "stroke-width": 2.5, "stroke-linejoin": "round" }),
+    svg("path", { d: path, fill: "none", class: "chart-line chart-colour-1", "stroke-width": 2.5, "stroke-linejoin": "round" }),
     points
       .filter((one) => one.blunder)
       .map((one) => svg("g", { class: "blunder" }, svg("circle", { cx: x(one.x), cy: y(one.y), r: 6, fill: "#b3261e" }), svg("title", {}, one.title))),

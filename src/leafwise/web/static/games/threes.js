@@ -8,7 +8,7 @@ import { brief, tint } from "../tint.js";
 
 const CELL = 84,
   GAP = 10,
-  SIDE = 62;
+  SIDE = 70;
 const COLOURS = { 1: ["#5ec4f5", "#fff"], 2: ["#f36d86", "#fff"] };
 const SIDES = { up: [0, -1, "▲"], down: [0, 1, "▼"], left: [-1, 0, "◀"], right: [1, 0, "▶"] };
 const TILES = [0, 1, 2, 3, 6, 12, 24, 48, 96, 192, 384, 768, 1536, 3072, 6144];

@@ -37,22 +37,23 @@ class Result:
     @cached_property
     def units(self) -> Meaning | None:
         """What the evaluator's values mean to people; None where that is not known, as for hand-made scores."""
-        return self._units_of and self._units_of(self.state.game)
+        return None if self._units_of is None else self._units_of(self.state.game)
 
     @property
     def unit(self) -> str | None:
         """What `value_in_unit` counts: "expected final score", "chance to win"; None where nothing is known."""
-        return self.units and self.units.name
+        return None if self.units is None else self.units.name
 
     @property
     def value_in_unit(self) -> float | None:
         """What `value` means: the score to expect, a chance from 0 to 1; None where nothing is known."""
-        return self.units and self.units(self.value)
+        return None if self.units is None else self.units(self.value)
 
     @property
     def action_values_in_unit(self) -> dict[str, float] | None:
         """What `action_values` mean, by name; None where nothing is known."""
-        return self.units and {name: self.units(value) for name, value in self.action_values.items()}
+        units = self.units
+        return None if units is None else {name: units(value) for name, value in self.action_values.items()}
 
     @property
     def name(self) -> str | None:

@@ -12,14 +12,15 @@ QUICK := tests/contract/test_check.py tests/contract/test_rows.py \
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# What the demo and the trainers need.
-$(VENV)/.trains: pyproject.toml constraints.txt
+# What the demo needs: no torch.
+$(VENV)/.demo: pyproject.toml constraints.txt
+	@echo "installing leafwise and what it learns with into $(VENV), once: a few minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e ".[train]"
+	$(INSTALL) -e ".[ntuple]"
 	touch $@
 
-# What tests, linters and documentation need besides.
-$(VENV)/.installed: $(VENV)/.trains
+# What trainers, tests, linters and documentation need besides.
+$(VENV)/.installed: $(VENV)/.demo
 	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,web,docs,dev]"
 	touch $@
 	$(MAKE) links
@@ -33,7 +34,7 @@ links:
 	for link in $(LINKS)/*; do [ -e "$$link" ] || rm -f "$$link"; done
 	for place in src/leafwise/* $(ROOMS); do ln -sfn "$(CURDIR)/$$place" $(LINKS)/; done
 
-demo: $(VENV)/.trains
+demo: $(VENV)/.demo
 	$(BIN)/leafwise demo
 
 # Everything that a change can break, in about twenty minutes on two slow cores. In three runs, since a worker keeps what it has compiled in memory.

@@ -158,10 +158,10 @@ def _units_and_reason(game: Game, name: str) -> tuple[Units | None, str]:
     if about.get("game", game.name) != game.name or fixed != {name: given[name] for name in given if name not in free}:
         return None, ""  # a model that this variant cannot load
     usual = game.variant(**{option: game.defaults[option] for option in free})
-    measured = [usual.variant(**rules) for rules in units.fitted.get("variants", [own])]
-    if any(same_rules(game, variant) for variant in measured):
+    measured = units.fitted.get("variants", [own])
+    if any(same_rules(game, usual.variant(**rules)) for rules in measured):
         return units, ""
-    told = " or ".join(map(rules_text, measured))
+    told = " or ".join(rules_text(usual.variant(**rules)) for rules in measured)
     return None, f"no unit: the network was measured with {told}, not with {rules_text(game)}"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gymnasium as gym
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
@@ -13,6 +14,9 @@ from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 
+if TYPE_CHECKING:
+    import gymnasium as gym
+
 FOUR, NIBBLE = u64(4), u64(15)
 NAMES = u64(0x76543210)
 """The points, four bits each."""
@@ -20,6 +24,8 @@ NAMES = u64(0x76543210)
 
 def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [edges]: in order of their numbers, 1 own edge, -1 the other's, 0 uncoloured."""
+    import gymnasium as gym
+
     return gym.spaces.Box(-1.0, 1.0, (len(edges(options.n)),), dtype=np.float32)
 
 

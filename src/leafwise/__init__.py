@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafwise import envs
 from leafwise.envs import aec
+from leafwise.envs.core.waiting import loading
 from leafwise.envs.reference import reference
 from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
@@ -130,7 +131,8 @@ register_when_there()
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
+        with loading():
+            found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
         return found
     if name in ("authoring", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")

@@ -1,6 +1,8 @@
 """What each command prints, and that wrong input is one line and status 2."""
 
+import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,14 +38,48 @@ def test_help_lists_every_command_with_one_line(shell: Shell) -> None:
 def test_every_command_has_help(shell: Shell, name: str) -> None:
     answer = shell(name, "--help")
     assert answer.status == 0
-    assert answer.out.startswith("usage: ")
+    assert f"\nusage: leafwise {name}" in f"\n{answer.out}"
+
+
+def examples(name: str) -> list[str]:
+    """Returns the command lines that a command's help shows."""
+    module = importlib.import_module(f"leafwise.commands.{name}")
+    told = module.USAGE if name == "train" else module.Config.__doc__
+    return re.findall(r"^ +leafwise (.+)$", told, re.MULTILINE)
+
+
+ASKED = [line for name in command_names() if name not in ("ship", "web", "demo") for line in examples(name)]
+SHORTER = {"bench": " --seconds 0.01", "train": " --evaluate-games 2 --run run"}
+"""What makes an example of a command shorter."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("line", ASKED)
+def test_examples_of_help_run(shell: Shell, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = line.split()[0]
+    answer = shell(line + SHORTER.get(name, ""), **{"typed": "q\n"} if name == "play" else {})
+    assert (answer.status, answer.error.count("expected")) == (0, 0), answer
 
 
 def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
     text = " ".join(shell("analyze threes --help").out.split())
-    tile = "--next, the tile shown, 1, 2, 3 or +; --deck, 1s, 2s and 3s not yet drawn"
-    for told in ("--bonus-schedule iid", tile, "(default: 0.0)", "Seconds per position"):
+    tile = "--next the tile shown, 1, 2, 3 or + --deck 1s, 2s and 3s not yet drawn"
+    for told in ("--bonus-schedule iid when bonus tiles come", tile, "(default: 0.0)", "Seconds per position"):
         assert told in text
+
+
+def test_the_help_of_a_command_fits_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in (*command_names(), "analyze threes", "eval friday", "play trap"):
+        head = shell(f"{name} --help").out.partition("usage:")[0]
+        assert max(map(len, head.splitlines()), default=0) <= 80, head
+
+
+def test_train_alone_lists_the_methods_that_fit_each_game(shell: Shell) -> None:
+    answer = shell("train")
+    assert answer.status == 2
+    shows(" ".join(answer.out.split()), "threes ntuple-td, dqn, ppo, ntuple-q")
 
 
 WRONG = {
@@ -109,7 +145,6 @@ WRONG = {
     "record threes --width 3": "expected --width of 32 to 2,000, got 3",
     "bench threes foo": "expected a part among start, envs, search, models, training, got 'foo'",
     "bench threes --seconds 0": "expected --seconds above 0",
-    "train": "expected a game among threes, got 'nothing'",
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected a method among ntuple-td, ",
     "train threes --method": "expected a value after --method, got nothing",
@@ -346,7 +381,8 @@ def test_rules_of_an_id_need_no_words(shell: Shell) -> None:
 
 def test_bench_prints_rates(shell: Shell) -> None:
     rates = shell("bench threes envs --seconds 0.01 --json").json
-    assert rates.keys() == {"envs/single", "envs/batch_1", "envs/batch_64", "envs/batch_1024"}
+    sizes = ("single", "batch_1", "batch_64", "batch_1024", "batch_1024_next_step")
+    assert rates.keys() == {f"envs/{name}" for name in sizes}
     assert min(rates.values()) > 0
     assert shell("bench threes models --hint exact --json").out == "{}\n"
     assert "envs/single" in shell("bench threes envs --seconds 0.01").out

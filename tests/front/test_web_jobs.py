@@ -315,6 +315,8 @@ def test_a_click_makes_no_game_anew_and_memory_does_not_grow_with_variants(monke
     for maker in ("find_game", "touch"):
         monkeypatch.setattr(games, maker, None)
     ask({"size": 3})
+    file = told("record", game="trap", options={"size": 3}, seed=SEED)["file"]
+    assert any(games.records_of(file)[0].game is one for one in games._games.values()), "nor does a file"
 
 
 def test_n_tuples_are_compiled_for_all_variants_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

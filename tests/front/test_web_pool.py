@@ -105,3 +105,23 @@ async def test_jobs_that_are_dropped_at_once_leave_no_trace(pool):
     assert len(pool.free) == 1
     gc.collect()
     assert problems == []
+
+
+def test_what_a_process_loads_is_told_meanwhile(tmp_path):
+    """With everything long enough to be told."""
+    lines = ["from leafwise.envs.core import waiting", "waiting.SAID_SECONDS, waiting.TICK_SECONDS = 0.0, 0.001"]
+    (tmp_path / "sitecustomize.py").write_text("\n".join(lines))
+
+    async def run():
+        pool = WorkerPool(1, 20.0, {**PLAIN_PYTHON, "PYTHONPATH": str(tmp_path)})
+        try:
+            return [message async for message in pool.run(JOBS["/api/state"], STATE)]
+        finally:
+            await pool.close()
+            await asyncio.sleep(0.1)
+
+    messages = asyncio.run(run())
+    told = [message["told"] for message in messages if "told" in message]
+    assert told[0] == "loading leafwise"
+    assert told[-1] == ""
+    assert [message["answer"]["player"] for message in messages if "answer" in message] == [1]

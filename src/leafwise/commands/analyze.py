@@ -40,6 +40,10 @@ class Config:
     line, come from --file or standard input, and give one JSON object a line each. `leafwise analyze --game FILE` reads games
     that were written with --save and tells what each move gave away, by the exact solver where it answers unless a search is asked
     for; with --review it tells the course of the game.
+
+    Examples:
+      leafwise analyze threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2" --next 1
+      leafwise analyze trilobite --board 7x6 --k 4 --moves 4453
     """
 
     game: tyro.conf.Positional[str]

@@ -41,6 +41,10 @@ class Config:
     the share of games won, the quality of a ship, or the share of critical positions in which the move keeps what the
     position is worth; "by hand" is a hand-made leaf in the same place. The last columns say what `analyze` and `play`
     make of the network's values, and the greatest error of that in a tenth of the positions.
+
+    Examples:
+      leafwise models
+      leafwise models trap
     """
 
     name: tyro.conf.Positional[str] = ""

@@ -39,6 +39,10 @@ class Config:
 
     While playing: an action's name plays it, h shows the value of every action (exact where the game has a solver, unless
     --leaf, --depth or --seconds ask for a search), u takes a move back, q quits.
+
+    Examples:
+      leafwise play trilobite --board 7x6 --k 4
+      leafwise play threes --assist
     """
 
     game: tyro.conf.Positional[str]

@@ -28,6 +28,9 @@ class Config:
 
     Prints processor seconds, which are those of one idle core.
     Later processes find the machine code in the cache folder; LEAFWISE_CACHE_DIR moves it.
+
+    Examples:
+      leafwise warmup threes
     """
 
     game: tyro.conf.Positional[str] = ""

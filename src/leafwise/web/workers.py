@@ -2,8 +2,9 @@
 
 Both ends of what they say to each other stand here. A process reads one JSON object a line, `{"job": PATH, "request": {...}}` or
 `{"stop": true}`, and answers a job with lines `{"stage": ...}` (`loading`: code is loaded or compiled; `working`),
-`{"answer": ...}`, and as the last one `{"end": true}`, `{"error": LINE}` for what was asked wrongly or `{"fault": LINE}` for a
-defect, whose traceback goes to standard error.
+`{"told": LINE}` (what is compiled or unpacked, with its seconds; "" where that is over), `{"answer": ...}`, and as the last one
+`{"end": true}`, `{"error": LINE}` for what was asked wrongly or `{"fault": LINE}` for a defect, whose traceback goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import msgspec
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import LONGEST_LINE, Ended, NoAnswer, Refused, TimedOut, understood
+from leafwise.envs.core.waiting import tell_by
 from leafwise.web.requests import JOBS, Job
 
 V = TypeVar("V")
@@ -92,7 +94,8 @@ class Worker:
         except Ended:  # nobody knows what the next line would answer
             await self.kill()
             raise
-        self.is_loading = found.get("stage") == "loading"
+        if found.get("told") != "":
+            self.is_loading = "told" in found or found.get("stage") == "loading"
         return found
 
     async def answers(self, job: Job, request: Any) -> AsyncIterator[dict[str, Any]]:
@@ -310,6 +313,11 @@ def main() -> None:
         sink.write(msgspec.json.encode(message) + b"\n")  # infinity and nan become null
         sink.flush()
 
+    def tell(line: str, seconds: int) -> None:
+        what = line.partition(";")[0]  # where it is kept is nobody's business
+        send({"told": f"{what}: {seconds} s" if what and seconds else what})
+
+    tell_by(tell)
     waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]] = queue.SimpleQueue()
 
     def listen() -> None:

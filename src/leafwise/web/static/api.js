@@ -1,4 +1,5 @@
 // The JSON interface of the server, as docs/howto/web.md tells it.
+import { tell } from "./dom.js";
 
 /** An answer that is one line about what was wrong. */
 export class Problem extends Error {}
@@ -44,6 +45,8 @@ export async function* stream(path, body, signal) {
     if (done) return;
     text += value;
     for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
+      const [, told] = /^event: told\ndata: (.*)$/.exec(text.slice(0, end)) || [];
+      if (told) tell(JSON.parse(told));
       const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(text.slice(0, end)) || [];
       if (event === "error") throw new Problem(JSON.parse(data).error);
       if (event) yield { event, data: JSON.parse(data) };

@@ -22,6 +22,17 @@ export function svg(name, attributes, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
+let fading;
+
+/** Shows a line about what is waited for until it is over ("") or nothing more is heard of it. */
+export function tell(text) {
+  const line = document.getElementById("told");
+  line.textContent = text;
+  line.hidden = !text;
+  clearTimeout(fading);
+  fading = setTimeout(() => { line.hidden = true; }, 5000);
+}
+
 /** Returns the options of a select: those that may be chosen, and those that cannot be used with what is wrong. */
 export const offered = (usable, unusable) => [...usable.map((one) => [one.name, one.title]),
   ...unusable.map((one) => [one.name, `${one.title} cannot be used: ${one.wrong}`, true])];

@@ -53,7 +53,7 @@ def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: N
 
 def test_the_solver_hints_and_plays_at_a_level(shell: Shell) -> None:
     out = shell("play trilobite --position .../.o./xxo", typed="h\nq\n").out
-    shows(out, "3  draw  best\n  2  loss   -1\n  1  loss   -2\n", "  exact, by the solver")
+    shows(out, "3  draw       best\n  2  loss in 2\n  1  loss in 1\n", "  exact, by the solver")
     asked = shell("play trilobite --depth 2", typed="h\nq\n").out
     assert "  by search, depth 2, leaf trilobite" in asked
 

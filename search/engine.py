@@ -245,6 +245,7 @@ class Search(BaseSearch):
             bounds=upper_bounds,
             state=state,
             _line_of=self._line_of,
+            _units_of=self.evaluator.units,
         )
 
     def _share(self, actions: int) -> None:

@@ -238,9 +238,11 @@ def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> Non
     assert {name: answer[name] for name in told} == told
     assert sum(result.action_visits.values()) == 300
     shown = shell(asked).out.splitlines()
-    assert "  score of the leaf, simulations" in shown
-    best = next(line for line in shown if line.endswith("best")).split()
-    assert (best[0], best[-2]) == (result.name, str(max(result.visits.values())))
+    assert "  score of the leaf, and what it lacks to the best, simulations" in shown
+    best = next(
+        line for line in shown if line.startswith("  ") and " best " in line and "," not in line.split("best")[0]
+    ).split()
+    assert (best[0], best[-1]) == (result.name, str(max(result.visits.values())))
 
 
 def test_analyze_says_what_simulations_prove(shell: Shell) -> None:

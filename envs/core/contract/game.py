@@ -158,7 +158,7 @@ class Text:
     legend: Callable[[Row, Any], str] | None = None
     """(row, T) -> lines that say what the codes in a position's text stand for; None: there are none."""
     points: Callable[[Row, Any], float] | None = None
-    """(row, T) -> what the game's booklet would score if it ended here; None: the return."""
+    """(row, T) -> the game's own score if it ended here, which people are shown; None: the return."""
     action: Callable[[str], str] = str
     """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
     words: Mapping[str, str] = field(default_factory=dict)

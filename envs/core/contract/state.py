@@ -222,7 +222,7 @@ class State:
 
     @property
     def points(self) -> float:
-        """What the game's booklet would score if it ended here, the return so far where it says nothing."""
+        """The game's own score if it ended here, as people count it; the return so far where the game says nothing else."""
         count = self.game.text.points
         return self.returns if count is None else self._told(count)
 

@@ -224,7 +224,7 @@ def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(s
     assert {name: answer[name] for name in told} == told
     assert 0 < answer["seconds"] < 60
     lines = shell(asked).out.splitlines()
-    assert "  score of the leaf" in lines
+    assert "  score of the leaf, and what it lacks to the best" in lines
     named = [line.split() for line in lines if line.split()[:1] and line.split()[0] in threes.actions]
     assert [words[0] for words in named] == ["right", "left", "up", "down"]
     assert "best" in named[0]

@@ -18,7 +18,7 @@ from games import dice, faulty
 from leafwise.envs.core import waiting
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import Forfeit
-from leafwise.search.players import RandomPlayer
+from leafwise.search.players import Player, RandomPlayer
 from leafwise.training.evaluation.arena import Tournament, arena, evaluate, plan
 from leafwise.training.evaluation.match_workers import Job, Maker, MatchWorkers, Table, from_text
 from leafwise.training.evaluation.openings import openings
@@ -162,7 +162,7 @@ def _greedy(game: leafwise.Game, seed: int) -> object:
     return leafwise.player("greedy", game, seed)
 
 
-def make_telling(game: leafwise.Game, seed: int) -> object:
+def make_telling(game: leafwise.Game, seed: int) -> Player:
     raise Forfeit(f"speaks: {waiting._watch.speaks}")
 
 

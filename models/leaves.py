@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from leafwise.envs import registry
 from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.game import DEFAULT_VIEW, Game
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
@@ -46,6 +46,7 @@ def leaf(
     discount: float | None = None,
     scale: float | None = None,
     normalize: Any = None,
+    observation: str | None = None,
 ) -> Evaluator:
     """Returns a leaf evaluator made of a model that was trained on the environment's observations.
 
@@ -69,12 +70,21 @@ def leaf(
             behind, else 1.
         normalize: the `VecNormalize` that a model of Stable-Baselines3 was trained behind, or the path of its file (which is
             pickle as well); a model that still has its environment brings it along.
+        observation: what it sees, as the environments' `observation` says: "default", "planes", "onehot". Default: what a model of
+            Stable-Baselines3 was made for, else "default".
 
     Finished games are worth their return, whatever the model would say. Raises ValueError in one line for what is no model, or for
     one that does not fit the game.
     """
     game = registry.game(game) if isinstance(game, str) else game
-    told = {"kind": kind, "discount": discount, "scale": scale, "normalize": normalize, "to_go": to_go}
+    told = {
+        "kind": kind,
+        "discount": discount,
+        "scale": scale,
+        "normalize": normalize,
+        "to_go": to_go,
+        "observation": observation,
+    }
     told = {name: value for name, value in told.items() if value is not None}
     for what, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
         need_among(given, choices, what, "leaf")
@@ -142,11 +152,12 @@ def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
         return sb3.described(game, sb3.load(model) if isinstance(model, (str, os.PathLike)) else model, told)
     if "normalize" in told:
         raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
+    view = told.get("observation", DEFAULT_VIEW)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        return Model(type(model).__name__, _of_module(game, model))
+        return Model(type(model).__name__, _of_module(game, model), observation=view)
     if callable(model) and not isinstance(model, type):
-        return Model(getattr(model, "__name__", type(model).__name__), model)
+        return Model(getattr(model, "__name__", type(model).__name__), model, observation=view)
     raise UserError(f"leaf: expected {GIVEN}, got {type(model).__name__} {short(repr(model), 60)}")
 
 
@@ -192,7 +203,7 @@ class Values:
 
     def __init__(self, game: Game, model: Model, speaks_for: Speaks, to_go: bool) -> None:
         self.game, self.model, self.speaks_for, self.to_go = game, model, speaks_for, to_go
-        self._observer = Observer(game)
+        self._observer = Observer(game, model.observation)
         seen = self._observer(game.rows(1)[:0])
         arrays = seen.obs.values() if isinstance(seen.obs, dict) else [seen.obs]
         self._most = max(1, OBSERVED_BYTES // sum(int(np.prod(a.shape[1:])) * a.itemsize for a in arrays))

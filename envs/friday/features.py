@@ -248,6 +248,46 @@ def observe(S, i, O, e, T):
         O[e, MODES_END + k] = numbers[k]
 
 
+ONEHOT = OBSERVED + (DOUBLES_END - PILES_END) * KINDS
+"""The numbers of `observe`, then one for each kind that a card whose place is known can be of."""
+
+
+def onehot_space(options: Options) -> gym.spaces.Box:
+    """Returns a Box float32 [1154]: the observation with 0 and 1 in place of kinds."""
+    import gymnasium as gym
+
+    own = observation_space(options)
+    high = np.concatenate([own.high, np.ones(ONEHOT - OBSERVED, dtype=np.float32)])
+    high[PILES_END:DOUBLES_END] = 1
+    return gym.spaces.Box(np.concatenate([own.low, np.zeros(ONEHOT - OBSERVED, dtype=np.float32)]), high)
+
+
+def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `onehot_as` writes."""
+    own, at, told, kinds = labels(options)[""], 0, [], []
+    for names, meaning in own:
+        if PILES_END <= at < DOUBLES_END:
+            kinds += [
+                Labels(tuple(f"{name}: {card.name}" for card in CARDS), f"1 for its kind: {name}") for name in names
+            ]
+            meaning = "1 if there is such a card that is known"
+        told.append(Labels(names, meaning))
+        at += len(names)
+    return {"": (*told, *kinds)}
+
+
+@jit
+def onehot_as(S, i, player, O, e, T):
+    """Writes the observation, and after it the kinds of which it has numbers."""
+    observe(S, i, O, e, T)
+    O[e, OBSERVED:] = 0.0
+    for k in range(PILES_END, DOUBLES_END):
+        kind = np.int64(O[e, k])
+        if kind > 0:
+            O[e, k] = 1.0
+            O[e, OBSERVED + (k - PILES_END) * KINDS + kind - 1] = 1.0
+
+
 PILE = KINDS * COPIES
 PILES = 10
 NUMBERS = len(PIRATES) + 1

@@ -137,6 +137,20 @@ def test_a_torch_module_is_asked_in_batches_and_left_as_it_was() -> None:
         leafwise.leaf(THREES, torch.nn.GRU(20, 3))
 
 
+def test_a_model_is_shown_what_it_takes() -> None:
+    game = leafwise.game("trilobite")
+    net = torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3), torch.nn.Flatten(), torch.nn.Linear(4, 1))
+    state = game.new(0).play(1).play(1)
+    planes = Observer(game, "planes")(state.row[None]).obs
+    with torch.no_grad():
+        worth = float(net(torch.as_tensor(planes))[0, 0])  # type: ignore[call-overload]
+    assert state.value(leafwise.leaf(game, net, observation="planes")) == pytest.approx(worth, rel=1e-5)
+    with one_line(r"^trilobite: expected an observation among default, planes, got 'onehot'$"):
+        leafwise.leaf(game, net, observation="onehot")
+    with one_line(r"^leaf: expected a module that takes observations \[n, 9\] as float32, got: "):
+        leafwise.leaf(game, net)
+
+
 def test_observations_of_starship_in_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
     ship, sizes = leafwise.game("starship"), []
 

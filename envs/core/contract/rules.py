@@ -110,6 +110,15 @@ def copy_row(S, i, j):
         S[j, w] = S[i, w]
 
 
+def make_observe(current_player: Compiled, observe_as: Compiled) -> Compiled:
+    """Returns the `observe` that shows who acts what `observe_as` shows a player, and player 0 a game that is over."""
+
+    def observe(S, i, O, e, T):
+        observe_as(S, i, max(np.int64(current_player(S, i, T)), np.int64(0)), O, e, T)
+
+    return observe
+
+
 DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row_hash, same_row, same_action)
 """Plain functions; a `Game` compiles its own copies, so that nothing of a game gets into another's cache."""
 STAND_INS = (*DEFAULTS, one_stage, same_for_both)

@@ -103,6 +103,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         game: str | Game,
         *,
         render_mode: str | None = None,
+        observation: str = "default",
         reward: str | None = None,
         illegal: str | None = None,
         opponent: Opponent | None = None,
@@ -112,7 +113,7 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         **options,
     ) -> None:
         self._set_up(1, "single", locals())
-        self.observation_space = self.game.observation_space()  # type: ignore[assignment]
+        self.observation_space = self.game.observation_space(self._stepper.options.observation)  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
 
     def _bind(self) -> None:

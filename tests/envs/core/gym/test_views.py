@@ -91,11 +91,11 @@ def ship_numbers(seen: Any) -> Any:
 
 def friday_numbers(seen: Any) -> Any:
     """Returns the observation that numbers of 0 and 1 tell of."""
-    kinds = seen[356:].reshape(21, -1)
+    kinds = seen[356:].reshape(22, -1)
     at = [
         k
         for k, name in enumerate(names(leafwise.game("friday")))
-        if re.match("bottom|top|looked|first h|second h|doubled", name)
+        if re.match("bottom|top|looked|first h|second h|doubled|acting card", name)
     ]
     seen[at] = (kinds.argmax(axis=1) + 1) * kinds.max(axis=1)
     return seen[:356]

@@ -23,8 +23,8 @@ def aec(
     game: str | Game,
     *,
     render_mode: str | None = None,
-    observation: str = "default",
     illegal: str | None = None,
+    observation: str = "default",
     **options: Any,
 ) -> AECEnv:
     """Returns a game as a PettingZoo AECEnv: `leafwise.aec("trap")`.

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from leafwise.envs import registry
 from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
-from leafwise.envs.core.contract.game import DEFAULT_VIEW, Game
-from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch

@@ -21,7 +21,8 @@ from typing import Any, Literal
 import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats32
-from leafwise.envs.core.contract.game import DEFAULT_VIEW, Game
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer

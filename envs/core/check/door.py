@@ -20,8 +20,7 @@ import numpy as np
 from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.compile.errors import CompileError
 from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
-from leafwise.envs.core.contract.game import DEFAULT_VIEW
-from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL, copy_row
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, PARAMETERS, TERMINAL, copy_row
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.checking import Note

@@ -39,8 +39,7 @@ from leafwise.envs.core.check.door import (
     words,
 )  # fmt: skip
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import DEFAULT_VIEW
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, TERMINAL
 from leafwise.envs.core.errors import short
 
 LEAST = 10

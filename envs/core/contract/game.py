@@ -32,6 +32,7 @@ from leafwise.envs.core.compile.jit import DISABLED, Direct, bind, ignore_leaf
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.rules import (
     CALLED,
+    DEFAULT_VIEW,
     DEFAULTS,
     NO_CHANCE,
     PARAMETERS,
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
 
 
 Row = Array
-DEFAULT_VIEW = "default"
-"""The name of a game's own observation among its views."""
 MAX_DEPTH = 64
 """How far searches look ahead at most."""
 
@@ -760,9 +759,10 @@ def _observation(game: Game) -> Needs:
     sound = isinstance(views, Mapping) and all(isinstance(view, View) for view in views.values())
     yield sound and DEFAULT_VIEW not in views, "observation.views by names other than 'default', each a View", views
     yield from _words("names of observation.views", views)
-    for seen in (game.observation, *views.values()):
-        if not callable(seen.space):
-            yield from _space(seen.layout, seen.space)
+    seen: list[Observation | View] = [game.observation, *views.values()]
+    for one in seen:
+        if not callable(one.space):
+            yield from _space(one.layout, one.space)
 
 
 def _space(layout: type[Any] | None, space: Any) -> Needs:

@@ -24,6 +24,9 @@ CHANCE = -1
 TERMINAL = -4
 """What `current_player` answers where the game is over (OpenSpiel's number)."""
 
+DEFAULT_VIEW = "default"
+"""The name of a game's own observation among its views."""
+
 Compiled = Callable[..., Any]
 """A compiled function: what it takes and returns stands below the field that holds it.
 

@@ -103,13 +103,13 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         game: str | Game,
         *,
         render_mode: str | None = None,
-        observation: str = "default",
         reward: str | None = None,
         illegal: str | None = None,
         opponent: Opponent | None = None,
         seat: str = "first",
         max_episode_steps: int | None = None,
         plies: int = 0,
+        observation: str = "default",
         **options,
     ) -> None:
         self._set_up(1, "single", locals())

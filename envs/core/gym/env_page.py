@@ -10,7 +10,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from leafwise.envs.core.contract.game import DEFAULT_VIEW, Game, Labels
+from leafwise.envs.core.contract.game import Game, Labels
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import docs_of, values_of
 from leafwise.envs.core.gym.keywords import EnvOptions, default_of

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.game import DEFAULT_VIEW, Game
-from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
 
 Arrays = dict[str, Array]

@@ -47,7 +47,6 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         game: str | Game,
         *,
         render_mode: str | None = None,
-        observation: str = "default",
         reward: str | None = None,
         illegal: str | None = None,
         opponent: Opponent | None = None,
@@ -55,6 +54,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         plies: int = 0,
+        observation: str = "default",
         **options,
     ) -> None:
         self._set_up(num_envs, "batch", locals())

@@ -17,6 +17,7 @@ from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW
+from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
@@ -30,6 +31,8 @@ Speaks = Literal["to_act", "player_0"]
 SPEAKS: tuple[Speaks, ...] = ("to_act", "player_0")
 OBSERVED_BYTES = 1 << 26
 """Most memory of the observations that a model is handed at once."""
+TRIED, WITHIN = 8, 1e-4
+"""Positions that a torch module is asked about alone and together, and by how much its numbers may differ, as a share or at all."""
 GIVEN = (
     "a function of observations, a torch module, a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 or its .zip, "
     "or the text of a leaf"
@@ -104,6 +107,9 @@ def leaf(
     )
     values = Values(game, known, speaks_for, to_go is not False)
     values(game.new(0).row[None], game.tables())  # what does not fit is said here, not inside a search
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module) and not _is_sb3(model):
+        _check_module(game, model, values)
     return Evaluator(known.name, None, batch=values, to_go=values.to_go, terminal="returns")
 
 
@@ -189,6 +195,32 @@ def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
         return found.detach().cpu().numpy()
 
     return numbers
+
+
+def _check_module(game: Game, module: Any, values: Values) -> None:
+    """Raises ValueError for a torch module that changes when it is asked, or says something else of a position in another batch."""
+    import torch
+
+    state, stream = game.new(0), new_stream(0)
+    rows = [state.row]
+    while len(rows) < TRIED:
+        legal = state.legal_actions
+        state = state.play(legal[int(below(stream, len(legal)))]).settle(stream)
+        state = game.new(len(rows)) if state.is_terminal else state
+        rows.append(state.row)
+    before, T = {name: part.clone() for name, part in module.state_dict().items()}, game.tables()
+    alone, together = np.concatenate([values(row[None], T) for row in rows]), values(np.array(rows), T)
+    changed = [name for name, part in module.state_dict().items() if not torch.equal(before[name], part)]
+    name = values.model.name
+    if changed:
+        raise UserError(
+            f"leaf {name!r}: expected forward to leave all parameters and buffers, got a change of {changed[0]!r}"
+        )
+    if len(unlike := np.flatnonzero(~np.isclose(alone, together, rtol=WITHIN, atol=WITHIN))):
+        one, other = alone[unlike[0]], together[unlike[0]]
+        raise UserError(
+            f"leaf {name!r}: expected one number for a position in every batch, got {one:g} alone, {other:g} among {TRIED}"
+        )
 
 
 def shapes(obs: Observation) -> str:

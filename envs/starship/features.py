@@ -208,8 +208,8 @@ def planes_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [73, side, side], with targets [87, side, side]: `grid`, then a plane for each number of `vec`."""
     import gymnasium as gym
 
-    grid, numbers = (box.shape for box in observation_space(options).values())
-    return gym.spaces.Box(-1.0, 1.0, (grid[0] + numbers[0], *grid[1:]), np.float32)
+    (channels, *cells), (numbers,) = (box.shape or () for box in observation_space(options).values())
+    return gym.spaces.Box(-1.0, 1.0, (channels + numbers, *cells), np.float32)
 
 
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:

@@ -162,7 +162,7 @@ class Counting(Net):
     """Remembers how often it was asked."""
 
     def forward(self, obs: torch.Tensor) -> Any:
-        self.layers[0].bias += 0.1
+        self.get_parameter("layers.0.bias").add_(0.1)
         return super().forward(obs)
 
 
@@ -187,7 +187,7 @@ def test_a_model_is_shown_what_it_takes() -> None:
     state = game.new(0).play(1).play(1)
     planes = Observer(game, "planes")(state.row[None]).obs
     with torch.no_grad():
-        worth = float(net(torch.as_tensor(planes))[0, 0])  # type: ignore[call-overload]
+        worth = float(net(torch.as_tensor(planes))[0, 0])
     assert state.value(leafwise.leaf(game, net, observation="planes")) == pytest.approx(worth, rel=1e-5)
     with one_line(r"^trilobite: expected an observation among default, planes, got 'onehot'$"):
         leafwise.leaf(game, net, observation="onehot")

@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import (
 )
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trap import draw, features, rules, scores, tables, text
+from leafwise.envs.trap import draw, expected, features, rules, scores, tables, text
 from leafwise.envs.trap.baselines.course import players
 from leafwise.envs.trap.turns import OPTIONS, TurnPlayer
 
@@ -57,6 +57,7 @@ GAME = Game(
             max_outcomes=9,
             stages=("decision", "landing"),
             stage=rules.stage,
+            make_expected=expected.make_expected,
         ),
         key=rules.key,
         candidates=rules.candidates,

@@ -238,7 +238,9 @@ def main() -> None:
     os.environ["LEAFWISE_QUIET"] = "1"
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with version_of(asked.before) if asked.before else nullcontext() as before, tempfile.TemporaryDirectory() as caches:
-        os.environ["PYTHONPYCACHEPREFIX"] = f"{caches}/bytecode"  # as where a package is installed, but for a first command
+        os.environ["PYTHONPYCACHEPREFIX"] = (
+            f"{caches}/bytecode"  # as where a package is installed, but for a first command
+        )
         for name, measure in ROWS.items():
             if asked.rows and not any(word in name for word in asked.rows):
                 continue

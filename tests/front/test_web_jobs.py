@@ -24,6 +24,7 @@ from leafwise.envs.friday.text import HOMES, TURNS, WORDS, in_words
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.settings import PRESETS
 from leafwise.models import ntuple_functions
+from leafwise.training.runs.files import FolderLock
 from leafwise.training.runs.loop import Events
 from leafwise.web import analysis, games, ships
 from leafwise.web.requests import JOBS, read
@@ -100,7 +101,15 @@ def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
     assert found["broken"]["wrong"].startswith("expected options in TOML, got")
     for name in ("no-model", "no-run"):
         assert found[name]["wrong"].startswith(f"expected a model in 'model.safetensors' of {name!r}")
-    assert (found["begun"]["state"], found["begun"]["has_model"]) == ("running", False)
+    assert (found["begun"]["state"], found["begun"]["has_model"]) == ("stopped", False)
+
+
+def test_a_run_goes_on_as_long_as_its_folder_is_locked(folder: Path) -> None:
+    lock = FolderLock(folder / "begun")
+    assert [told("runs")["runs"][0]["state"] for _ in range(2)] == ["running"] * 2
+    lock.release()
+    assert told("runs")["runs"][0]["state"] == "stopped"
+    FolderLock(folder / "begun").release()  # asking holds nothing
 
 
 TENSORS = {"w": np.zeros(3, np.float32)}

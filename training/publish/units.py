@@ -108,7 +108,9 @@ def _run(arguments: list[str]) -> int:
     else:
         tensors, told = load_tensors(path)
         save_tensors(path, tensors, {**told, UNITS: units.as_json()})
-    print(f"{path}: {units.name}, {len(units.values)} knots, off by at most {units.error:.3f} in a tenth")
+    print(
+        f"{path}: {units.name}, {len(units.values)} knots; of ten equal groups of games the worst is off by {units.error:.3f}"
+    )
     if units.error > LARGEST_ERROR:
         print(f"that is more than {LARGEST_ERROR}: more games may help", file=sys.stderr)
     return 0

@@ -16,14 +16,12 @@ from leafwise.models.files import game_of
 from leafwise.models.players import player
 from leafwise.models.tensors import MODEL, load_metadata
 from leafwise.search.players import load_code
-from leafwise.training.runs.files import Curves, last_written, options_of, run_folders
+from leafwise.training.runs.files import Curves, is_locked, last_written, options_of, run_folders
 from leafwise.web.games import reason, record_json, run_models, runs_folder
 from leafwise.web.requests import RunGameRequest, RunRequest, RunsRequest
 from leafwise.web.workers import JobContext, Kept
 
 RESULTS = "results.json"
-QUIET = 300.0
-"""Seconds without anything written after which a run that is not finished counts as standing still."""
 MOST_MOVES = 400
 """Moves of a game that is shown: one of Threes may have thousands."""
 
@@ -81,7 +79,6 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
     model = model_of(folder)
     method = re.search(r"^leafwise train \S+ --method ([a-z-]+)", str(model.get("command", "")))
     written = last_written(folder)
-    quiet = max(0.0, time.time() - written)
     finished = (folder / RESULTS).is_file()
     told = {
         "name": name,
@@ -89,9 +86,9 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
         "variant": options.get("variant", ""),
         "method": method[1] if method else None,
         "total_steps": options.get("total_steps"),
-        "state": "finished" if finished else "running" if quiet < QUIET else "stopped",
+        "state": "finished" if finished else "running" if is_locked(folder) else "stopped",
         "written": written,
-        "quiet": quiet,
+        "quiet": max(0.0, time.time() - written),
         "has_model": bool(model),
         "model_steps": model.get("steps"),
         "score": model.get("score") or None,

@@ -94,7 +94,14 @@ def step_y(d):
 
 @jit
 def load_planes(S, i, T):
-    """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`."""
+    """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`; they are kept where they are of the same cells."""
+    different = np.uint16(0)
+    for cell in range(T.loaded.shape[0]):
+        different |= T.loaded[cell] ^ S[i, at.HEADER + cell]
+    if different == 0:
+        return
+    for cell in range(T.loaded.shape[0]):
+        T.loaded[cell] = S[i, at.HEADER + cell]
     planes = T.planes
     for plane in (at.HULL, at.FLOOR, at.EAST, at.SOUTH):
         planes[plane, 0] = planes[plane, T.grid + 1] = ZERO
@@ -168,6 +175,7 @@ def wall_off(planes, x, y):
 @jit
 def put_armour(S, i, T, x, y):
     """Turns the corridor cell (x, y) into armour."""
+    T.loaded[0] = at.NO_ROW
     S[i, at.HEADER + y * T.grid + x] = ARMOUR
     wall_off(T.planes, x, y)
 
@@ -175,6 +183,7 @@ def put_armour(S, i, T, x, y):
 @jit
 def put_door(S, i, T, x, y, d):
     """Puts a door on the edge of cell (x, y) in direction `d`."""
+    T.loaded[0] = at.NO_ROW
     if d == 0:
         y -= 1
     if d == 3:
@@ -304,6 +313,47 @@ def contiguous(planes, grid, x, y, w, h, limit):
     return has_way_round(planes, grid, x, y, w, h, limit)
 
 
+@jit(inline=True)
+def ring_of(floor, x, y, w, h):
+    """Returns which cells next to a block, corners too, are floor: bits clockwise from the top left one; 0 < x, x + w < 64."""
+    left, right = u64(x - 1), u64(x + w)
+    ring = (floor[y] >> left) & span(0, w + 2)
+    for k in range(h):
+        ring |= ((floor[y + 1 + k] >> right) & ONE) << u64(w + 2 + k)
+        ring |= ((floor[y + h - k] >> left) & ONE) << u64(2 * w + 4 + h + k)
+    for k in range(w + 2):
+        ring |= ((floor[y + h + 1] >> (right - u64(k))) & ONE) << u64(w + 2 + h + k)
+    return ring
+
+
+@jit(inline=True)
+def ring_place(x, y, w, h, sx, sy):
+    """Returns the bit in `ring_of` of a cell that shares a side with the block."""
+    if sy < y:
+        return sx - x + 1
+    if sx >= x + w:
+        return w + 2 + sy - y
+    if sy >= y + h:
+        return 2 * w + 2 + h + x - sx
+    return 2 * w + 3 + 2 * h + y - sy
+
+
+@jit(inline=True)
+def goes_round(ring, start, w, h, reach):
+    """Returns whether floor that shares a side with the block is at most `reach` steps from bit `start`, along the block."""
+    length, whole = 2 * (w + h) + 4, span(0, 2 * (w + h) + 4)
+    missing = ring & ~(ONE | bit(w + 1) | bit(w + 2 + h) | bit(2 * w + 3 + h) | bit(start))
+    for turn in range(2):
+        k = start
+        for _ in range(reach):
+            k = k + 1 if turn == 0 else k - 1
+            k = 0 if k == length else length - 1 if k < 0 else k
+            if ring & bit(k) == ZERO:
+                break
+            missing &= ~bit(k)
+    return missing & whole == ZERO
+
+
 @jit
 def has_way_round(planes, grid, x, y, w, h, limit):
     """Returns what `contiguous` does, by walking round the block."""
@@ -314,11 +364,16 @@ def has_way_round(planes, grid, x, y, w, h, limit):
     left, right = ZERO if x == 0 else bit(x - 1), bit(x + w - 1)
     above, below = planes[at.SOUTH, y] & block, planes[at.SOUTH, y + h] & block
     count = popcount(above) + popcount(below)
+    doors = (above & ~planes[at.FLOOR, y]) | (below & ~planes[at.FLOOR, y + h + 1])
     for row in range(y + 1, y + h + 1):
         count += popcount(planes[at.EAST, row] & left) + popcount(planes[at.EAST, row] & right)
+        doors |= planes[at.EAST, row] & ((left & ~planes[at.FLOOR, row]) | (right & ~(planes[at.FLOOR, row] >> ONE)))
     if count <= 1:
         return planes[at.FLOOR, sy + 1] & bit(sx) != ZERO
     reach = limit + w + h - 2
+    if doors == ZERO and x > 0 and x + w < 64:  # the way along the block may do
+        if goes_round(ring_of(planes[at.FLOOR], x, y, w, h), ring_place(x, y, w, h, sx, sy), w, h, reach):
+            return True
     start_walk(planes, grid, sx, sy, min(sy - reach, y), max(sy + reach + 2, y + h + 1))
     top, bottom = sy, sy
     for _ in range(reach):

@@ -26,7 +26,7 @@ from leafwise.envs.starship import generator
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ONE, ZERO, bit, copy_words, load_planes, lowest, open_hull
 from leafwise.envs.starship.generator import draw_entry, draw_target, open_streams, weight_of, weight_sums
-from leafwise.envs.starship.placing import has_place, next_place
+from leafwise.envs.starship.placing import has_place, leaves_ways, next_anchor
 from leafwise.envs.starship.quality import potential
 
 DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
@@ -162,10 +162,13 @@ def find_places(S, i, T):
     part, facing = T.kinds[stage, entry // 4], entry % 4
     r, y, left = -1, 0, ZERO
     while True:
-        r, x, y, left = next_place(T, stage, part, facing, r, y, left)
+        r, x, y, left = next_anchor(T, part, facing, r, y, left)
         if r < 0:
             return
-        T.places[r, y + 1] |= bit(x)
+        w, h = T.size[part, r, 0], T.size[part, r, 1]
+        alike = T.places[0, y + 1] if w == T.size[part, 0, 0] and h == T.size[part, 0, 1] else ZERO
+        if alike & bit(x) != ZERO or leaves_ways(T, stage, part, r, x, y):  # turned, it closes the same cells
+            T.places[r, y + 1] |= bit(x)
 
 
 @jit

@@ -21,6 +21,7 @@ import numpy as np
 from msgspec import Meta, to_builtins
 from msgspec.structs import replace
 
+from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import text_of, write_named
@@ -179,16 +180,25 @@ RATIOS = (
 """Figures that are one as a share of another."""
 
 
+MEASURE = Direct(measure)
+
+
+def measure_row(S: Rows, T: Tables) -> dict[str, Any]:
+    """Returns the six terms and the figures of row 0 as compiled code tells them, `potential`, and `quality` (0 if not valid)."""
+    out = np.empty(MEASURES)
+    MEASURE(S, FIRST, T, out)
+    stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), out.tolist(), strict=True))
+    stats["potential"] = sum(weight * stats[term] for weight, term in zip(TERM_WEIGHTS, TERMS, strict=True))
+    stats["quality"] = 0.0 if S[0, at.REASONS] else stats["potential"]
+    return stats
+
+
 def measured(S: Rows, T: Tables) -> dict[str, Any]:
     """Returns the figures of row 0: `quality` (0 if not valid), the six terms, and what is reported beside them.
 
     Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
     """
-    out = np.empty(MEASURES)
-    measure(S, FIRST, T, out)
-    stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), out.tolist(), strict=True))
-    stats["potential"] = sum(weight * stats[term] for weight, term in zip(TERM_WEIGHTS, TERMS, strict=True))
-    stats["quality"] = 0.0 if S[0, at.REASONS] else stats["potential"]
+    stats = measure_row(S, T)
     for name, part, whole in RATIOS:
         stats[name] = stats[part] / stats[whole] if stats[whole] else 0.0
     return {name: int(value) if name in WHOLE else round(value, 6) for name, value in sorted(stats.items())}

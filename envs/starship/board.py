@@ -371,8 +371,9 @@ def has_way_round(planes, grid, x, y, w, h, limit):
     if count <= 1:
         return planes[at.FLOOR, sy + 1] & bit(sx) != ZERO
     reach = limit + w + h - 2
-    if doors == ZERO and x > 0 and x + w < 64:  # the way along the block may do
-        if goes_round(ring_of(planes[at.FLOOR], x, y, w, h), ring_place(x, y, w, h, sx, sy), w, h, reach):
+    if doors == ZERO and x > 0 and x + w < 64:  # nothing but floor beside it: the way along the block may do
+        ring, start = ring_of(planes[at.FLOOR], x, y, w, h), ring_place(x, y, w, h, sx, sy)
+        if goes_round(ring, start, w, h, reach):
             return True
     start_walk(planes, grid, sx, sy, min(sy - reach, y), max(sy + reach + 2, y + h + 1))
     top, bottom = sy, sy

@@ -21,7 +21,6 @@ import numpy as np
 from msgspec import Meta, to_builtins
 from msgspec.structs import replace
 
-from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import text_of, write_named
@@ -180,13 +179,10 @@ RATIOS = (
 """Figures that are one as a share of another."""
 
 
-MEASURE = Direct(measure)
-
-
 def measure_row(S: Rows, T: Tables) -> dict[str, Any]:
     """Returns the six terms and the figures of row 0 as compiled code tells them, `potential`, and `quality` (0 if not valid)."""
     out = np.empty(MEASURES)
-    MEASURE(S, FIRST, T, out)
+    measure(S, FIRST, T, out)
     stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), out.tolist(), strict=True))
     stats["potential"] = sum(weight * stats[term] for weight, term in zip(TERM_WEIGHTS, TERMS, strict=True))
     stats["quality"] = 0.0 if S[0, at.REASONS] else stats["potential"]

@@ -181,18 +181,8 @@ class GameTables(NamedTuple):
 
 
 SCRATCH = (
-    "planes",
-    "loaded",
-    "depth",
-    "notes",
-    "request",
-    "place",
-    "outlined",
-    "outline",
-    "box",
-    "terms",
-    "placed",
-    "places",
+    *("planes", "loaded", "depth", "notes", "request", "place", "outlined", "outline", "box", "terms"),
+    *("placed", "places"),
 )
 """What compiled code scribbles on: each thread needs its own."""
 

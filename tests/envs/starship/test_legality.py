@@ -52,3 +52,13 @@ def test_the_only_door_of_a_lone_room_stays_open(board):
     hull.run(tables.STAGE_ARMOUR)
     assert hull.doors() == {(1, 1, "E")}
     assert [line[:3] for line in hull.letters()[:2]] == ["RR#", "RR."]
+
+
+def test_planes_are_of_the_row_that_was_asked_for_whatever_stood_on_them_before(board):
+    hull = board("....", "....", "....")
+    before, planes = hull.S.copy(), hull.T.planes[:4].copy()
+    for change in (lambda: hull.put("reactor", 0, 1, 0), lambda: hull.run(tables.STAGE_ARMOUR)):
+        change()
+        assert (hull.T.planes[:4] != planes).any()
+        load_planes(before, ROW, hull.T)
+        assert (hull.T.planes[:4] == planes).all()

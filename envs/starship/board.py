@@ -327,31 +327,16 @@ def ring_of(floor, x, y, w, h):
 
 
 @jit(inline=True)
-def ring_place(x, y, w, h, sx, sy):
-    """Returns the bit in `ring_of` of a cell that shares a side with the block."""
-    if sy < y:
-        return sx - x + 1
-    if sx >= x + w:
-        return w + 2 + sy - y
-    if sy >= y + h:
-        return 2 * w + 2 + h + x - sx
-    return 2 * w + 3 + 2 * h + y - sy
+def is_one_way(ring, w, h, reach):
+    """Returns whether the floor that shares a side with the block is one way along it, of at most `reach` steps.
 
-
-@jit(inline=True)
-def goes_round(ring, start, w, h, reach):
-    """Returns whether floor that shares a side with the block is at most `reach` steps from bit `start`, along the block."""
-    length, whole = 2 * (w + h) + 4, span(0, 2 * (w + h) + 4)
-    missing = ring & ~(ONE | bit(w + 1) | bit(w + 2 + h) | bit(2 * w + 3 + h) | bit(start))
-    for turn in range(2):
-        k = start
-        for _ in range(reach):
-            k = k + 1 if turn == 0 else k - 1
-            k = 0 if k == length else length - 1 if k < 0 else k
-            if ring & bit(k) == ZERO:
-                break
-            missing &= ~bit(k)
-    return missing & whole == ZERO
+    A corner belongs to the way where it joins two sides.
+    """
+    last = u64(2 * (w + h) + 3)
+    sides = ring & ~(ONE | bit(w + 1) | bit(w + 2 + h) | bit(2 * w + 3 + h))
+    way = sides | (ring & ((sides << ONE) | (sides >> last)) & ((sides >> ONE) | ((sides & ONE) << last)))
+    starts = way & ~((way << ONE) | (way >> last))
+    return starts & (starts - ONE) == ZERO and popcount(way) <= reach + 1
 
 
 @jit
@@ -371,14 +356,13 @@ def has_way_round(planes, grid, x, y, w, h, limit):
     if count <= 1:
         return planes[at.FLOOR, sy + 1] & bit(sx) != ZERO
     reach = limit + w + h - 2
-    if doors == ZERO and x > 0 and x + w < 64:  # nothing but floor beside it: the way along the block may do
-        ring, start = ring_of(planes[at.FLOOR], x, y, w, h), ring_place(x, y, w, h, sx, sy)
-        if goes_round(ring, start, w, h, reach):
-            return True
-    start_walk(planes, grid, sx, sy, min(sy - reach, y), max(sy + reach + 2, y + h + 1))
+    if doors == ZERO and x > 0 and x + w < 64 and is_one_way(ring_of(planes[at.FLOOR], x, y, w, h), w, h, reach):
+        return True
+    first, last = max(0, y - 1 - reach // 2), min(grid - 1, y + h + reach // 2)  # from farther off there is no way back
+    start_walk(planes, grid, sx, sy, first, last + 2)
     top, bottom = sy, sy
     for _ in range(reach):
-        top, bottom = max(0, top - 1), min(grid - 1, bottom + 1)
+        top, bottom = max(first, top - 1), min(last, bottom + 1)
         grew = spread(planes, top, bottom)
         missing = ZERO
         for row in range(y + 1, y + h + 1):

@@ -157,6 +157,7 @@ def open_hull(S, i, T):
         for x in range(T.grid):
             inside = (T.planes[at.HULL, y + 1] >> u64(x)) & ONE
             S[i, at.HEADER + y * T.grid + x] = CORRIDOR if inside != ZERO else SPACE
+    T.loaded[0] = at.NO_ROW
     load_planes(S, i, T)
     if hull_area(T) == 0:
         S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[at.STAGE_SHAPE])
@@ -172,28 +173,29 @@ def wall_off(planes, x, y):
     planes[at.SOUTH, y] &= ~here
 
 
+@jit(inline=True)
+def write_cell(S, i, T, x, y, word):
+    """Writes a cell to row `i`, whose planes are loaded and are to follow."""
+    S[i, at.HEADER + y * T.grid + x] = T.loaded[y * T.grid + x] = word
+
+
 @jit
 def put_armour(S, i, T, x, y):
     """Turns the corridor cell (x, y) into armour."""
-    T.loaded[0] = at.NO_ROW
-    S[i, at.HEADER + y * T.grid + x] = ARMOUR
+    write_cell(S, i, T, x, y, ARMOUR)
     wall_off(T.planes, x, y)
 
 
 @jit
 def put_door(S, i, T, x, y, d):
     """Puts a door on the edge of cell (x, y) in direction `d`."""
-    T.loaded[0] = at.NO_ROW
     if d == 0:
         y -= 1
     if d == 3:
         x -= 1
-    if d == 1 or d == 3:
-        S[i, at.HEADER + y * T.grid + x] |= np.uint16(at.DOOR_EAST)
-        T.planes[at.EAST, y + 1] |= bit(x)
-    else:
-        S[i, at.HEADER + y * T.grid + x] |= np.uint16(at.DOOR_SOUTH)
-        T.planes[at.SOUTH, y + 1] |= bit(x)
+    east = d == 1 or d == 3
+    write_cell(S, i, T, x, y, S[i, at.HEADER + y * T.grid + x] | (at.DOOR_EAST if east else at.DOOR_SOUTH))
+    T.planes[at.EAST if east else at.SOUTH, y + 1] |= bit(x)
 
 
 @jit
@@ -208,7 +210,7 @@ def put_part(S, i, T, part, r, x, y):
             break
     for yy in range(y, y + h):
         for xx in range(x, x + w):
-            S[i, at.HEADER + yy * T.grid + xx] = ROOM + number
+            write_cell(S, i, T, xx, yy, ROOM + number)
             wall_off(T.planes, xx, yy)
     for yy in range(y, y + h):
         T.planes[at.EAST, yy + 1] |= span(x, w - 1)

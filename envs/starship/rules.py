@@ -91,9 +91,9 @@ def open_given(S, j, T):
     """Starts row `j`, which holds nothing, with the hull that is given, if one is."""
     given = ZERO
     for row in range(T.hull.shape[0]):
-        T.planes[at.HULL, row] = T.hull[row]
         given |= T.hull[row]
     if given != ZERO:
+        copy_words(T.hull, T.planes[at.HULL])
         open_ship(S, j, T)
         settle(S, j, T)
 

@@ -234,6 +234,10 @@ class State:
         return self.game.asked(lambda: function(self.row, *more, self.game.thread_tables))
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return self._told(self.game.text.write)
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -82,8 +83,21 @@ def test_train_alone_lists_the_methods_that_fit_each_game(shell: Shell) -> None:
     shows(" ".join(answer.out.split()), "threes ntuple-td, dqn, ppo, ntuple-q")
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [(["ev"], ["eval"]), (["eval", "thr"], ["threes"]), (["eval", "threes", "--opp"], ["--opponent"])],
+)
+def test_bash_completes_commands_games_and_options(shell: Shell, typed: list[str], completed: list[str]) -> None:
+    line = f"COMP_WORDS=(leafwise {' '.join(typed)}); COMP_CWORD={len(typed)}; _leafwise; echo ${{COMPREPLY[@]}}"
+    script = shell("completion bash").out + line
+    answer = subprocess.run(["bash", "-c", script], capture_output=True, encoding="utf-8", check=True)
+    assert (answer.stdout.split(), answer.stderr) == (completed, "")
+
+
 WRONG = {
     "foo": "expected a command among",
+    "completion tcsh": "expected a shell among bash, zsh, got 'tcsh'",
     "analyze threes BOARD --deck 0,2,1 --next 5": "expected",
     "analyze threes BOARD --deck 4,4,9": "expected",
     "analyze threes BOARD --next 1 --depth -1": "expected",

@@ -130,7 +130,7 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
         yield f"  begin   {openings_told(result)}"
         yield (
             f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: "
-            f"{result['points']:g} of {result['games']} points"
+            f"{result['points']:g} of {result['games']} points (a draw is half a point)"
         )
         yield f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}"
     else:

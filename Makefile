@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reo
 QUICK := tests/contract/test_check.py tests/contract/test_rows.py \
   tests/envs/*/test_*scenarios.py tests/models/test_files.py tests/search/test_twin.py tests/front/test_errors.py
 
-.PHONY: demo links test test-quick test-long test-numba campaign lint types docs clean
+.PHONY: demo links test test-quick test-long test-numba campaign lint lint-page types docs clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -72,6 +72,11 @@ test-numba:
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# Linter, formatter and types of the page's modules, from npm as package-lock.json pins them; the page itself needs none of it.
+lint-page:
+	npm ci --no-audit --no-fund
+	npm run check
 
 # The package, by its links, and the tests.
 types: $(VENV)/.installed links

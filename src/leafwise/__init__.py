@@ -155,11 +155,11 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
     the Hugging Face Hub: `hf://OWNER/NAME`, with `@REVISION` and `/FILE.safetensors` at will (extra `hub`). The file says
     which game and variant it is for; `game` checks that it is yours. Raises ValueError in one line if it does not fit.
     """
-    from leafwise.models import files
+    from leafwise.models.files import game_of
+    from leafwise.models.units import load_with_units
 
-    if not game:
-        return files.load_evaluator(files.game_of(source), source)
-    return files.load_evaluator(envs.registry.game(game) if isinstance(game, str) else game, source)
+    fitting = game_of(source) if not game else envs.registry.game(game) if isinstance(game, str) else game
+    return load_with_units(fitting, source)
 
 
 def player(text: str, game: str | Game, seed: int = 0) -> Player:

@@ -20,6 +20,7 @@ from leafwise.cli import split_options
 from leafwise.commands import analyze, play
 from leafwise.commands.eval import figures, lines
 from leafwise.commands.train import with_variant
+from leafwise.envs import registry
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.results import Evaluation
@@ -237,7 +238,7 @@ def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(s
     assert {name: answer[name] for name in told} == told
     assert 0 < answer["seconds"] < 60
     lines = shell(asked).out.splitlines()
-    assert "  score of the leaf" in lines
+    assert "  score of the leaf, and what it lacks to the best" in lines
     named = [line.split() for line in lines if line.split()[:1] and line.split()[0] in threes.actions]
     assert [words[0] for words in named] == ["right", "left", "up", "down"]
     assert "best" in named[0]
@@ -251,9 +252,11 @@ def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> Non
     assert {name: answer[name] for name in told} == told
     assert sum(result.action_visits.values()) == 300
     shown = shell(asked).out.splitlines()
-    assert "  score of the leaf, simulations" in shown
-    best = next(line for line in shown if line.endswith("best")).split()
-    assert (best[0], best[-2]) == (result.name, str(max(result.visits.values())))
+    assert "  score of the leaf, and what it lacks to the best, simulations" in shown
+    best = next(
+        line for line in shown if line.startswith("  ") and " best " in line and "," not in line.split("best")[0]
+    ).split()
+    assert (best[0], best[-1]) == (result.name, str(max(result.visits.values())))
 
 
 def test_analyze_says_what_simulations_prove(shell: Shell) -> None:
@@ -404,6 +407,13 @@ def test_bench_prints_rates(shell: Shell) -> None:
 def test_warmup_of_a_room(shell: Shell) -> None:
     answer = shell("warmup threes --json").json
     assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
+
+
+@pytest.mark.long
+def test_warmup_compiles_all_games_on_all_cores(shell: Shell) -> None:
+    answer = shell("warmup --json").json
+    assert {item.split()[0] for item in answer["items"]} == set(registry.games())
+    assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
 
 
 def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:

@@ -71,7 +71,7 @@ def described(path: Path) -> dict[str, Any]:
     """Returns what is known of a model, by name; a measurement's `mean`, `ci_low` and `ci_high` are in its `unit`."""
     told = metadata(path)
     kept = json.loads(read_text(path.parent / "units.json"))
-    units = told.get("units") or kept.get(path.name)
+    units = kept.get(path.name) or told.get("units")
     score = told.get("score") or []
     return {
         "name": path.stem,

@@ -302,7 +302,7 @@ def test_eval_prints_figures_and_reached_tiles(shell: Shell) -> None:
     assert shares[0] == 1.0
     assert shares == sorted(shares, reverse=True)
     again = shell(asked).out
-    shows(again, f"{answer['mean']:,.0f}", "95 % interval")
+    shows(again, f"{answer['mean']:,.0f}", "95 % interval", "\n          mean final score\n")
 
 
 def test_eval_against_an_opponent(shell: Shell, dice_game: None) -> None:

@@ -431,6 +431,11 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     options = f"--total-steps 2000 --interval 1000 --evaluate-every 1 --evaluate-games 4 --tuples 0145 --run {run}"
     answer = shell(f"train threes --method ntuple-td {options}")
     assert (answer.status, (run / "model.safetensors").exists()) == (0, True)
+    shows(answer.out, f"run folder  {run}\nlearned     threes by ntuple-td: ", " in 4 games\nagainst     random ")
+    evaluated, played, board = (line[12:] for line in answer.out.splitlines()[-3:])
+    assert shell(evaluated.removeprefix("leafwise "), "--games", "2").status == 0
+    assert shell(played.removeprefix("leafwise "), typed="h\nq\n").status == 0
+    assert board == f"tensorboard --logdir {run}"
     assert shell(f"eval threes greedy:{run} --games 2 --json").json["games"] == 2
     assert "expected a new run folder" in shell(f"train threes {options}").error
 

@@ -44,15 +44,17 @@ TAGS = {
 
 
 def words_of(logged: Mapping[str, Any], players: int) -> str:
-    """Returns what is said of the figures of an evaluation, `mean score 44,560 (43,020 to 46,100)`; "" where there was none."""
+    """Returns what is said of the figures of an evaluation, `mean score 44,560 (43,020 to 46,100)`, of two players
+    `0.53 of points`; "" where there was none."""
     low, high = (logged.get(f"eval/score_ci_{end}") for end in ("low", "high"))
     found = []
     for tag, x in logged.items():
         if tag in TAGS and tag.startswith("eval/") and not tag.startswith("eval/score_ci"):
             is_score = tag == "eval/score_mean"
-            words = "points against the best before" if is_score and players == 2 else TAGS[tag].partition(":")[0]
             bounds = f" ({figure(low)} to {figure(high)})" if is_score and low is not None and high is not None else ""
-            found.append(f"{words} {figure(x)}{bounds}")
+            told = f"{figure(x)}{bounds}"
+            of_two = is_score and players == 2
+            found.append(f"{told} of points" if of_two else f"{TAGS[tag].partition(':')[0]} {told}")
     return ", ".join(found)
 
 

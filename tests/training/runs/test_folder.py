@@ -231,7 +231,7 @@ def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     score = {"eval/score_mean": 12345.0, "eval/score_ci_low": 12300.0, "eval/score_ci_high": 12400.0}
     told = words_of({"train/loss": 0.5, **score, "eval/elo": 123.0, "eval/keeps_value": 0.987}, 1)
     assert told == "mean score 12,345 (12,300 to 12,400), Elo 123, value kept 0.987"
-    assert words_of({"eval/score_mean": 0.53}, 2) == "points against the best before 0.53"
+    assert words_of({"eval/score_mean": 0.53}, 2) == "0.53 of points"
     with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
         what = "selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3"
         task = progress.add_task(what, total=200, told="")

@@ -204,7 +204,12 @@ def check() -> None:
 
 
 def at_command_line() -> None:
-    """Has Ctrl-C announced whatever the process does, and a second one end it at once."""
+    """Has Ctrl-C announced whatever the process does, and a second one end it at once.
+
+    While the interpreter ends, which takes seconds on a busy machine, Python would let it kill the process, whose status were lost.
+    """
+    if not _listener.ends_process and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     _listener.ends_process = True
     _listener.listen()
 

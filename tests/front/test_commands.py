@@ -84,21 +84,31 @@ def test_train_alone_lists_the_methods_that_fit_each_game(shell: Shell) -> None:
     shows(" ".join(answer.out.split()), "threes ntuple-td, dqn, ppo, ntuple-q")
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
-    ("typed", "completed"),
-    [(["ev"], ["eval"]), (["eval", "thr"], ["threes"]), (["eval", "threes", "--opp"], ["--opponent"])],
+    "line", ["ev", "eval thr", "eval threes --opp", "eval threes --bonus-p", "eval threes gre", "models trap-size9"]
 )
-def test_bash_completes_commands_games_and_options(shell: Shell, typed: list[str], completed: list[str]) -> None:
-    line = f"COMP_WORDS=(leafwise {' '.join(typed)}); COMP_CWORD={len(typed)}; _leafwise; echo ${{COMPREPLY[@]}}"
-    script = shell("completion bash").out + line
-    answer = subprocess.run(["bash", "-c", script], capture_output=True, encoding="utf-8", check=True)
-    assert (answer.stdout.split(), answer.stderr) == (completed, "")
+@pytest.mark.parametrize("name", ["bash", "fish"])
+def test_a_shell_completes_commands_games_models_players_and_options(shell: Shell, name: str, line: str) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"needs {name}")
+    typed, script = line.split(), shell(f"completion {name}").out
+    words = {"ev": "eval", "thr": "threes", "--opp": "--opponent", "gre": "greedy"}
+    asked = f"COMP_WORDS=(leafwise {line}); COMP_CWORD={len(typed)}; _leafwise; echo ${{COMPREPLY[@]}}"
+    asked = asked if name == "bash" else f"complete -C'leafwise {line}'"
+    answer = subprocess.run([name, "-c", script + asked], capture_output=True, encoding="utf-8", check=True)
+    found = [word for word in answer.stdout.split() if not Path(word).exists()]
+    assert (found, answer.stderr) == ([words.get(typed[-1], typed[-1])], "")
+
+
+def test_completion_of_powershell_has_balanced_braces(shell: Shell) -> None:
+    script = shell("completion powershell").out
+    assert script.count("{") == script.count("}")
+    shows(script, "'threes' { '--bonus-value --bonus-schedule --hint --top --entry --bonus-p' }")
 
 
 WRONG = {
     "foo": "expected a command among",
-    "completion tcsh": "expected a shell among bash, zsh, got 'tcsh'",
+    "completion tcsh": "expected a shell among bash, zsh, fish, powershell, got 'tcsh'",
     "analyze threes BOARD --deck 0,2,1 --next 5": "expected",
     "analyze threes BOARD --deck 4,4,9": "expected",
     "analyze threes BOARD --next 1 --depth -1": "expected",

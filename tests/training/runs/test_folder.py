@@ -249,6 +249,16 @@ def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     assert "…" in line
 
 
+def test_a_bar_needs_no_sign_that_code_page_1252_lacks() -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="cp1252", errors="strict")
+    with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
+        progress.add_task(
+            "selfplay friday " * 4, total=200, completed=86, told="mean score 12,345 (12,300 to 12,400)" * 2
+        )
+        progress.refresh()
+    out.flush()
+
+
 def new_run(root: Path, name: str) -> Path:
     """Returns the folder of a run with options alone."""
     folder = root / name

@@ -46,6 +46,7 @@ GAME = Game(
         write=text.to_text,
         parse=text.parse_row,
         board=draw.to_board,
+        colours={r"\bx\b": "red", r"\bo\b": "blue"},
         about=ABOUT,
         action=text.edge_name,
     ),

@@ -62,6 +62,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        colours={r"(?<= )1(?= \|)": "blue", r"(?<= )2(?= \|)": "red"},
         points=text.points,
         words={
             "next": "the tile shown, 1, 2, 3 or +",

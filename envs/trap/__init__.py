@@ -38,6 +38,8 @@ ABOUT = About(
 )
 """What people are told of the environments."""
 
+ON_BOARD = r"(?<=[^\d\s] ){0}\b|(?<!^)\b{0}(?= [^\d\s])|(?<=^\d ){0}\b"
+"""A player's number on the board, rather than that of a row or a column."""
 GAME = Game(
     name="trap",
     title="Trap, move and throw until the other cannot move (two players, with chance)",
@@ -76,6 +78,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        colours={ON_BOARD.format("1"): "red", ON_BOARD.format("2"): "blue"},
         about=ABOUT,
     ),
     draw=draw.draw,

@@ -47,6 +47,7 @@ GAME = Game(
         parse=text.parse_row,
         action=text.column,
         board=draw.to_board,
+        colours={r"\bx\b": "red", r"\bo\b": "yellow"},
         about=ABOUT,
     ),
     draw=draw.draw,

@@ -250,13 +250,13 @@ def value_lines(result: Result, analyst: Analyst) -> list[str]:
     ranked = sorted(values, key=lambda name: (name != result.name, -visits.get(name, 0), -values[name]))
     words = {name: result.state.action_words(name) for name in ranked}
     width = max(map(len, ranked), default=0)
-    told = max((len(text) + 2 for name, text in words.items() if text != name), default=0)
+    told = any(text != name for name, text in words.items())
     lines = [f"  {analyst.unit}, and what it lacks to the best" + (", simulations" if visits else "")]
     for name in ranked:
         taken = f"  {visits[name]:>11,}" if visits else ""
         behind = "best" if name == result.name else analyst.difference(result.value, values[name])
-        text = f"{words[name]:<{told}}" if told else ""
-        lines.append(f"  {name:<{width}}  {text}{analyst.written(values[name]):>12}{behind:>12}{taken}".rstrip())
+        text = f"  {words[name]}" if told else ""
+        lines.append(f"  {name:<{width}}  {analyst.written(values[name]):>12}{behind:>12}{taken}{text}".rstrip())
     return lines
 
 

@@ -36,16 +36,18 @@ def test_every_model_is_told_as_its_file_says_and_the_table_as_the_cards_do(shel
             held = {**said.get("learned", said), "count": said[one["of"]], "depth": said["depth"]}
             assert all(one[name] == held[name] for name in ("mean", "ci_low", "ci_high", "count", "depth"))
     lines = shell("models").out.splitlines()
-    assert [line.split()[0] for line in lines[1:] if not line.startswith(" ")] == NAMES
+    assert [line.partition(":")[0] for line in lines[:-2] if not line.startswith(" ")] == NAMES
+    assert max(map(len, lines[:-2])) <= 80
+    assert lines[-2] == f"cards: {WEIGHTS / 'MODEL.md'}"
     shows(
         " ".join(" ".join(lines).split()),
-        "threes threes ntuple-packed 27.01 1 139,590 131,890 to 146,581 1,000 games expected final score 2.4 %",
-        "2 377,048 356,066 to 399,665 500 games",
-        "cassis8 cassis n=8 sparse 0.24 1 94.5 % 91.0 % to 97.5 % 200 positions 89.0 % chance to win 0.5 %",
-        "friday level=2 1 88.8 % 86.7 % to 90.6 % 1,000 games",
-        "starshipplace starship preset=classic grid 0.09 1 0.823 0.813 to 0.830 300 seeds 0.717 expected quality 0.010",
-        "starship preset=scout 1 0.720 0.713 to 0.726 300 seeds 0.595",
-        "trap trap sparse 2.78 see its card",
+        "threes: threes, ntuple-packed network, 27.01 MB values: expected final score, off by at most 2.4 % measured: mean "
+        "final score depth 1 139,590 (131,890 to 146,581), 1,000 games depth 2 377,048 (356,066 to 399,665), 500 games",
+        "cassis8: cassis n=8, sparse network, 0.24 MB values: chance to win, off by at most 0.5 % measured: share of best "
+        "moves depth 1 94.5 % (91.0 % to 97.5 %), by hand 89.0 %, 200 positions",
+        "measured, level=2: share of games won depth 1 88.8 % (86.7 % to 90.6 %), 1,000 games",
+        "preset=scout: mean quality depth 1 0.720 (0.713 to 0.726), by hand 0.595, 300 seeds",
+        "trap: trap, sparse network, 2.78 MB values: chance to win, a draw counting half, off by at most 1.0 % measured: see",
     )
 
 
@@ -67,8 +69,11 @@ def test_games_of_other_packages_are_measured_otherwise() -> None:
         models.measured(two, shipped_units()["trilobite.safetensors"]),
         models.measured(alone | {"hand_made": {"mean": 12}}, None),
     ]
-    shown = [[row.get(name, "") for name in models.HEADER[5:9]] for row in models.rows(about | {"score": measured})]
-    assert shown == [["0.250", "0.100 to 0.400", "90 games", ""], ["64.000", "63.000 to 65.500", "90 games", "12.000"]]
+    shown = [[*models.section(about | {"score": [one]})][1:] for one in measured]
+    assert shown == [
+        ["  measured: mean result, a win 1, a loss -1", "    depth 1     0.250 (0.100 to 0.400), 90 games"],
+        ["  measured: mean return", "    depth 1    64.000 (63.000 to 65.500), by hand 12.000, 90 games"],
+    ]
 
 
 def test_nothing_heavy_is_imported_for_it() -> None:
@@ -98,8 +103,8 @@ def test_a_file_that_is_no_model_is_listed_with_its_reason(tmp_path: Path, monke
     for name, data in files.items():
         (tmp_path / f"{name}.safetensors").write_bytes(data)
     monkeypatch.setattr(models, "weights", lambda: tmp_path)
-    _, cassis, *lines = shell("models").out.splitlines()
-    assert cassis.startswith("cassis ")
+    cassis, *lines, _, _ = shell("models").out.splitlines()
+    assert cassis.startswith("cassis: ")
     wrong = [line for line in lines if not line.startswith(" ")]
     assert [line.partition(":")[0] for line in wrong] == sorted(files)
     assert all(": expected " in line and str(tmp_path) in line for line in wrong)

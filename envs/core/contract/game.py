@@ -176,6 +176,8 @@ class Text:
     """(row, action id, T) -> what a legal action is there, for people: "use food 1 (+1 life)" for use3; None: its name."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    colours: Mapping[str, str] = field(default_factory=dict)
+    """Colours of the board's signs at a terminal: regular expression -> "red", "green", "yellow", "blue", "magenta" or "cyan"."""
     legend: Callable[[Row, Any], str] | None = None
     """(row, T) -> lines that say what the codes in a position's text stand for; None: there are none."""
     points: Callable[[Row, Any], float] | None = None

@@ -15,20 +15,6 @@ from leafwise.cli import Report, command, folder_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 
-HEADER = (
-    "model",
-    "game",
-    "network",
-    "MB",
-    "depth",
-    "measured",
-    "95 % interval",
-    "of",
-    "by hand",
-    "values are",
-    "off by",
-)
-RIGHT = ("MB", "depth", "measured", "by hand", "off by")
 COUNTS = ("games", "positions", "seeds")
 """Entries of a measurement that say of how many things it is the mean."""
 
@@ -37,10 +23,9 @@ COUNTS = ("games", "positions", "seeds")
 class Config:
     """Lists the models that ship, with the figures that their files hold.
 
-    Measured is a mean over games, ships or positions that nothing was learned from, by a search of that depth: the final score,
-    the share of games won, the quality of a ship, or the share of critical positions in which the move keeps what the
-    position is worth; "by hand" is a hand-made leaf in the same place. The last columns say what `analyze` and `play`
-    make of the network's values, and the greatest error of that in a tenth of the positions.
+    Measured is a mean, with its 95 % interval, over games, ships or positions that nothing was learned from, by a search of that
+    depth; "by hand" is a hand-made leaf in the same place. A best move keeps what its position is worth, where not every move
+    does. The values are in the unit of `analyze` and `play`, off by at most that on average over a tenth of the positions.
 
     Examples:
       leafwise models
@@ -96,7 +81,7 @@ def listed(path: Path) -> dict[str, Any]:
     """Returns what is known of a model, or of a file that is none `name`, `file` and what is `wrong` with it."""
     try:
         about = described(path)
-        _ = *rows(about), *details(about)
+        _ = *section(about), *details(about)
         return about
     except Exception as problem:  # whatever such a file brings about
         return {"name": path.stem, "game": "", "file": str(path), "wrong": wrong(path, problem)}
@@ -151,33 +136,29 @@ def off_by(about: dict[str, Any]) -> str:
     return f"{100 * error:.1f} %" if unit.startswith("chance") or unit == "expected final score" else f"{error:.3f}"
 
 
-def rows(about: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Yields the lines of the table that tell of a model, one a measurement; what the line above says is left out."""
-    variant = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
-    head = {"model": about["name"], "network": about["kind"], "MB": f"{about['megabytes']:.2f}"}
-    head |= {"values are": about["unit"] or "", "off by": off_by(about)}
-    before = ""
-    for one in about["score"]:
-        game, unit = f"{about['game']} {one['variant']}" if one["variant"] else variant, one["unit"]
-        line = head | {"game": "" if game == before else game, "depth": str(one["depth"])}
-        line |= {"measured": number(one["mean"], unit), "by hand": number(one["hand_made"], unit)}
-        bounds = number(one["ci_low"], unit), number(one["ci_high"], unit)
-        line |= {"95 % interval": " to ".join(bounds) if all(bounds) else ""}
-        yield line | {"of": f"{one['count']:,} {one['of']}"}
-        head, before = {}, game
+def mean_of(unit: str | None) -> str:
+    """Returns in words what a mean over games is, by the unit of values (None: none is known)."""
+    if unit is not None and unit.startswith("chance"):
+        return "share of games won"
+    return "mean return" if unit is None else unit.replace("expected", "mean")
+
+
+def section(about: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines that tell of a model: what it is of, what its values are, a line for each measurement."""
+    own = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
+    yield f"{about['name']}: {own}, {about['kind']} network, {about['megabytes']:.2f} MB"
+    if about["unit"]:
+        yield f"  values: {about['unit']}, off by at most {off_by(about)}"
+    for variant in dict.fromkeys(one["variant"] for one in about["score"]):
+        measurements = [one for one in about["score"] if one["variant"] == variant]
+        unit = measurements[0]["unit"]
+        yield f"  measured{f', {variant}' * bool(variant)}: {mean_of(unit)}"
+        for one in measurements:
+            mean, low, high, by_hand = (number(one[name], unit) for name in ("mean", "ci_low", "ci_high", "hand_made"))
+            told = f"    depth {one['depth']}  {mean:>8}" + f" ({low} to {high})" * bool(low and high)
+            yield told + f", by hand {by_hand}" * bool(by_hand) + f", {one['count']:,} {one['of']}"
     if not about["score"]:
-        yield head | {"game": variant, "measured": "see its card"}
-
-
-def table(lines: list[dict[str, str]]) -> Iterator[str]:
-    """Yields a table's lines, columns as wide as they need."""
-    lines = [{name: name for name in HEADER}, *lines]
-    widths = {name: max(len(line.get(name, "")) for line in lines) for name in HEADER}
-    for line in lines:
-        cells = (
-            line.get(name, "").rjust(n) if name in RIGHT else line.get(name, "").ljust(n) for name, n in widths.items()
-        )
-        yield "  ".join(cells).rstrip()
+        yield "  measured: see its card"
 
 
 def details(about: dict[str, Any]) -> Iterator[str]:
@@ -203,9 +184,12 @@ def main(config: Config) -> Iterator[Report]:
         yield from ((about, ()) for about in found)
         return
     models = [about for about in found if "wrong" not in about]
-    yield from table([line for about in models for line in rows(about)])
+    for about in models:
+        yield from section(about)
     for about in found:
         if "wrong" in about:
             yield f"{about['name']}: {about['wrong']}"
     for about in models if config.name else ():
         yield "\n".join(["", *details(about)])
+    if not config.name:
+        yield f"cards: {weights() / 'MODEL.md'}\nhow one was made: leafwise models MODEL"

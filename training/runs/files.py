@@ -71,6 +71,21 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def is_held(folder: Path) -> bool:
+    """Whether a live process holds the lock of a run folder; the lock is free again at once."""
+    try:
+        handle = open_itself(folder / LOCK, os.O_RDWR)
+    except OSError:  # no run took it here
+        return False
+    try:
+        lock_file(handle)
+    except OSError as problem:
+        return problem.errno in HELD
+    finally:
+        os.close(handle)
+    return False
+
+
 CONFIG = "config.toml"
 """The options of a run in its folder."""
 

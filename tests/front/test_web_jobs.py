@@ -19,6 +19,7 @@ from leafwise import web
 from leafwise.envs.core.compile import linking
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.friday.cards import HAZARDS, NAMES, PHASES
 from leafwise.envs.friday.text import HOMES, TURNS, WORDS, in_words
 from leafwise.envs.registry import game as find_game
@@ -102,14 +103,13 @@ def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
     for name in ("no-model", "no-run"):
         assert found[name]["wrong"].startswith(f"expected a model in 'model.safetensors' of {name!r}")
     assert (found["begun"]["state"], found["begun"]["has_model"]) == ("stopped", False)
-
-
-def test_a_run_goes_on_as_long_as_its_folder_is_locked(folder: Path) -> None:
     lock = FolderLock(folder / "begun")
-    assert [told("runs")["runs"][0]["state"] for _ in range(2)] == ["running"] * 2
+    assert [run["state"] for run in told("runs")["runs"] if run["name"] == "begun"] == ["running"]
+    with pytest.raises(UserError, match="expected a run that is not going on"):
+        FolderLock(folder / "begun")
     lock.release()
-    assert told("runs")["runs"][0]["state"] == "stopped"
-    FolderLock(folder / "begun").release()  # asking holds nothing
+    assert [run["state"] for run in told("runs")["runs"] if run["name"] == "begun"] == ["stopped"]
+    FolderLock(folder / "begun").release()
 
 
 TENSORS = {"w": np.zeros(3, np.float32)}

@@ -47,7 +47,7 @@ class FolderLock:
             try:
                 lock_file(handle)
             except OSError:
-                time.sleep(GLANCE_SECONDS)  # of one that only asks, see `is_locked`
+                time.sleep(GLANCE_SECONDS)  # of one that only asks, see `is_held`
                 lock_file(handle)
         except OSError as problem:
             self.release()
@@ -78,11 +78,11 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def is_locked(folder: Path) -> bool:
-    """Whether a process writes a run's folder now, on this machine or, where the file system tells, on another."""
+def is_held(folder: Path) -> bool:
+    """Whether a live process holds the lock of a run folder; the lock is free again at once."""
     try:
         handle = open_itself(folder / LOCK, os.O_RDWR)
-    except OSError:  # none has begun here, or it is another's
+    except OSError:  # no run took it here
         return False
     try:
         lock_file(handle)

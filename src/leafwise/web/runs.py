@@ -16,7 +16,7 @@ from leafwise.models.files import game_of
 from leafwise.models.players import player
 from leafwise.models.tensors import MODEL, load_metadata
 from leafwise.search.players import load_code
-from leafwise.training.runs.files import Curves, is_locked, last_written, options_of, run_folders
+from leafwise.training.runs.files import Curves, is_held, last_written, options_of, run_folders
 from leafwise.web.games import reason, record_json, run_models, runs_folder
 from leafwise.web.requests import RunGameRequest, RunRequest, RunsRequest
 from leafwise.web.workers import JobContext, Kept
@@ -79,6 +79,7 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
     model = model_of(folder)
     method = re.search(r"^leafwise train \S+ --method ([a-z-]+)", str(model.get("command", "")))
     written = last_written(folder)
+    quiet = max(0.0, time.time() - written)
     finished = (folder / RESULTS).is_file()
     told = {
         "name": name,
@@ -86,9 +87,9 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
         "variant": options.get("variant", ""),
         "method": method[1] if method else None,
         "total_steps": options.get("total_steps"),
-        "state": "finished" if finished else "running" if is_locked(folder) else "stopped",
+        "state": "running" if is_held(folder) else "finished" if finished else "stopped",
         "written": written,
-        "quiet": max(0.0, time.time() - written),
+        "quiet": quiet,
         "has_model": bool(model),
         "model_steps": model.get("steps"),
         "score": model.get("score") or None,

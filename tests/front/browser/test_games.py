@@ -158,6 +158,7 @@ def test_threes_is_followed_in_two_taps_a_move(opened: Callable[..., Any]) -> No
             page.click(f"[data-cell='{cell}']")
     page.click("#follow")
     page.wait_for_selector(".entry [data-outcome]", timeout=LOADED)
+    assert re.search(r"^(up|down|left|right) [\d,]+( \(-[\d,]+\))? ·", page.inner_text("#costs"))
     assert "deck%3D" in page.evaluate("location.hash")
     assert window.fits()
     window.picture("companion")

@@ -11,9 +11,18 @@ export function played() {
   }
 }
 
-/** Notes a game, in place of what was noted under its `id`. */
+/** Notes a game, in place of what was noted under its `id`; the oldest are dropped where there is no room. Returns whether it is kept. */
 export function notePlayed(one) {
-  localStorage.played = JSON.stringify([{ ...one, when: Date.now() }, ...played().filter((other) => other.id !== one.id)].slice(0, MOST));
+  const games = [{ ...one, when: Date.now() }, ...played().filter((other) => other.id !== one.id)].slice(0, MOST);
+  for (; games.length; games.pop()) {
+    try {
+      localStorage.played = JSON.stringify(games);
+      return true;
+    } catch {
+      // the browser's store is full, or closed to the page
+    }
+  }
+  return false;
 }
 
 export function forgetPlayed() {

@@ -7,7 +7,7 @@ import { ask } from "../api.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
-import { analyse } from "../thinking.js";
+import { analyse, withDifference } from "../thinking.js";
 
 const SECONDS = 1.0;
 const START = "0 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0";
@@ -67,6 +67,7 @@ class Companion {
     this.host = h("div", { class: "host" });
     this.board = threes.makeBoard(this.host, this.about, (name) => this.swipe(name));
     this.advice = h("p", { class: "status big", "aria-live": "polite", id: "status" });
+    this.costs = h("p", { class: "quiet number", id: "costs" });
     this.asked = h("div", { id: "asked" });
     this.back = h("button", { onclick: () => trying(() => this.undo()), id: "undo" }, "Undo");
     this.main.replaceChildren(
@@ -74,6 +75,7 @@ class Companion {
         "div",
         { class: "companion" },
         this.advice,
+        this.costs,
         this.asked,
         h(
           "div",
@@ -107,6 +109,7 @@ class Companion {
     document.getElementById("analyse").setAttribute("href", address({ page: "analyse", ...told }));
     this.marks = {};
     this.show();
+    this.costs.textContent = "";
     this.asked.replaceChildren();
     if (state.over) this.advice.textContent = `Game over: ${state.points.toLocaleString("en")} points (${question.asks})`;
     else if (state.player === "chance") this.askChance(now);
@@ -133,6 +136,11 @@ class Companion {
       (answer) => {
         this.marks = { ...answer, line: [] };
         this.advice.textContent = `Swipe ${answer.best.toUpperCase()}: ${answer.unit} ${answer.worth}${answer.no_unit && `; ${answer.no_unit}`}`;
+        this.costs.textContent = Object.keys(answer.worths)
+          .filter((name) => name !== answer.best)
+          .sort((a, b) => answer.action_values[b] - answer.action_values[a])
+          .map((name) => `${name} ${withDifference(answer.worths[name], answer.differences[name])}`)
+          .join(" · ");
         this.show();
         if (answer.best === asked) return;
         asked = answer.best;

@@ -2,7 +2,7 @@
 
 import { address, keepAddress } from "../address.js";
 import { ask, stream } from "../api.js";
-import { betweenClicks, complain, copy, h, offered, select, trying } from "../dom.js";
+import { betweenClicks, complain, copy, h, offered, select, tell, trying } from "../dom.js";
 import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
 import { notePlayed } from "../played.js";
@@ -250,13 +250,14 @@ class PlayPage {
       { about, state } = session,
       moves = session.stops.length - 1;
     if (session.undoPoint(this.people) < 0) return;
-    notePlayed({
+    const isKept = notePlayed({
       id: `${about.game} ${JSON.stringify(session.variant.options)} ${this.more.s} ${session.told.start}`,
       game: about.game,
       title: titleOf(about),
       href: location.hash,
       says: `${moves} ${moves === 1 ? "move" : "moves"}${state.over ? `: ${resultInWords(state, about, session.module)}` : ""}`,
     });
+    if (!isKept) tell("this browser has no room to keep the game; save it as a file");
   }
 
   /** Tells on the bar what the position that is shown is worth. */

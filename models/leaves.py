@@ -20,7 +20,7 @@ from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
-from leafwise.models import sb3
+from leafwise.models import onnx_leaf, sb3
 from leafwise.models.files import LEARNED, best_leaf, is_there, load_evaluator, need_shipped
 from leafwise.models.sb3 import KINDS, Kind, Model
 from leafwise.search.players import BEST
@@ -32,7 +32,7 @@ OBSERVED_BYTES = 1 << 26
 """Most memory of the observations that a model is handed at once."""
 GIVEN = (
     "a function of observations, a torch module, a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 or its .zip, "
-    "or the text of a leaf"
+    "an .onnx file, or the text of a leaf"
 )
 
 
@@ -55,13 +55,14 @@ def leaf(
     Args:
         model: a function from observations [n, ...] (a dict of arrays where the environment gives one) to numbers; a torch module,
             which is handed float32 tensors on its own device; a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 and
-            sb3-contrib, their policies, or the path of such a model's `.zip`; or the text of a leaf (`learned`, `sb3:FILE.zip`,
-            a score, a run folder). Loading a `.zip` runs code that is kept in it (pickle): give only files that you trust.
+            sb3-contrib, their policies, or the path of such a model's `.zip`; the path of an `.onnx` file (extra `onnx`); or the
+            text of a leaf (`learned`, `sb3:FILE.zip`, a score, a run folder). Loading a `.zip` runs code that is kept in it
+            (pickle): give only files that you trust.
         kind: "value": one number for each observation, [n] or [n, 1]; "q": one for each action, [n, A], of which the greatest
             of a legal action counts. Default: what a model of Stable-Baselines3 is, else "value".
         speaks_for: whose gain the numbers are: "to_act", the player who acts, as an agent's own are; or "player_0".
         to_go: True (the default): the numbers are the return still to come, as an agent's values are. False: they stand for the
-            return as a whole.
+            return as a whole. An `.onnx` file that Leafwise wrote says it itself.
         discount: what numbers are multiplied by, besides `scale`: the discount of one decision, so that a search of depth 1 is
             the model's own look at its actions. Rewards inside the tree count in full. Default: `gamma` of a model of
             Stable-Baselines3, else 1.
@@ -81,7 +82,7 @@ def leaf(
     need_switch(told.get("to_go", True), "to_go", "leaf")
     for what, limit in (("discount", Range(0, 1, above=True)), ("scale", Range(0, math.inf, above=True, below=True))):
         need_in(told.get(what, 1.0), limit, f"a finite {what}", "leaf")
-    if isinstance(model, (str, os.PathLike)) and not _is_zip(model):
+    if isinstance(model, (str, os.PathLike)) and not _is_file(model):
         model = named_leaf(game, os.fspath(model))
     if isinstance(model, Evaluator):
         if told or speaks_for != "to_act":
@@ -92,7 +93,7 @@ def leaf(
     known = replace(
         _model(game, model, told), **{name: told[name] for name in ("kind", "discount", "scale") if name in told}
     )
-    values = Values(game, known, speaks_for, to_go is not False)
+    values = Values(game, known, speaks_for, known.to_go if to_go is None else to_go)
     values(game.new(0).row[None], game.tables())  # what does not fit is said here, not inside a search
     return Evaluator(known.name, None, batch=values, to_go=values.to_go, terminal="returns")
 
@@ -101,7 +102,7 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     """Returns the leaf that a text names.
 
     `best` (the shipped model where there is one, else the default score), a hand-made score, `learned` (the shipped model),
-    `rollout:n=20`, `sb3:FILE.zip`, a path, or `hf://OWNER/NAME`.
+    `rollout:n=20`, `sb3:FILE.zip`, `onnx:FILE.onnx`, a path, or `hf://OWNER/NAME`.
     """
     if name == BEST:
         name = best_leaf(game)
@@ -112,19 +113,22 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     if name.startswith("sb3:"):
         model, normalize = sb3.files_of(name)
         return leaf(game, model, normalize=normalize)
+    if name.startswith("onnx:"):
+        return leaf(game, onnx_leaf.model_of(game, *onnx_leaf.files_of(name)))
     if name == LEARNED:
         return load_evaluator(game, need_shipped(game))
     if not is_there(name):
         scores = ", ".join(game.scores)
         raise UserError(
-            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, hf://OWNER/NAME, "
+            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, onnx:FILE, hf://OWNER/NAME, "
             f"or a model's path, got {name!r}"
         )
     return load_evaluator(game, name)
 
 
-def _is_zip(model: str | os.PathLike[str]) -> bool:
-    return os.fspath(model).lower().endswith(".zip") and not os.fspath(model).startswith("sb3:")
+def _is_file(model: str | os.PathLike[str]) -> bool:
+    """Whether a text is the path of a file of somebody's model, rather than that of a leaf."""
+    return os.fspath(model).lower().endswith((".zip", ".onnx")) and not os.fspath(model).startswith(("sb3:", "onnx:"))
 
 
 def _is_sb3(model: Any) -> bool:
@@ -138,16 +142,26 @@ def _is_sb3(model: Any) -> bool:
 
 def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     """Returns what is known of a model; raises ValueError, listing what can be given, for anything else."""
+    if isinstance(model, (str, os.PathLike)) and os.fspath(model).lower().endswith(".onnx"):
+        model = onnx_leaf.model_of(game, model)
+    if isinstance(model, Model):
+        need_no_normalize(told)
+        return model
     if _is_sb3(model):
         return sb3.described(game, sb3.load(model) if isinstance(model, (str, os.PathLike)) else model, told)
-    if "normalize" in told:
-        raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
+    need_no_normalize(told)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
         return Model(type(model).__name__, _of_module(game, model))
     if callable(model) and not isinstance(model, type):
         return Model(getattr(model, "__name__", type(model).__name__), model)
     raise UserError(f"leaf: expected {GIVEN}, got {type(model).__name__} {short(repr(model), 60)}")
+
+
+def need_no_normalize(told: dict[str, Any]) -> None:
+    """Raises ValueError where an option is given that other models do not have."""
+    if "normalize" in told:
+        raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
 
 
 def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:

@@ -1,17 +1,17 @@
-"""Lists the models that ship: game, kind of network, size, measured strength, what the values mean."""
+"""Lists the models that ship: game, kind of network, size, measured strength; `models export` writes one for other programs."""
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tyro
 
-from leafwise.cli import Report, command, folder_of
+from leafwise.cli import OutputFile, Report, command, folder_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 
@@ -35,7 +35,7 @@ COUNTS = ("games", "positions", "seeds")
 
 @dataclass(frozen=True)
 class Config:
-    """Lists the models that ship, with the figures that their files hold.
+    """Lists the models that ship, with the figures that their files hold. `leafwise models export --help`: one for other programs.
 
     Measured is a mean over games, ships or positions that nothing was learned from, by a search of that depth: the final score,
     the share of games won, the quality of a ship, or the share of critical positions in which the move keeps what the
@@ -186,9 +186,38 @@ def details(about: dict[str, Any]) -> Iterator[str]:
     yield f"  card     {about['card']}"
 
 
-@command(Config)
-def main(config: Config) -> Iterator[Report]:
-    """Runs the command."""
+@dataclass(frozen=True)
+class ExportConfig:
+    """Writes a network as an ONNX file, which takes the environment's observation and needs no Leafwise. Needs the extra `onnx`."""
+
+    model: tyro.conf.Positional[str]
+    """Name of a model that ships, a run folder or a model file."""
+    onnx: OutputFile
+    """File to write."""
+    overwrite: bool = False
+    """Write the file anew if it is there already."""
+
+
+@command(ExportConfig, "leafwise models export")
+def export(config: ExportConfig) -> Iterator[Report]:
+    """Writes a network for other programs."""
+    from leafwise.models.files import game_of, load_network, model_path
+    from leafwise.models.onnx_export import OPSET, write_onnx
+
+    network = load_network(model_path(config.model), game_of(config.model))
+    write_onnx(network, Path(config.onnx))
+    size = Path(config.onnx).stat().st_size / 1e6
+    yield f"{config.onnx}: {network.game!r}, {size:.1f} MB, ONNX opset {OPSET}"
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs one of the commands."""
+    return export(words[1:]) if words[:1] == ["export"] else listing(words)
+
+
+@command(Config, "leafwise models")
+def listing(config: Config) -> Iterator[Report]:
+    """Lists the models."""
     there = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
     found = [about for about in there if config.name in ("", about["name"], about["game"])]
     if not found:

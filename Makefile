@@ -20,7 +20,7 @@ $(VENV)/.trains: pyproject.toml constraints.txt
 
 # What tests, linters and documentation need besides.
 $(VENV)/.installed: $(VENV)/.trains
-	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,onnx,web,docs,dev]"
+	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,onnx,openspiel,web,docs,dev]"
 	touch $@
 	$(MAKE) links
 

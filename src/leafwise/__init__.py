@@ -132,7 +132,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
         return found
-    if name in ("authoring", "search", "models", "training", "experiments"):
+    if name in ("authoring", "openspiel", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")
     raise AttributeError(f"module 'leafwise' has no attribute {name!r}")
 

@@ -36,7 +36,12 @@ AUTHORING = [
     "symmetric_boards", "transpose", "typed_cells", "u64", "uniform", "whole_number", "words_by_name",
 ]  # fmt: skip
 """A name leaves these lists, or changes what it means, only with a line in the changelog that says what to write instead."""
-PUBLIC = {"leafwise": set(LEAFWISE) | {"authoring"}, "leafwise.authoring": set(AUTHORING)}
+OPENSPIEL = ["bot", "evaluator", "position", "register"]
+PUBLIC = {
+    "leafwise": set(LEAFWISE) | {"authoring", "openspiel"},
+    "leafwise.authoring": set(AUTHORING),
+    "leafwise.openspiel": set(OPENSPIEL),
+}
 OF_A_ROOM = "tests/games/planted.py"
 """Games with mistakes, Threes in its own functions too: not a game outside the package."""
 

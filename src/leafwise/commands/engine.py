@@ -68,14 +68,14 @@ class Engine:
                 asked = None
             if not isinstance(asked, dict):
                 raise UserError(f"expected a line with a JSON object, got {line.strip()[:80]!r}")
-            what = asked.get("ask")
+            what = str(asked.get("ask"))
             need_among(what, ASKED, "ask")
             if what in ("stop", "quit"):
                 self.stop()
             else:
                 self.wait()
                 getattr(self, what)(asked)
-            return bool(what != "quit")
+            return what != "quit"
         except UserError as problem:
             self.say(error=str(problem))
             return True

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SCALE = 2
-"""Bitmaps are drawn this much larger and scaled down, for smooth edges."""
+"""Bitmaps are drawn this many times as large and scaled down, for smooth edges."""
 
 LINE_LENGTH = 60
 """Longest line of a drawing of text."""
@@ -33,44 +33,50 @@ class Canvas:
 
     def __init__(self, width: int, height: int, background: str = "#ffffff") -> None:
         self.width, self.height, self.background = width, height, background
-        self._shapes: list[tuple[str, Callable[[Any], object]]] = []
-        """Each as an element of SVG, and as what draws it with a pen of Pillow, SCALE times as large."""
+        self._shapes: list[tuple[str, Callable[[Any, float], object]]] = []
+        """Each as an element of SVG, and as what draws it with a pen of Pillow, so many times as large."""
 
     def box(self, x: float, y: float, w: float, h: float, *, fill: str, edge: str = "", radius: float = 0) -> None:
         """Draws a rectangle with its top left corner at (x, y)."""
-        corners = SCALE * x, SCALE * y, SCALE * (x + w) - 1, SCALE * (y + h) - 1
-        colours = {"fill": fill, "outline": edge or None, "width": 2 * SCALE}
+
+        def draw(pen: Any, k: float) -> None:
+            corners = k * x, k * y, k * (x + w) - 1, k * (y + h) - 1
+            pen.rounded_rectangle(corners, k * radius, fill=fill, outline=edge or None, width=max(1, round(2 * k)))
+
         self._shapes.append((
             f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="{radius:g}" fill="{fill}"{_edge(edge)}/>',
-            lambda pen: pen.rounded_rectangle(corners, radius * SCALE, **colours),
+            draw,
         ))  # fmt: skip
 
     def disc(self, x: float, y: float, r: float, *, fill: str, edge: str = "") -> None:
         """Draws a filled circle around (x, y)."""
-        corners = SCALE * (x - r), SCALE * (y - r), SCALE * (x + r), SCALE * (y + r)
+
+        def draw(pen: Any, k: float) -> None:
+            corners = k * (x - r), k * (y - r), k * (x + r), k * (y + r)
+            pen.ellipse(corners, fill=fill, outline=edge or None, width=max(1, round(2 * k)))
+
         self._shapes.append((
             f'<circle cx="{x:g}" cy="{y:g}" r="{r:g}" fill="{fill}"{_edge(edge)}/>',
-            lambda pen: pen.ellipse(corners, fill=fill, outline=edge or None, width=2 * SCALE),
+            draw,
         ))  # fmt: skip
 
     def line(self, x: float, y: float, x2: float, y2: float, *, colour: str, width: float = 2) -> None:
         """Draws a straight line."""
-        ends = [SCALE * k for k in (x, y, x2, y2)]
         self._shapes.append((
             f'<line x1="{x:g}" y1="{y:g}" x2="{x2:g}" y2="{y2:g}" stroke="{colour}" stroke-width="{width:g}" '
             'stroke-linecap="round"/>',
-            lambda pen: pen.line(ends, fill=colour, width=max(1, round(width * SCALE))),
+            lambda pen, k: pen.line([k * x, k * y, k * x2, k * y2], fill=colour, width=max(1, round(k * width))),
         ))  # fmt: skip
 
     def text(
         self, x: float, y: float, words: str, *, size: float = 14, colour: str = "#222222", anchor: str = "middle"
     ) -> None:
         """Writes one line, vertically centred on y; anchor is start, middle or end."""
-        place, side = (SCALE * x, SCALE * y), {"start": "lm", "middle": "mm", "end": "rm"}[anchor]
+        side = {"start": "lm", "middle": "mm", "end": "rm"}[anchor]
         self._shapes.append((
             f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}" text-anchor="{anchor}" '
             f'dominant-baseline="central">{escape(words)}</text>',
-            lambda pen: pen.text(place, words, fill=colour, font=_font(SCALE * size), anchor=side),
+            lambda pen, k: pen.text((k * x, k * y), words, fill=colour, font=_font(k * size), anchor=side),
         ))  # fmt: skip
 
     def svg(self) -> str:
@@ -80,15 +86,17 @@ class Canvas:
         parts.append(f'<rect width="100%" height="100%" fill="{self.background}"/>')
         return "\n".join([*parts, *(element for element, _ in self._shapes), "</svg>"])
 
-    def rgb(self) -> Bytes:
-        """Returns the drawing as uint8 [height, width, 3]."""
+    def rgb(self, width: int = 0) -> Bytes:
+        """Returns the drawing as uint8 [height, width, 3]; 0 is its own width."""
         from PIL import Image, ImageDraw
 
-        image = Image.new("RGB", (self.width * SCALE, self.height * SCALE), self.background)
+        factor = (width or self.width) / self.width
+        size = SCALE * max(1, round(self.width * factor)), SCALE * max(1, round(self.height * factor))
+        image = Image.new("RGB", size, self.background)
         pen = ImageDraw.Draw(image)
         for _, draw in self._shapes:
-            draw(pen)
-        return np.asarray(image.resize((self.width, self.height), Image.Resampling.BOX), dtype=np.uint8).copy()
+            draw(pen, SCALE * factor)
+        return np.array(image.reduce(SCALE), np.uint8)
 
 
 def _edge(colour: str) -> str:
@@ -116,14 +124,6 @@ CAPTION, PAPER, INK = 24, "#fafafa", "#22313f"
 """Height of the strip below a picture that has a caption, and its colours."""
 
 
-def frame(picture: Bytes, width: int) -> Picture:
-    """Returns a picture scaled to a width."""
-    from PIL import Image
-
-    image = Image.fromarray(picture)
-    return image.resize((width, max(1, round(image.height * width / image.width))), Image.Resampling.LANCZOS)
-
-
 def captioned(picture: Picture, caption: str) -> Picture:
     """Returns a picture with a line of text below."""
     from PIL import Image, ImageDraw, ImageFont
@@ -142,7 +142,7 @@ def gif(states: Sequence[State], width: int, milliseconds: int, captions: Sequen
     from PIL import Image
 
     def picture(k: int) -> Picture:
-        plain = frame(states[k].rgb(), width)
+        plain = Image.fromarray(states[k].rgb(width))
         return captioned(plain, captions[k]) if captions else plain
 
     spread = np.unique(np.linspace(0, len(states) - 1, 8, dtype=int))

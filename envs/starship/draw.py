@@ -103,11 +103,11 @@ class Scene(NamedTuple):
         pen = ImageDraw.Draw(canvas, "RGBA")
         for shape in self.shapes:
             shape.paint(pen, scale * SMOOTH)
-        return canvas.resize((width, height), Image.Resampling.BOX)
+        return canvas.reduce(SMOOTH)
 
-    def rgb(self) -> Bytes:
-        """Returns the picture as uint8 [height, width, 3]."""
-        return np.array(self.image(), np.uint8)
+    def rgb(self, width: int = 0) -> Bytes:
+        """Returns the picture as uint8 [height, width, 3]; 0 is its own width."""
+        return np.array(self.image(width / self.width if width else 1.0), np.uint8)
 
 
 @functools.cache

@@ -170,8 +170,8 @@ class Picture(Protocol):
     def svg(self) -> str:
         """Returns SVG text."""
 
-    def rgb(self) -> Bytes:
-        """Returns uint8 [height, width, 3]."""
+    def rgb(self, width: int = 0) -> Bytes:
+        """Returns uint8 [height, width, 3]; 0 is its own width."""
 
 
 @dataclass(frozen=True)

@@ -186,9 +186,9 @@ class State:
         """Returns a picture as SVG text."""
         return self._picture().svg()
 
-    def rgb(self) -> Bytes:
-        """Returns a picture as uint8 [height, width, 3]."""
-        return self._picture().rgb()
+    def rgb(self, width: int = 0) -> Bytes:
+        """Returns a picture as uint8 [height, width, 3]; 0 is the width that the game draws it in."""
+        return self._picture().rgb(width)
 
     def board(self) -> str:
         """Returns several lines of text for a terminal."""

@@ -8,18 +8,19 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reo
 QUICK := tests/contract/test_check.py tests/contract/test_rows.py \
   tests/envs/*/test_*scenarios.py tests/models/test_files.py tests/search/test_twin.py tests/front/test_errors.py
 
-.PHONY: demo links test test-quick test-long test-numba campaign lint types docs clean
+.PHONY: demo links test test-quick test-long test-numba campaign lint lint-page types docs clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# What the demo and the trainers need.
-$(VENV)/.trains: pyproject.toml constraints.txt
+# What the demo needs: no torch.
+$(VENV)/.demo: pyproject.toml constraints.txt
+	@echo "installing leafwise and what it learns with into $(VENV), once: a few minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e ".[train]"
+	$(INSTALL) -e ".[ntuple]"
 	touch $@
 
-# What tests, linters and documentation need besides.
-$(VENV)/.installed: $(VENV)/.trains
+# What trainers, tests, linters and documentation need besides.
+$(VENV)/.installed: $(VENV)/.demo
 	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,onnx,openspiel,web,docs,dev]"
 	touch $@
 	$(MAKE) links
@@ -33,7 +34,7 @@ links:
 	for link in $(LINKS)/*; do [ -e "$$link" ] || rm -f "$$link"; done
 	for place in src/leafwise/* $(ROOMS); do ln -sfn "$(CURDIR)/$$place" $(LINKS)/; done
 
-demo: $(VENV)/.trains
+demo: $(VENV)/.demo
 	$(BIN)/leafwise demo
 
 # Everything that a change can break, in about twenty minutes on two slow cores. In three runs, since a worker keeps what it has compiled in memory.
@@ -71,6 +72,11 @@ test-numba:
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# Linter, formatter and types of the page's modules, from npm as package-lock.json pins them; the page itself needs none of it.
+lint-page:
+	npm ci --no-audit --no-fund
+	npm run check
 
 # The package, by its links, and the tests.
 types: $(VENV)/.installed links

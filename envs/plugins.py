@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
 GROUP = "leafwise.games"
-FIELDS = {"title": str, "options": dict, "option_types": dict, "position_words": dict, "ids": dict}
+FIELDS = {"title": str} | dict.fromkeys(("options", "option_types", "option_words", "position_words", "ids"), dict)
 """What a data file says of each game, and of what types."""
 NAME, ID = r"[a-z][a-z0-9_]*", r"[A-Za-z][A-Za-z0-9]*"
 
@@ -53,7 +53,7 @@ class Listed(NamedTuple):
     module: str
     """The module whose attribute GAME it is."""
     told: dict[str, Any]
-    """title, options (defaults), their types, words of a position, ids."""
+    """title, options (defaults), their types and meanings, words of a position, ids."""
     plugin: str = ""
     """What brings it, in words; "" for a game of the package."""
     source: str = ""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import types_of, values_of, with_files_read
+from leafwise.envs.core.waiting import loading
 from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ def option_types(name: str) -> Mapping[str, str]:
     return _told(name)["option_types"]
 
 
+def option_words(name: str) -> Mapping[str, str]:
+    """Returns what each option of a game means, "" where that is not said; imports as little."""
+    return _told(name)["option_words"]
+
+
 def ids_of(name: str) -> Mapping[str, Mapping[str, Any]]:
     """Returns the ids of a game, without namespace and version, and their options; imports as little."""
     return _told(name)["ids"]
@@ -132,7 +138,8 @@ def _listed_game(name: str) -> Game:
     """Imports a game that is listed; a plug-in's is refused if it cannot be, and a word is said if its data file is wrong."""
     told = listed()[name]
     if not told.plugin:
-        return importlib.import_module(told.module).GAME
+        with loading():
+            return importlib.import_module(told.module).GAME
     try:
         found = imported(module_name(told.source) if told.source else told.module)
         if found.name != name:
@@ -154,6 +161,7 @@ def listing(game: Game) -> dict[str, Any]:
         "title": game.title,
         "options": dict(game.defaults),
         "option_types": types_of(game.options),
+        "option_words": {option: game.text.about.options.get(option, "") for option in game.defaults},
         "position_words": dict(game.text.words),
         "ids": ids,
     }

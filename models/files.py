@@ -12,7 +12,8 @@ import functools
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from leafwise.envs.core.contract.features import check_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
-from leafwise.models.network import Network, network_kind
+from leafwise.models.network import Network, NetworkKind, network_kind
 from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata, load_tensors, save_tensors
 from leafwise.models.tensors import write_atomically as write_atomically
 
@@ -59,8 +60,16 @@ def described(network: Network) -> dict[str, Any]:
     return told | {"tables": {name: table.told() for name, table in tables.items()}}
 
 
-def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
-    """Reads a network for a game, of one of these kinds (default: any); raises ValueError that names what does not fit."""
+def load_network(
+    path: Path,
+    game: Game,
+    kinds: tuple[str, ...] = (),
+    make: Callable[[NetworkKind], Callable[..., Any]] = lambda kind: kind.create,
+) -> Any:
+    """Reads a network for a game, of one of these kinds (default: any); raises ValueError that names what does not fit.
+
+    `make` returns what makes a network of a kind, as `NetworkKind.create` does.
+    """
     tensors, metadata = load_tensors(path)
 
     def check(fits: bool, what: str, expected: object, got: object) -> None:
@@ -94,7 +103,7 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
         if metadata["feature_version"] != version:
             raise UserError(f"expected feature version {version!r}, got {metadata['feature_version']!r}")
         tables = check_tables(kind.tables(game, metadata), metadata.get("tables"))
-        return kind.create(game, metadata, tensors, tables)
+        return make(kind)(game, metadata, tensors, tables)
     except (ValueError, TypeError) as problem:
         raise UserError(f"model {str(path)!r}: {problem}") from None
 
@@ -135,9 +144,8 @@ def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
 
 @functools.lru_cache(maxsize=2)
 def _load_to_play(path: Path, written: int, game: Game) -> Any:
-    """Reads a network, or remembers it: a large one takes a second or two, and every batch of games asks for it."""
-    network = load_network(path, game)
-    return network.kind.to_play(network)
+    """Reads a network, or remembers it: a large one takes a moment, and every batch of games asks for it."""
+    return load_network(path, game, make=lambda kind: kind.create_to_play or kind.create)
 
 
 def game_of(source: str | os.PathLike[str]) -> Game:
@@ -210,8 +218,9 @@ def shipped_name(game: Game) -> str:
     `trap-size5`.
     """
     free = {name: game.defaults[name] for name in game.rule_options}
+    own_options = replace(game.options, **free)
     for short, options in game.ids.items():
-        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
+        if replace(own_options, **{**game.defaults, **options, **free}) == own_options:
             return short.lower()
     own = {name: value for name, value in game.given_options.items() if name not in game.rule_options}
     return game.name + re.sub(r"[^A-Za-z0-9.-]", "_", "".join(f"-{name}{value}" for name, value in own.items()))

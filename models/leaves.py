@@ -21,8 +21,9 @@ from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
 from leafwise.models import onnx_leaf, sb3
-from leafwise.models.files import LEARNED, best_leaf, is_there, load_evaluator, need_shipped
+from leafwise.models.files import LEARNED, best_leaf, is_there, need_shipped
 from leafwise.models.sb3 import KINDS, Kind, Model
+from leafwise.models.units import load_with_units
 from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -116,14 +117,14 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     if name.startswith("onnx:"):
         return leaf(game, onnx_leaf.model_of(game, *onnx_leaf.files_of(name)))
     if name == LEARNED:
-        return load_evaluator(game, need_shipped(game))
+        return load_with_units(game, need_shipped(game))
     if not is_there(name):
         scores = ", ".join(game.scores)
         raise UserError(
             f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, onnx:FILE, hf://OWNER/NAME, "
             f"or a model's path, got {name!r}"
         )
-    return load_evaluator(game, name)
+    return load_with_units(game, name)
 
 
 def _is_file(model: str | os.PathLike[str]) -> bool:

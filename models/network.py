@@ -117,11 +117,6 @@ def first_version(game: Game, told: Told) -> int:
     return 1
 
 
-def itself(network: Any) -> Any:
-    """Returns a network as it is."""
-    return network
-
-
 @dataclass(frozen=True)
 class NetworkKind:
     """How networks of one kind are made, read and trained."""
@@ -142,8 +137,9 @@ class NetworkKind:
     """network -> the tables that it was trained with (None: all that the room has)."""
     version: Callable[[Game, Told], int] = first_version
     """(game, metadata) -> version of what the room shows beside tables."""
-    to_play: Callable[[Any], Any] = itself
-    """network -> one of equal values that is faster to search with; it may use up the memory of the one given."""
+    create_to_play: Callable[..., Network] | None = None
+    """As `create` of tensors, where the network is only searched with: one of equal values that is faster to search with, or takes
+    less memory (None: `create`)."""
     module: str | Callable[[Any], Any] = ""
     """network -> a torch module with its weights, whose `export()` is a network again; as text, `package.module:name`, so that
     torch is imported only to train. "": not trained by torch."""

@@ -11,18 +11,17 @@ In files a network is one tensor of float32, or packed: entries of 16 bits, and 
 
 from __future__ import annotations
 
-import zlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.arrays import Array, Floats32
+from leafwise.envs.core.arrays import Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import FeatureTable, SmallTable
 from leafwise.envs.core.contract.game import Game
@@ -46,6 +45,8 @@ from leafwise.models.ntuple_functions import (
     spread,
     worth_of,
 )
+from leafwise.models.shared_tables import LARGE, Entries, PackedTables, Tables, joined, kept_tables, pack
+from leafwise.models.tensors import checksum
 
 LARGEST = 28
 """Most bits of the index into a tuple's table."""
@@ -53,74 +54,14 @@ USUAL_POWER = 0.7
 """Exponent of points in the potential, unless another is named."""
 MOST_ENTRY = 32767
 """Largest entry of 16 bits."""
+FORMAT = 1
+"""Of the tables that `merged_tables` makes: another number where they would be others."""
 NEEDS: Mapping[str, type | tuple[type, ...]] = {
     "tuples": list, "power": (int, float), "stage": str, "small": list, "splits": list, "base": (int, float),
 }  # fmt: skip
 """Entries of a file's metadata, and their types: the fields of a shape."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 """Cells 0 to 35 in the text of a tuple."""
-
-
-LEVEL = 9
-PARTS = ("seen", "low", "high")
-
-
-def pack(table: Array, scales: Floats32, sizes: Sequence[int]) -> dict[str, Array]:
-    """Returns the tensors of tables of int16 that stand one after another; `unpack` makes the same tables of them."""
-    tensors: dict[str, Array] = {"scales": scales}
-    starts = np.cumsum([0, *sizes])
-    for k, (start, end) in enumerate(pairwise(starts)):
-        entries = table[start:end]
-        seen = entries != 0
-        wide = entries[seen].astype(np.int32)
-        zigzag = ((wide << 1) ^ (wide >> 31)).astype("<u2").view(np.uint8)
-        for part, data in zip(PARTS, (np.packbits(seen), zigzag[::2], zigzag[1::2]), strict=True):
-            tensors[f"{part}_{k}"] = np.frombuffer(zlib.compress(data.tobytes(), LEVEL), dtype=np.uint8)
-    return tensors
-
-
-def unpack(tensors: Mapping[str, Array], sizes: Sequence[int], copies: int) -> tuple[NDArray[np.int16], Floats32]:
-    """Returns the tables and their scales, `copies` of tables of these sizes; raises ValueError for other tensors."""
-    names = {f"{part}_{k}" for part in PARTS for k in range(len(sizes) * copies)} | {"scales"}
-    if set(tensors) != names:
-        expected = f"{len(names)} tensors, scales and {', '.join(PARTS)} of {len(sizes) * copies} tables"
-        raise UserError(f"expected {expected}, got {len(tensors)}")
-    scales = tensors["scales"]
-    if scales.dtype != np.float32 or scales.ndim != 1 or not np.isfinite(scales).all() or not (scales > 0).all():
-        raise UserError("expected scales of float32 above 0")
-    if len(scales) != len(sizes):
-        raise UserError(f"expected {len(sizes)} scales, got {len(scales)}")
-    table = np.zeros(sum(sizes) * copies, dtype=np.int16)
-    for k, (start, end) in enumerate(pairwise(np.cumsum([0, *[*sizes] * copies]))):
-        inflate_entries([tensors[f"{part}_{k}"] for part in PARTS], table[start:end])
-    return table, scales
-
-
-def inflate_entries(parts: list[Array], entries: NDArray[np.int16]) -> None:
-    """Fills one table of zeros from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
-    size = len(entries)
-    if any(part.dtype != np.uint8 or part.ndim != 1 for part in parts):
-        raise UserError("expected packed tables as bytes")
-    bits, low, high = (np.frombuffer(inflate(part.tobytes(), 2 * size), dtype=np.uint8) for part in parts)
-    if len(bits) != (size + 7) // 8:
-        raise UserError(f"expected a bitmap of {size} entries, got {8 * len(bits)}")
-    seen = np.unpackbits(bits, count=size).view(np.bool_)
-    if not len(low) == len(high) == np.count_nonzero(seen):
-        raise UserError(f"expected {np.count_nonzero(seen)} entries, got {len(low)} and {len(high)} bytes")
-    zigzag = low.astype(np.uint16) | (high.astype(np.uint16) << 8)
-    entries[seen] = (zigzag >> 1).astype(np.int16) ^ -(zigzag & 1).astype(np.int16)
-
-
-def inflate(data: bytes, most: int) -> bytes:
-    """Returns deflated bytes as they were, at most `most`; raises ValueError for others."""
-    worker = zlib.decompressobj()
-    try:
-        found = worker.decompress(data, most)
-    except zlib.error as problem:
-        raise UserError(f"expected deflated tables: {problem}") from None
-    if not worker.eof:
-        raise UserError(f"expected a deflated table of at most {most} bytes, got more, or not all of it")
-    return found
 
 
 @dataclass(frozen=True)
@@ -313,14 +254,20 @@ def shape_of(told: Told) -> Shape:
     return Shape(**{name: told[name] for name in NEEDS})
 
 
-def create(
-    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
-) -> NTupleNetwork:
-    """Returns a network as `NetworkKind.create` does."""
+class Filed(NamedTuple):
+    """What a file's metadata says of its tables."""
+
+    shape: Shape
+    sizes: list[int]
+    """Of all tables of a stage in the file, in its order; 0 for a small table that the network does not use."""
+    own: list[int]
+    """The network's tables among them, in the order of its shape."""
+
+
+def filed(game: Game, told: Told, tables: Mapping[str, FeatureTable] | None) -> Filed:
+    """Returns what a file says of its tables; `tables` as of `NetworkKind.create`. Raises ValueError for what does not fit."""
     need_in(told["power"], Range(0, 1), "metadata 'power'")
     shape = shape_of(told).check(game)
-    if tensors is None:
-        return NTupleNetwork.create(game, shape)
     listed = shape.tables(game) if tables is None else tables
     missing = [name for name in shape.small or () if name not in listed]
     if missing:
@@ -328,29 +275,67 @@ def create(
             f"expected tensors of the small table {missing[0]!r}, got those of {', '.join(listed) or 'none'}"
         )
     held = {name: table.size if name in (shape.small or ()) else 0 for name, table in listed.items()}
-    sizes = [features(game).values ** len(t) for t in shape.tuples] + [*held.values()]
-    if "scales" in tensors:
-        table, scales = unpack(tensors, sizes, shape.copies)
-    elif set(tensors) == {"table"}:
-        table, scales = tensors["table"], None
-    else:
-        raise UserError(f"expected tensors ['table'], got {sorted(tensors)}")
-    return in_order(game, shape, held, sizes, table, scales)
-
-
-def in_order(
-    game: Game, shape: Shape, held: Mapping[str, int], sizes: Sequence[int], table: Array, scales: Any
-) -> NTupleNetwork:
-    """Returns a network of tables that stand in a file in another order than in the room, or are empty there.
-
-    `held` are the sizes of the file's small tables, `sizes` those of all its tables in a stage.
-    """
     n, names = len(shape.tuples), [*held]
-    own = [*range(n), *(n + names.index(name) for name in shape.small or ())]
+    sizes = [features(game).values ** len(t) for t in shape.tuples] + [*held.values()]
+    return Filed(shape, sizes, [*range(n), *(n + names.index(name) for name in shape.small or ())])
+
+
+def create(
+    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
+) -> NTupleNetwork:
+    """Returns a network as `NetworkKind.create` does."""
+    shape, sizes, own = filed(game, told, tables)
+    if tensors is None:
+        return NTupleNetwork.create(game, shape)
+    if "scales" in tensors:
+        packed = PackedTables(tensors, sizes, shape.copies)
+        each = (packed.read(copy, k) for copy in range(shape.copies) for k in own)
+        table = joined(each, sum(sizes) * shape.copies)
+        return NTupleNetwork.create(game, shape, table, [float(packed.scales[k]) for k in own])
+    if set(tensors) != {"table"}:
+        raise UserError(f"expected tensors ['table'], got {sorted(tensors)}")
+    table = tensors["table"]
     if table.shape == (sum(sizes) * shape.copies,) and own != [k for k, size in enumerate(sizes) if size]:
         starts, of_stages = np.cumsum([0, *sizes]), table.reshape(shape.copies, -1)
         table = np.concatenate([of_stages[:, starts[k] : starts[k + 1]] for k in own], axis=1).reshape(-1)
-    return NTupleNetwork.create(game, shape, table, None if scales is None else [float(scales[k]) for k in own])
+    return NTupleNetwork.create(game, shape, table)
+
+
+def create_to_play(
+    game: Game, told: Told, tensors: Tensors, tables: Mapping[str, FeatureTable] | None = None
+) -> NTupleNetwork:
+    """Returns a network as `NetworkKind.create_to_play` does: `merged`, and large tables in memory that all processes share."""
+    if "scales" not in tensors:
+        return create(game, told, tensors, tables)
+    shape, sizes, own = filed(game, told, tables)
+    packed = PackedTables(tensors, sizes, shape.copies)
+
+    def read(copy: int, k: int) -> Entries:
+        return packed.read(copy, own[k])
+
+    units = [float(packed.scales[k]) for k in own]
+    make = partial(merged_tables, game, shape, units, read)
+    name = checksum(json.dumps([FORMAT, sizes, own, MOST_ENTRY]), tensors)
+    large = 2 * sum(sizes) * shape.copies >= LARGE
+    found = kept_tables(name, make) if large else None
+    if found is None:
+        which, entries, each = make()
+        found = which, joined(each, entries)
+    return of_tables(game, shape, units, *found)
+
+
+def create_to_train(
+    game: Game, told: Told, tensors: Tensors, tables: Mapping[str, FeatureTable] | None = None
+) -> NTupleNetwork:
+    """Returns a network as `NetworkKind.create` does, with tables of float32, also of a file with int16."""
+    if "scales" not in tensors:
+        return create(game, told, tensors, tables)
+    shape, sizes, own = filed(game, told, tables)
+    packed, network = PackedTables(tensors, sizes, shape.copies), NTupleNetwork.create(game, shape)
+    for copy in range(shape.copies):
+        for k, table in zip(own, network.tables(copy).values(), strict=True):
+            np.multiply(packed.read(copy, k), packed.scales[k], out=table)
+    return network
 
 
 def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
@@ -373,51 +358,59 @@ def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
     return NTupleNetwork.create(network.game, shape, table, scales)
 
 
-def restored(network: NTupleNetwork) -> NTupleNetwork:
-    """Returns a network of int16 with entries of float32, to be trained on; one of float32 as it is."""
-    if not network.packed:
-        return network
-    blank = NTupleNetwork.create(network.game, network.shape)
-    for stage in range(network.shape.copies):
-        pairs = zip(network.tables(stage).values(), blank.tables(stage).values(), network.weights.scales, strict=True)
-        for packed, table, scale in pairs:
-            np.multiply(packed, scale, out=table)
-    return blank
-
-
-def merged(network: NTupleNetwork, *, in_place: bool = False) -> NTupleNetwork:
+def merged(network: NTupleNetwork) -> NTupleNetwork:
     """Returns a network of equal values that adds each tuple whose cells all belong to another one to that one's table.
 
     It takes fewer look-ups, but its tables are full of entries that training has not seen: to be played with, not trained or
     packed. Tables stay apart where their units differ or their sums might not fit; a network of float32, whose sums would be
-    rounded otherwise, is returned as it is. `in_place` uses up the network's own table, which may be of hundreds of MB.
+    rounded otherwise, is returned as it is.
     """
-    tuples, values = network.shape.tuples, features(network.game).values
-    if not network.packed or len(set(tuples)) < len(tuples):
+    if not network.packed:
         return network
-    units = dict(zip(tuples, network.weights.scales, strict=False))
-    if not in_place:
-        weights = network.weights._replace(table=network.weights.table.copy())
-        network = replace(network, weights=weights)
-    stages = [network.tables(k) for k in range(network.shape.copies)]
-    most = {t: max(max(int(tables[t].max()), -int(tables[t].min())) for tables in stages) for t in tuples}
-    kept = list(tuples)
-    for t in sorted(tuples, key=len):
-        fits = [u for u in kept if set(t) < set(u) and units[t] == units[u] and most[t] + most[u] <= MOST_ENTRY]
-        if fits:
-            kept.remove(t)
-            most[fits[0]] += most[t]
-            for tables in stages:
-                wide = tables[fits[0]].reshape((values,) * len(fits[0]))
-                np.add(wide, spread(tables[t], t, fits[0], values), out=wide)
-    names: list[tuple[int, ...] | str] = [*kept, *(network.shape.small or ())]
-    table, end = network.weights.table, 0
-    for tables in stages:  # those that are kept move together
-        for name in names:
-            start, end = end, end + len(tables[name])
-            table[start:end] = tables[name]
-    scales = [float(units[t]) for t in kept] + [float(s) for s in network.weights.scales[len(tuples) :]]
-    return NTupleNetwork.create(network.game, replace(network.shape, tuples=tuple(kept)), table[:end], scales)
+    stages: list[list[Any]] = [[*network.tables(copy).values()] for copy in range(network.shape.copies)]
+    units = [float(scale) for scale in network.weights.scales]
+    which, entries, each = merged_tables(network.game, network.shape, units, lambda copy, k: stages[copy][k])
+    return of_tables(network.game, network.shape, units, which, joined(each, entries))
+
+
+def of_tables(game: Game, shape: Shape, units: Sequence[float], which: Sequence[int], table: Entries) -> NTupleNetwork:
+    """Returns a network of some of a shape's tables."""
+    tuples = tuple(t for k, t in enumerate(shape.tuples) if k in which)
+    return NTupleNetwork.create(game, replace(shape, tuples=tuples), table, [units[k] for k in which])
+
+
+def merged_tables(game: Game, shape: Shape, units: Sequence[float], read: Callable[[int, int], Entries]) -> Tables:
+    """Returns the tables that are left when small ones are added to larger ones; `read(copy, k)` returns table k of a stage."""
+    tuples, values = shape.tuples, features(game).values
+
+    @cache
+    def largest(k: int) -> int:
+        return max(max(int(table.max()), -int(table.min())) for table in (read(c, k) for c in range(shape.copies)))
+
+    into: dict[int, int] = {}
+    grown: dict[int, int] = {}
+    """Largest entry that a table may have with what is added to it."""
+    if len(set(tuples)) == len(tuples):
+        for k in sorted(range(len(tuples)), key=lambda k: len(tuples[k])):
+            for other, cells in enumerate(tuples):
+                if other in into or not set(tuples[k]) < set(cells) or units[k] != units[other]:
+                    continue
+                most = sum(grown.get(one) or largest(one) for one in (k, other))
+                if most <= MOST_ENTRY:
+                    into[k], grown[other] = other, most
+                    break
+
+    def whole(copy: int, k: int) -> Entries:
+        entries = read(copy, k)
+        for part in [part for part, other in into.items() if other == k]:
+            wide = entries.reshape((values,) * len(tuples[k]))
+            entries = (wide + spread(whole(copy, part), tuples[part], tuples[k], values)).reshape(-1)
+        return entries
+
+    which = [k for k in range(len(units)) if k not in into]
+    sizes = shape.sizes(game)
+    each = (whole(copy, k) for copy in range(shape.copies) for k in which)
+    return Tables(which, sum(sizes[k] for k in which) * shape.copies, each)
 
 
 PLAIN, PACKED = (
@@ -428,7 +421,7 @@ PLAIN, PACKED = (
         tables=lambda game, told: features(game).tables,
         used=lambda network: network.shape.tables(network.game),
         version=lambda game, told: features(game).version,
-        to_play=partial(merged, in_place=True),
+        create_to_play=create_to_play,
     )
     for name in ("ntuple", "ntuple-packed")
 )
@@ -436,3 +429,5 @@ PLAIN, PACKED = (
 
 load_ntuples: Callable[[Path, Game], NTupleNetwork] = partial(load_network, kinds=(PLAIN.name, PACKED.name))
 """Reads such a network for a game; raises ValueError that names what does not fit."""
+load_to_train = partial(load_network, kinds=(PLAIN.name, PACKED.name), make=lambda kind: create_to_train)
+"""Reads one with tables of float32, whichever the file has."""

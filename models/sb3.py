@@ -18,7 +18,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats32
@@ -167,6 +166,8 @@ def _check_spaces(game: Game, name: str, policy: Any) -> None:
     recurrent = hasattr(policy, "lstm_actor")
     if recurrent or not any(hasattr(policy, part) for part in ("predict_values", "q_net", "quantile_net")):
         raise UserError(f"leaf: expected {KNOWN}, got {name} with a {type(policy).__name__}")
+    import gymnasium as gym
+
     space, actions = game.observation_space(), gym.spaces.Discrete(len(game.actions))
     for what, expected, got in (
         ("observations", space, policy.observation_space),
@@ -181,6 +182,8 @@ def _check_spaces(game: Game, name: str, policy: Any) -> None:
 
 def _wrappers(model: Any) -> Iterator[Any]:
     """Yields the wrappers around the environment that a model still has, the innermost environment last."""
+    import gymnasium as gym
+
     env = model.get_env() if hasattr(model, "get_env") else None
     while env is not None:
         yield env
@@ -196,6 +199,7 @@ def _check_wrappers(
     game: Game, name: str, model: Any, *, rewarded: bool, told: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
     """Raises ValueError for wrappers whose work cannot be repeated; if `rewarded`, for rewards that are not the return, too."""
+    import gymnasium as gym
     from stable_baselines3.common.vec_env import VecEnvWrapper
 
     changing: tuple[type, ...] = (gym.ObservationWrapper, gym.ActionWrapper)

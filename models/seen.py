@@ -8,10 +8,11 @@ action is worth.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.arrays import Array, Ints
@@ -87,8 +88,8 @@ def seen_by(game: Game) -> tuple[str, ...]:
 
 def cells_of(game: Game) -> tuple[Ints, int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
-    space = game.observation_space()
-    if not isinstance(space, gym.spaces.Box):
+    space: Any = game.observation_space()
+    if isinstance(space, Mapping):
         raise UserError(f"sparse networks: expected an observation that is one array, got {space} in {game.name!r}")
     low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
     if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):

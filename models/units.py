@@ -2,7 +2,7 @@
 
 A network says what it was trained to say: in Threes a potential, in games for two a number from -1 to 1. `Units` turns the value of
 a search with that leaf into what then happened on average in games of selection seeds. A model file holds its map in its
-metadata; those of the models that ship without stand in `weights/units.json`.
+metadata, a shipped model's stands in `weights/units.json`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from leafwise.envs.core.check.door import made_alike
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import marked
 from leafwise.envs.core.files import read_text
-from leafwise.models.files import LEARNED, best_leaf, model_path, shipped_name
+from leafwise.models.files import LEARNED, best_leaf, load_evaluator, model_path, shipped_name
 from leafwise.models.tensors import WEIGHTS, load_metadata, write_atomically
 from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout
@@ -35,6 +36,9 @@ CHANCE, CHANCE_WITH_DRAWS = "chance to win", "chance to win, a draw counting hal
 SCORE = "expected final score"
 PLAIN = "score of the leaf"
 """What values are called where nothing is known of their meaning."""
+LEAST_SLOPE = 0.1
+"""No piece of a fitted map is flatter than this share of its mean slope: two values that differ are told as two numbers, also
+where the games that were played say nothing of the difference."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Units:
     values: tuple[float, ...]
     """Values of a search, ascending."""
     meanings: tuple[float, ...]
-    """What each of `values` means, never falling; linear in between, constant beyond."""
+    """What each of `values` means, never falling; linear in between. Beyond, shares of 1 are constant, scores go on."""
     error: float
     """Largest gap between the predicted and the observed mean of ten equal groups of positions, in games that the map was not
     fitted to; a share of the observed mean where the numbers are scores."""
@@ -69,11 +73,19 @@ class Units:
 
     def __call__(self, value: float) -> float:
         """Returns what a value means."""
-        return float(np.interp(value, self.values, self.meanings))
+        v, m = self.values, self.meanings
+        beyond = 0.0 if self.is_share or len(v) == 1 else value - min(max(value, v[0]), v[-1])
+        slope = LEAST_SLOPE * (m[-1] - m[0]) / (v[-1] - v[0]) if beyond else 0.0
+        return float(np.interp(value, v, m)) + slope * beyond
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the numbers are shares of 1, which people read in percent: a chance, a quality."""
+        return self.meanings[0] >= 0 and self.meanings[-1] <= 1
 
     @property
     def is_chance(self) -> bool:
-        """Whether the numbers are shares of 1 that people read in percent."""
+        """Whether the numbers are chances to win."""
         return self.name.startswith(CHANCE)
 
     def written(self, value: float) -> str:
@@ -81,10 +93,10 @@ class Units:
         return self.text(self(value))
 
     def text(self, meaning: float) -> str:
-        """Returns a number of the unit as people read it: `63.2 %`, `118,431`, `0.714`."""
-        if self.is_chance:
-            return f"{100 * meaning:.1f} %"
-        return f"{meaning:,.0f}" if self.meanings[-1] > 100 else f"{meaning:.3f}"
+        """Returns a number of the unit as people read it: `63.21 %`, `118,431`, `7.14`."""
+        if self.is_share:
+            return f"{100 * meaning:.2f} %"
+        return f"{meaning:,.0f}" if self.meanings[-1] > 100 else f"{meaning:.2f}"
 
     def as_json(self) -> dict[str, Any]:
         """Returns what a file holds."""
@@ -102,6 +114,11 @@ class Units:
 def written(value: float, units: Units | None) -> str:
     """Returns a value as people read it: by its units, else as it is."""
     return f"{value:,.4f}" if units is None else units.written(value)
+
+
+def load_with_units(game: Game, source: str | os.PathLike[str]) -> Evaluator:
+    """Returns a trained model as a leaf that knows what its values mean to people; raises ValueError as `load_evaluator`."""
+    return replace(load_evaluator(game, source), units=functools.partial(units_of, name=os.fspath(source)))
 
 
 def units_of(game: Game, name: str) -> Units | None:
@@ -141,10 +158,10 @@ def _units_and_reason(game: Game, name: str) -> tuple[Units | None, str]:
     if about.get("game", game.name) != game.name or fixed != {name: given[name] for name in given if name not in free}:
         return None, ""  # a model that this variant cannot load
     usual = game.variant(**{option: game.defaults[option] for option in free})
-    measured = [usual.variant(**rules) for rules in units.fitted.get("variants", [own])]
-    if any(same_rules(game, variant) for variant in measured):
+    measured = units.fitted.get("variants", [own])
+    if any(same_rules(game, usual.variant(**rules)) for rules in measured):
         return units, ""
-    told = " or ".join(map(rules_text, measured))
+    told = " or ".join(rules_text(usual.variant(**rules)) for rules in measured)
     return None, f"no unit: the network was measured with {told}, not with {rules_text(game)}"
 
 

@@ -273,7 +273,8 @@ def is_same(first: Any, second: Any) -> bool:
     if type(first) is not type(second):
         return False
     if isinstance(first, Evaluator):
-        return all(is_same(getattr(first, field.name), getattr(second, field.name)) for field in fields(first))
+        compared = [field.name for field in fields(first) if field.compare]
+        return all(is_same(getattr(first, name), getattr(second, name)) for name in compared)
     if isinstance(first, tuple):
         return len(first) == len(second) and all(map(is_same, first, second))
     if isinstance(first, np.ndarray):

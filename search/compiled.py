@@ -97,10 +97,15 @@ class CompiledSearch(NamedTuple):
     """Compiled functions; what is not called is not compiled. S [rows, width] are rows, B is `search_options.Buffers`."""
 
     plain: Callable[..., float]
-    """`(S, B, i, top, depth, lower, upper, T)` -> the value of row i, whatever the window."""
+    """`(S, B, i, top, depth, lower, upper, T)` -> the value of row i, whatever the window; without a table, unless searches of the
+    game have one if nobody says otherwise."""
     plain_root: Callable[..., int]
     """`(S, B, actions, n, values, is_bound, depth, all_values, rounding, best, first, T)` -> how many actions of row 0 were
     searched by `plain`."""
+    with_table: Callable[..., float]
+    """`plain` with a table."""
+    with_table_root: Callable[..., int]
+    """The same by `with_table`."""
     pruning: Callable[..., float]
     """`(S, B, i, top, depth, lower, upper, T)` -> that value, or a bound beyond the window."""
     pruning_root: Callable[..., int]
@@ -116,7 +121,8 @@ def compiled_search(game: Game, evaluator: Evaluator) -> CompiledSearch:
     """Returns the compiled searches for a game and a leaf kind; raises ValueError if they do not fit."""
     spec, room = leaf_spec(evaluator, game.stages), evaluator.room or game.room
     leaf = evaluator.compiled, evaluator.speed.prefetch, evaluator.speed.sibling_values, spec
-    return _compiled(game.rules, game.symmetries, game.players, game.max_actions, *leaf, room)
+    has_table = game.search.decisions_per_depth > 1
+    return _compiled(game.rules, game.symmetries, game.players, game.max_actions, has_table, *leaf, room)
 
 
 @cache
@@ -125,6 +131,7 @@ def _compiled(
     symmetries: Symmetries,
     players: int,
     max_actions: int,
+    has_table: bool,
     value: Compiled,
     prefetch: Compiled | None,
     siblings: Compiled | None,
@@ -134,18 +141,23 @@ def _compiled(
     leaves = make_leaf_values(rules, players, value, spec, room)
     together = siblings is not None and rules.afterstates is not None
 
-    def search_of(prunes: bool) -> tuple[Compiled, Compiled]:
-        """Returns `last_step` and the search, with pruning or without."""
+    def search_of(*, prunes: bool, remembers: bool = True) -> tuple[Compiled, Compiled]:
+        """Returns `last_step` and the search, with pruning or without, with a table or without."""
         inline = prunes or not together
         last_step = make_last_step(rules, leaves, prefetch, room, prunes=prunes, inline=inline)
         last_decisions = None if prunes else make_last_decisions(rules, max_actions, siblings, last_step, room)
         parts = rules, symmetries.transform, leaves, last_step, last_decisions, room
-        return last_step, make_search(*parts, prunes=prunes, no_inline=players == 2 or together)
+        no_inline = players == 2 or together
+        return last_step, make_search(*parts, prunes=prunes, remembers=remembers, no_inline=no_inline)
 
-    (_, plain), (last_step, pruning) = search_of(False), search_of(True)
+    _, plain = search_of(prunes=False, remembers=has_table)
+    _, with_table = search_of(prunes=False)
+    last_step, pruning = search_of(prunes=True)
     return CompiledSearch(
         plain,
         make_root(rules, plain, room),
+        with_table,
+        make_root(rules, with_table, room),
         pruning,
         make_root(rules, pruning, room),
         leaves.leaf_value,

@@ -113,8 +113,13 @@ class Search(BaseSearch):
         else:
             compiled = compiled_search(game, evaluator)
             self._leaves_out = bool(self._prunes or options.width is not None or options.rare)
-            self._search_row = Direct(compiled.pruning if self._leaves_out else compiled.plain)
-            self._search_root = Direct(compiled.pruning_root if self._leaves_out else compiled.plain_root)
+            if self._leaves_out:
+                search, root = compiled.pruning, compiled.pruning_root
+            elif options.entries(game) > 1:
+                search, root = compiled.with_table, compiled.with_table_root
+            else:
+                search, root = compiled.plain, compiled.plain_root
+            self._search_row, self._search_root = Direct(search), Direct(root)
         self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
         self._action_cost = Direct(game.rules.action_cost)
         # What every search writes to
@@ -240,6 +245,7 @@ class Search(BaseSearch):
             bounds=upper_bounds,
             state=state,
             _line_of=self._line_of,
+            _units_of=self.evaluator.units,
         )
 
     def _share(self, actions: int) -> None:

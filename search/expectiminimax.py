@@ -11,7 +11,7 @@ Without windows the algorithm is:
 
 Tests compare every search with that recursion. `make_search` does the same on an explicit stack, since compiled code pays at every
 call for the tables that it hands over. It is compiled with pruning or without: without, no windows and no order of actions are
-compiled.
+compiled, nor a transposition table unless a search has one.
 
 Every value is player 0's. Depth counts decisions by the game's `action_cost`; chance is free. Where no decision is to go, the
 evaluator is asked at its stage, or at a decision where a line of play has no such stage.
@@ -423,9 +423,10 @@ def make_search(
     room: Path,
     *,
     prunes: bool,
+    remembers: bool,
     no_inline: bool,
 ) -> Compiled:
-    """Compiles the search below a row, with pruning or without, for a game and a leaf kind.
+    """Compiles the search below a row, with pruning or without, for a game and a leaf kind; `remembers`: with a table.
 
     `last_decisions` values what chance leads to with one decision to go at once, as `siblings` does (None: with pruning, or not in
     this game). `no_inline`: most leaves are met elsewhere, and one copy of the evaluator's code is enough.
@@ -549,7 +550,7 @@ def make_search(
             lower = -np.inf
         # What the table knows may be enough
         h, check, move, low, high = ZERO, ZERO, MOVE_MASK, -np.inf, np.inf
-        if B.table.shape[0] > 1 and left >= B.options.table_from:
+        if remembers and B.table.shape[0] > 1 and left >= B.options.table_from:
             h, check, move, low, high = look_up(S, B, row, top, left, T)
             beyond = low >= upper or low >= high
             if beyond or high <= lower:
@@ -558,8 +559,9 @@ def make_search(
         # The frame
         n = np.uint64(legal_actions(S, row, B.A[f], T))
         open_frame(B, f, ZERO, n, left, row, top, np.uint64(player), reach, np.inf if player == 1 else -np.inf)
-        B.frames[f, HASH], B.frames[f, CHECK], B.frames[f, MOVE] = h, check, MOVE_MASK
-        B.frames[f, CUTS_BEFORE] = np.uint64(B.counts[CUTS])
+        if remembers:
+            B.frames[f, HASH], B.frames[f, CHECK], B.frames[f, MOVE] = h, check, MOVE_MASK
+            B.frames[f, CUTS_BEFORE] = np.uint64(B.counts[CUTS])
         if prunes:
             begin_order(B, f, n, left, np.int64(move), probing)
             set_window(B, f, lower, upper, low, high)
@@ -620,7 +622,7 @@ def make_search(
     def close(S, B, f):
         """Returns the value of frame f, complete or cut; the table gets what is proven of it."""
         best, check = B.worth[f, BEST], B.frames[f, CHECK]
-        if check != ZERO and B.frames[f, CUTS_BEFORE] == np.uint64(B.counts[CUTS]):
+        if remembers and check != ZERO and B.frames[f, CUTS_BEFORE] == np.uint64(B.counts[CUTS]):
             low, high = best, best
             if prunes:
                 low, high = proven_bounds(B, f, best)

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from leafwise.envs.core.contract.evaluator import Meaning
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a search found. Values are for the player to move, in the evaluator's unit."""
+    """What a search found. Values are for the player to move: `value` and `values` as the evaluator has them, `value_in_unit` and
+    `action_values_in_unit` in what people count."""
 
     action: int | None
     """Id of the best action, the first of equals; None at a chance stage."""
@@ -29,6 +32,28 @@ class Result:
     state: State = field(repr=False)
     _line_of: Callable[[Result], tuple[str, ...]] | None = field(repr=False, compare=False)
     """Finds the line; None where it is known, in what was pickled or copied."""
+    _units_of: Callable[[Game], Meaning | None] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def units(self) -> Meaning | None:
+        """What the evaluator's values mean to people; None where that is not known, as for hand-made scores."""
+        return None if self._units_of is None else self._units_of(self.state.game)
+
+    @property
+    def unit(self) -> str | None:
+        """What `value_in_unit` counts: "expected final score", "chance to win"; None where nothing is known."""
+        return None if self.units is None else self.units.name
+
+    @property
+    def value_in_unit(self) -> float | None:
+        """What `value` means: the score to expect, a chance from 0 to 1; None where nothing is known."""
+        return None if self.units is None else self.units(self.value)
+
+    @property
+    def action_values_in_unit(self) -> dict[str, float] | None:
+        """What `action_values` mean, by name; None where nothing is known."""
+        units = self.units
+        return None if units is None else {name: units(value) for name, value in self.action_values.items()}
 
     @property
     def name(self) -> str | None:
@@ -37,7 +62,7 @@ class Result:
 
     @property
     def action_values(self) -> dict[str, float]:
-        """Value of every legal root action, by name."""
+        """Value of every legal root action, by name, as the evaluator has it."""
         return {self.state.game.actions[a]: v for a, v in self.values.items()}
 
     @cached_property

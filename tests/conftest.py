@@ -16,6 +16,8 @@ from running.campaign import Campaign, new_campaign, print_counts  # noqa: E402
 
 # Networks of tests are so small that torch's threads only wait, which costs processor time. Processes inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# What is compiled and loaded is told where the machine is slow enough; tests compare all that commands print.
+os.environ["LEAFWISE_QUIET"] = "1"
 
 # A background job starts with Ctrl-C ignored, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

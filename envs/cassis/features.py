@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
@@ -15,6 +15,9 @@ from leafwise.envs.core.contract.features import SparseFeatures, looked_up_in
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 
+if TYPE_CHECKING:
+    import gymnasium as gym
+
 FOUR, NIBBLE = u64(4), u64(15)
 NAMES = u64(0x76543210)
 """The points, four bits each."""
@@ -22,6 +25,8 @@ NAMES = u64(0x76543210)
 
 def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [edges]: in order of their numbers, 1 own edge, -1 the other's, 0 uncoloured."""
+    import gymnasium as gym
+
     return gym.spaces.Box(-1.0, 1.0, (len(edges(options.n)),), dtype=np.float32)
 
 

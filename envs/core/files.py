@@ -7,10 +7,14 @@ be a link, a device or a pipe (`write_named`).
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import stat
 import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from leafwise.envs.core.errors import UserError
 
@@ -86,12 +90,35 @@ def _not_itself(path: Path) -> OSError:
     return OSError(errno.ELOOP, "expected a file of its own, got a link or a device; remove it", str(path))
 
 
-def own_folder(path: Path) -> Path:
+def own_folder(path: Path, mode: int = 0o777) -> Path:
     """Makes a folder inside a run folder or a cache if need be, and returns it; raises OSError for a link to another."""
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode, parents=True, exist_ok=True)
     if path.is_symlink():
         raise OSError(errno.ELOOP, "expected a folder of its own, got a link; remove it", str(path))
     return path
+
+
+def private_folder(path: Path) -> Path:
+    """Makes such a folder that nobody else can write, and returns it; raises OSError for one that others can write, or own."""
+    told = own_folder(path, 0o700).stat()
+    if hasattr(os, "geteuid") and (told.st_uid != os.geteuid() or told.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        raise OSError(errno.EPERM, f"expected a folder that only its user can write, got {str(path)!r}", str(path))
+    return path
+
+
+def mapped(path: Path) -> memoryview:
+    """Returns a file's bytes in memory that all processes share; what one of them writes there it alone sees.
+
+    On Windows, where a file that is mapped can be neither replaced nor removed, each process reads the bytes.
+    """
+    if sys.platform == "win32":
+        return memoryview(bytearray(path.read_bytes()))
+    with open(path, "rb") as file:
+        found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a system without large pages, which are faster to find
+            found.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(found)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -99,12 +126,17 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     A link in its place gives way to the file; what it leads to stays as it is.
     """
+    write_parts(path, (data,))
+
+
+def write_parts(path: Path, parts: Iterable[Any]) -> None:
+    """Writes such a file of parts, bytes or arrays, one after another; each is asked for as the one before is written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.unlink(missing_ok=True)  # of a process that was killed, or somebody's link
         with os.fdopen(open_itself(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
-            file.write(data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

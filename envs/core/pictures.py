@@ -10,7 +10,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.error import DependencyNotInstalled
 
 from leafwise.envs.core.arrays import Bytes
 
@@ -40,7 +39,7 @@ class Canvas:
         """Draws a rectangle with its top left corner at (x, y)."""
 
         def draw(pen: Any, k: float) -> None:
-            corners = k * x, k * y, k * (x + w) - 1, k * (y + h) - 1
+            corners = k * x, k * y, k * x + max(0, k * w - 1), k * y + max(0, k * h - 1)
             pen.rounded_rectangle(corners, k * radius, fill=fill, outline=edge or None, width=max(1, round(2 * k)))
 
         self._shapes.append((
@@ -76,7 +75,7 @@ class Canvas:
         self._shapes.append((
             f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}" text-anchor="{anchor}" '
             f'dominant-baseline="central">{escape(words)}</text>',
-            lambda pen, k: pen.text((k * x, k * y), words, fill=colour, font=_font(k * size), anchor=side),
+            lambda pen, k: pen.text((k * x, k * y), words, fill=colour, font=_font(max(1, k * size)), anchor=side),
         ))  # fmt: skip
 
     def svg(self) -> str:
@@ -172,6 +171,8 @@ class Display:
             try:
                 import pygame
             except ModuleNotFoundError:
+                from gymnasium.error import DependencyNotInstalled
+
                 raise DependencyNotInstalled(
                     f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
                 ) from None

@@ -4,8 +4,8 @@ Put `with waiting("unpacking the network of Threes"):` around such work. A line 
 seconds are counted below it from the third on; work that is done sooner says nothing.
 
 The line is an INFO record of the logger `leafwise`. Where nobody has set up logging it goes to standard error as it is, in a
-notebook as in a script; `logging.getLogger("leafwise").setLevel("WARNING")` silences it. A worker process says nothing, since all
-workers would say the same, unless `Speech.is_on` makes it the one that does.
+notebook as in a script; `logging.getLogger("leafwise").setLevel("WARNING")` silences it, and so does the environment variable
+`LEAFWISE_QUIET`. Workers would all say the same: none does but one that calls `speak`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-SAID_SECONDS, COUNTED_SECONDS = 0.8, 3.0
+SAID_SECONDS, COUNTED_SECONDS = 0.9, 3.0
 """How long something lasts before it is said, and before its seconds are counted."""
 GAP_SECONDS = 0.3
 """Pauses up to this long end no wait: what is compiled piece by piece is one."""
@@ -39,65 +39,79 @@ def waiting(what: str, kept: object = None) -> Iterator[None]:
         _watch.end(block)
 
 
-class Speech:
-    """Who speaks."""
-
-    is_on: bool | None = None
-    """Whether this process does; None: unless it is a worker of `multiprocessing`."""
+def loading() -> contextlib.AbstractContextManager[None]:
+    """Tells of modules or compiled code that a block loads."""
+    return waiting("loading leafwise")
 
 
-def _speaks() -> bool:
-    if Speech.is_on is None:
-        processes = sys.modules.get("multiprocessing.process")
-        return processes is None or processes.parent_process() is None
-    return Speech.is_on
+def speak() -> None:
+    """Makes this worker the one that says what all wait for."""
+    _watch.speaks = True
 
 
-def say(line: str) -> None:
-    """Hands a line to the logger, or to standard error where nobody has set up logging."""
+def tell_by(show: Callable[[str, int], object]) -> None:
+    """Has this process tell by `show(line, seconds)`.
+
+    It is called with 0 seconds when a line is first said, then for each that is counted, and with "" where the wait is over.
+    """
+    _watch.show = show
+
+
+def _show(line: str, seconds: int) -> None:
+    """Hands a line to the logger, or to standard error where nobody has set up logging; counts where it can be written over."""
     import logging  # not where help is asked for
 
     logger = logging.getLogger("leafwise")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)
     if logger.hasHandlers():
-        logger.info(line)
-    elif sys.stderr and logger.isEnabledFor(logging.INFO):
+        if line and not seconds:
+            logger.info(line)
+    elif sys.stderr and logger.isEnabledFor(logging.INFO) and not os.environ.get("LEAFWISE_QUIET"):
         with contextlib.suppress(OSError, ValueError):  # closed
-            print(line, file=sys.stderr, flush=True)
+            if not seconds:
+                print(line, end="\n" if line else "", file=sys.stderr, flush=True)
+            elif sys.stderr.isatty() and sys.stderr is sys.__stderr__:  # else others draw on it
+                print(f"{CLEAR}  {seconds} s" if line else CLEAR, end="", file=sys.stderr, flush=True)
 
 
 class _Watch:
     """The thread that looks at what is waited for; it lives no longer than that."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._open: list[tuple[str]] = []
         self._thread: threading.Thread | None = None
         self._now, self._said = "", ""
         """The line of the wait under way, and the one said last."""
+        self._lines: set[str] = set()
+        """Those that were said of this wait."""
         self._since = 0.0
         self._ended = float("-inf")
-        self._counted = 0
-        """The seconds that stand on the terminal now."""
+        self.show: Callable[[str, int], object] = _show
+        self.speaks = False
+        """Whether this process speaks though it is a worker."""
+        self._counted, self._is_told = 0, False
+        """The seconds that were told of it last, and whether they still stand somewhere."""
 
     def begin(self, block: tuple[str]) -> None:
         """Begins a wait, or goes on with the last one."""
         with self._lock:
             self._open.append(block)
             if self._thread is None or not self._thread.is_alive():
-                self._now, self._said, self._since = block[0], "", time.monotonic()
+                self._now, self._said, self._since, self._lines = block[0], "", time.monotonic(), set()
                 self._thread = threading.Thread(target=self._run, name="leafwise-waiting", daemon=True)
-                self._thread.start()
+                with contextlib.suppress(RuntimeError):  # this process is about to end
+                    self._thread.start()
 
     def end(self, block: tuple[str]) -> None:
-        """Ends a block; what is printed from now on finds an empty line."""
+        """Ends a block."""
         with self._lock:
             if any(one is block for one in self._open):  # else this process was forked since
                 self._open = [one for one in self._open if one is not block]
             self._ended = time.monotonic()
-            if not self._open:
-                self._clear()
+            if self._is_told and not self._open:
+                self._tell("")
 
     def _run(self) -> None:
         while True:
@@ -118,25 +132,19 @@ class _Watch:
             self._now = line
         seconds = now - self._since
         if line != self._said and seconds > SAID_SECONDS:
-            self._clear()
-            self._said = line
-            if _speaks():
-                say(line)
-        elif line == self._said and seconds > COUNTED_SECONDS and int(seconds) != self._counted:
-            if _speaks() and _is_terminal():
-                self._counted = int(seconds)
-                print(f"{CLEAR}  {self._counted} s", end="\r", file=sys.stderr, flush=True)
+            self._said, self._counted = line, 0
+            if line not in self._lines:
+                self._lines.add(line)
+                self._tell(line)
+        elif line == self._said and seconds > max(COUNTED_SECONDS, self._counted + 1):
+            self._counted = int(seconds)
+            self._tell(line)
 
-    def _clear(self) -> None:
-        if self._counted:
-            self._counted = 0
-            print(CLEAR, end="", file=sys.stderr, flush=True)
-
-
-def _is_terminal() -> bool:
-    """Whether lines can be written over: standard error is a terminal, and nobody else draws on it."""
-    stream = sys.__stderr__
-    return stream is not None and sys.stderr is stream and stream.isatty()
+    def _tell(self, line: str) -> None:
+        self._is_told = bool(line)
+        processes = sys.modules.get("multiprocessing.process")
+        if self.speaks or processes is None or processes.parent_process() is None:
+            self.show(line, self._counted)
 
 
 _watch = _Watch()

@@ -18,7 +18,8 @@ How often abilities were used (`uses`), the order of the cards known at the bott
 
 from __future__ import annotations
 
-import gymnasium as gym
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -87,6 +88,9 @@ from leafwise.envs.friday.layout import (
 from leafwise.envs.friday.scores import shortfall
 from leafwise.envs.friday.tables import Options
 
+if TYPE_CHECKING:
+    import gymnasium as gym
+
 f32 = np.float32
 HAZARD_KINDS = FIRST_AGING - FIRST_KNOWLEDGE
 COUNTED = 6 * KINDS
@@ -132,6 +136,8 @@ def observation_space(options: Options) -> gym.spaces.Box:
     (13). Then life, phase, hazard value, total, free cards, free draws made, abilities used, phases lowered, ability under
     way, its steps, its card, doubled cards, removal points, lowest kind to remove, both pirates' values, the acting card's side.
     """
+    import gymnasium as gym
+
     low, high = np.zeros(OBSERVED, dtype=np.float32), np.ones(OBSERVED, dtype=np.float32)
     high[:COUNTED] = np.tile([card.copies for card in CARDS], 6)
     high[COUNTED:PILES_END] = 2

@@ -116,7 +116,7 @@ def lowerings(S, i):
     return count_bits(get(S, i, LOWERED_AT))
 
 
-@jit(inline=True)
+@jit(inline=True, ignores_leaf=True)
 def free_cards(S, i, T):
     """Returns the number of free cards of the hazard or pirate that is fought."""
     number = pirate(S, i)
@@ -138,7 +138,7 @@ def pirate_value(S, i, number, T):
     return printed(number, 1, T)
 
 
-@jit(inline=True)
+@jit(inline=True, ignores_leaf=True)
 def hazard_value(S, i, T):
     """Returns what the hazard or pirate that is fought asks for."""
     number = pirate(S, i)
@@ -148,7 +148,7 @@ def hazard_value(S, i, T):
     return fact(get(S, i, HAZARD_AT) - ONE, GREEN + (column if column > 0 else 0), T)
 
 
-@jit
+@jit(ignores_leaf=True)
 def best(S, i, most, aging, floor, T):
     """Adds up the highest effective values of plain (0) or aging (1) cards, at most so many, each at least `floor`."""
     table, doubled = on_table(S, i), S[i, DOUBLED]
@@ -172,7 +172,7 @@ def best(S, i, most, aging, floor, T):
     return total
 
 
-@jit
+@jit(ignores_leaf=True)
 def total(S, i, T):
     """Returns what the face-up cards on the table score in this fight."""
     sums = digest(on_table(S, i), T)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.arrays import Floats32
@@ -37,6 +36,8 @@ from leafwise.envs.starship.rules import DECISION, find_places
 from leafwise.envs.starship.targets import MOST_ASKED, NAMES, WAYS, standing
 
 if TYPE_CHECKING:
+    import gymnasium as gym
+
     from leafwise.envs.starship.options import Options
 
 CHANNELS = (
@@ -66,6 +67,8 @@ class Observation(NamedTuple):
 
 def observation_space(options: Options) -> gym.spaces.Dict:
     """Returns a Dict of `grid`, float32 [25, side, side], and `vec`, float32 [48] or with targets [62]; all lie in -1..1."""
+    import gymnasium as gym
+
     side = options.built.grid
     shapes = {"grid": (len(CHANNELS), side, side), "vec": (NUMBERS + (2 * len(NAMES) if options.targets else 0),)}
     return gym.spaces.Dict({name: gym.spaces.Box(-1.0, 1.0, shape, np.float32) for name, shape in shapes.items()})

@@ -58,6 +58,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        points=text.points,
         words={
             "next": "the tile shown, 1, 2, 3 or +",
             "deck": "1s, 2s and 3s not yet drawn, without the tile shown (default: 4,4,4)",

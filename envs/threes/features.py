@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gymnasium as gym
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -42,6 +43,9 @@ from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
 from leafwise.envs.threes.tables import Options, tile_points
 from leafwise.envs.threes.text import tile_value
 
+if TYPE_CHECKING:
+    import gymnasium as gym
+
 FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)
 BOTTOM_ROW = u64(0x1111000000000000)
 
@@ -55,6 +59,8 @@ def observation_space(options: Options) -> gym.spaces.Box:
     The tile shown is 1, 2, 3, 4 for "+", 5 for white, and 16 * lowest + highest rank for a bonus whose window or
     value is known; 0 if none is shown.
     """
+    import gymnasium as gym
+
     high = np.array([15] * 16 + [255] + [4] * 3, dtype=np.uint8)
     return gym.spaces.Box(np.zeros(OBSERVATION, dtype=np.uint8), high, dtype=np.uint8)
 

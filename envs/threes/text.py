@@ -178,6 +178,11 @@ def parse_deck(text: str) -> int:
     return counts[0] | counts[1] << 3 | counts[2] << 6
 
 
+def points(row: Array, T: Tables) -> float:
+    """Returns the score of what lies on the board, that of the start included."""
+    return float(sum_of_rows(np.uint64(row[0]), T.points))
+
+
 def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
     """Returns the field of the start score, 0 if none is given."""
     text = given.get("start", "0")

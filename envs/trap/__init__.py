@@ -3,7 +3,7 @@
 from leafwise.envs.core.contract.game import About, Game, Observation, OwnSearch, Programs, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trap import draw, features, rules, scores, tables, text
+from leafwise.envs.trap import draw, expected, features, rules, scores, tables, text
 from leafwise.envs.trap.baselines.course import players
 from leafwise.envs.trap.turns import OPTIONS, TurnPlayer
 
@@ -47,6 +47,7 @@ GAME = Game(
             max_outcomes=9,
             stages=("decision", "landing"),
             stage=rules.stage,
+            make_expected=expected.make_expected,
         ),
         key=rules.key,
         candidates=rules.candidates,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gymnasium as gym
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -30,6 +31,9 @@ from leafwise.envs.trap.rules import (
 from leafwise.envs.trap.scores import grown
 from leafwise.envs.trap.tables import Options
 
+if TYPE_CHECKING:
+    import gymnasium as gym
+
 POSITIONS = ~((LOW7 << PLAYER) | (LOW7 << (PLAYER + CELL)) | (LOW7 << TARGET) | SECOND_TRAPS)
 """Word 1 without what a symmetry moves."""
 
@@ -39,6 +43,8 @@ def observation_space(options: Options) -> gym.spaces.Box:
 
     With `observe_turn` a fifth plane holds the turns left everywhere.
     """
+    import gymnasium as gym
+
     planes = (1.0, 1.0, 1.0, 1.0, float(options.last_turn))[: 4 + options.observe_turn]
     high = np.array([np.full((options.size, options.size), most) for most in planes], dtype=np.float32)
     return gym.spaces.Box(np.zeros_like(high), high, dtype=np.float32)

@@ -54,7 +54,7 @@ def turn_of(word):
     return (word >> TURN) & LOW16
 
 
-@jit(inline=True)
+@jit(inline=True, ignores_leaf=True)
 def blocked(S, i, T):
     """Returns all cells with a trap or a player as two words."""
     word = S[i, 1]

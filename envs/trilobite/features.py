@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gymnasium as gym
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
@@ -13,9 +14,14 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.rules import ONE, THREE, ZERO, landing_cells, mover, threats
 from leafwise.envs.trilobite.tables import Options, line_tables, lines, parity_tables, windows
 
+if TYPE_CHECKING:
+    import gymnasium as gym
+
 
 def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [width * height]: cells row by row from the top, 1 own chip, -1 the other's, 0 empty."""
+    import gymnasium as gym
+
     width, height = options.size
     return gym.spaces.Box(-1.0, 1.0, (width * height,), dtype=np.float32)
 

@@ -626,6 +626,15 @@ class Solver:
         """Returns 1, 0 or -1 for the player to move, without asking how soon: sooner known than by `solve`."""
         return _sign(self._answer(state, OUTCOME, 0))
 
+    def moves_left(self, state: State, score: int) -> int:
+        """Returns how many moves of the winner, the last one included, are left by a score that is not 0."""
+        first, second = state.row.tolist()
+        chips = (first | second).bit_count()
+        before = self.memory.cells - 2 * abs(
+            score
+        )  # chips before the winning one, or one more: the winner's turn says which
+        return (before + (before - chips - (score < 0)) % 2 - chips) // 2 + 1
+
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the score and `nodes`, of the search under way."""
         out = self.memory.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -137,6 +138,7 @@ def two_lowest(pattern: int, left: int) -> tuple[tuple[int, int], ...]:
     return tuple((y, who) for y, who in enumerate(whose) if who)[:2]
 
 
+@cache
 def column_ranks(height: int) -> tuple[list[list[int]], list[int], int]:
     """Returns for each number of empty cells the first feature and how many there are for one kind of run; the rank of each pattern
     of threats; and the features of a column."""

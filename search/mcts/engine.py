@@ -322,6 +322,7 @@ class Mcts(BaseSearch):
             bounds=frozenset(np.array(actions)[(n == 0) & (least < most)].tolist()),
             state=state,
             _line_of=self._line_of,
+            _units_of=self.evaluator.units,
             visits=visits,
             simulations=int(tree.counts[M.SIMULATIONS]),
             proven=knows_all(tree, root),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafwise import envs
 from leafwise.envs import aec
+from leafwise.envs.core.waiting import loading
 from leafwise.envs.reference import reference
 from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
@@ -130,7 +131,8 @@ register_when_there()
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
+        with loading():
+            found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
         return found
     if name in ("authoring", "openspiel", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")
@@ -153,11 +155,11 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
     the Hugging Face Hub: `hf://OWNER/NAME`, with `@REVISION` and `/FILE.safetensors` at will (extra `hub`). The file says
     which game and variant it is for; `game` checks that it is yours. Raises ValueError in one line if it does not fit.
     """
-    from leafwise.models import files
+    from leafwise.models.files import game_of
+    from leafwise.models.units import load_with_units
 
-    if not game:
-        return files.load_evaluator(files.game_of(source), source)
-    return files.load_evaluator(envs.registry.game(game) if isinstance(game, str) else game, source)
+    fitting = game_of(source) if not game else envs.registry.game(game) if isinstance(game, str) else game
+    return load_with_units(fitting, source)
 
 
 def player(text: str, game: str | Game, seed: int = 0) -> Player:

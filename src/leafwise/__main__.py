@@ -14,6 +14,7 @@ from leafwise.envs.core.commandline import WRONG_INPUT, quiet_when_unread, statu
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
+from leafwise.envs.core.waiting import loading
 from leafwise.envs.registry import take_modules
 
 
@@ -67,7 +68,9 @@ def _run(arguments: Sequence[str]) -> int:
     if name not in command_names():
         names = command_names()
         raise UserError(f"expected a command among {', '.join(names)}, got {name!r}{perhaps(name, names)}")
-    status: int = importlib.import_module(f"leafwise.commands.{name}").main(rest)
+    with loading():
+        module = importlib.import_module(f"leafwise.commands.{name}")
+    status: int = module.main(rest)
     return status
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from leafwise.envs.core.play.solver import WORDS, Solution, Solver, exact_solver
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
-from leafwise.models.units import PLAIN, units_of, why_no_units
+from leafwise.models.units import PLAIN, Units, units_of, why_no_units
 from leafwise.search import Result, Search
 from leafwise.search.mcts import Mcts, MctsResult
 from leafwise.search.players import BEST, OPTIONS, MctsPlayer, load_code, split
@@ -23,6 +23,8 @@ from leafwise.search.search_options import MOST_SECONDS, read_options
 
 SOLVER_SECONDS = 10.0
 """Seconds that the exact solver gets for a hint; after them the search answers."""
+BLUNDER_CHANCE, BLUNDER_SHARE = 0.1, 0.1
+"""A move that gives away so much of the chance to win, or such a share of the expected score, is a blunder."""
 
 
 class Analyst:
@@ -76,6 +78,24 @@ class Analyst:
     def written(self, value: float) -> str:
         """Returns a value of the search as people read it."""
         return self.text(self.meaning(value))
+
+    def difference(self, best: float, value: float) -> str:
+        """Returns what a value lacks to the best one as people read it, `-1,210`; "" where it lacks nothing."""
+        gap = self.meaning(value) - self.meaning(best)
+        return self.text(gap) if gap else ""
+
+    def blunder(self, best: float) -> float | None:
+        """Returns what a move costs at least, in the unit, that is called a blunder; None where no unit is known."""
+        if self.units is None:
+            return None
+        return BLUNDER_CHANCE if self.units.is_chance else BLUNDER_SHARE * abs(self.units(best))
+
+    def shares(self, values: Mapping[str, float], best: float) -> dict[str, float] | None:
+        """Returns how good actions are by what they cost: 1 for the best, 0 and less for blunders; None without a unit."""
+        if (limit := self.blunder(best)) is None:
+            return None
+        costs = {name: self.meaning(best) - self.meaning(value) for name, value in values.items()}
+        return {name: 1.0 - cost / limit if limit else 1.0 for name, cost in costs.items()}
 
     def in_unit(self, **values: float) -> dict[str, float | None]:
         """Returns values as JSON has them, `NAME_in_unit`: None where no unit is known."""
@@ -149,10 +169,15 @@ def need_playable(state: State) -> State:
     return state
 
 
+def points_text(state: State) -> str:
+    """Returns the score so far as the game itself counts it."""
+    return f"{round(state.points, 3):,.10g} points"
+
+
 def ending(state: State) -> str:
     """Returns how a game ended, in words."""
     if state.game.players == 1:
-        return f"return {state.returns:,.10g}"
+        return points_text(state)
     return "a draw" if state.returns == 0 else f"player {1 if state.returns > 0 else 2} wins"
 
 
@@ -203,26 +228,35 @@ def position_lines(result: Result, analyst: Analyst) -> Iterator[str]:
     if isinstance(result, MctsResult) and result.proven:
         yield "  proven the value is exact: finished games leave no other"
     if units:
-        games = units.fitted.get("games", 0)
-        yield f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {games:,} games"
+        yield f"  unit   {units.name}; {how_right(units)}"
     if analyst.no_units:
         yield f"  {analyst.no_units}"
     yield f"  work   {result.nodes:,} decisions, {result.leaves:,} leaves, {result.seconds:.4f} s"
 
 
+def how_right(units: Units) -> str:
+    """Returns a sentence on how far off a unit's numbers were in games."""
+    off = f"{100 * units.error:.1f} " + ("%" if not units.is_share else "percentage points")
+    played = f"{games:,} games" if (games := units.fitted.get("games")) else "games"
+    return f"within {off} of what came of {played}, on average over any tenth of their positions"
+
+
 def value_lines(result: Result, analyst: Analyst) -> list[str]:
-    """Returns what the numbers are, and one line per action with its value, best first; of a tree search, the simulations too."""
+    """Returns what the numbers are, and one line per action, best first: its value and what that lacks to the best.
+
+    Of a tree search it also tells the simulations.
+    """
     visits, values = getattr(result, "action_visits", {}), result.action_values
     ranked = sorted(values, key=lambda name: (name != result.name, -visits.get(name, 0), -values[name]))
     words = {name: result.state.action_words(name) for name in ranked}
     width = max(map(len, ranked), default=0)
     told = max((len(text) + 2 for name, text in words.items() if text != name), default=0)
-    lines = [f"  {analyst.unit}" + (", simulations" if visits else "")]
+    lines = [f"  {analyst.unit}, and what it lacks to the best" + (", simulations" if visits else "")]
     for name in ranked:
         taken = f"  {visits[name]:>11,}" if visits else ""
-        best = "  best" if name == result.name else ""
+        behind = "best" if name == result.name else analyst.difference(result.value, values[name])
         text = f"{words[name]:<{told}}" if told else ""
-        lines.append(f"  {name:<{width}}  {text}{analyst.written(values[name]):>12}{taken}{best}")
+        lines.append(f"  {name:<{width}}  {text}{analyst.written(values[name]):>12}{behind:>12}{taken}".rstrip())
     return lines
 
 
@@ -232,6 +266,13 @@ def solver_of(game: Game) -> Solver | None:
         return exact_solver(game)
     except UserError:
         return None
+
+
+def solved(solver: Solver, state: State, seconds: float) -> Solution | None:
+    """Returns the exact answer to a position, None where the solver needs longer."""
+    with stopped_after(seconds, stop_of(solver)):
+        solution = solver.solve(state)
+    return solution if solution.complete else None
 
 
 class Hints:
@@ -248,25 +289,30 @@ class Hints:
             self.solver = solver_of(state.game)
             self.exact = self.solver is not None
         if self.exact and self.solver is not None:
-            with stopped_after(SOLVER_SECONDS, stop_of(self.solver)):
-                solution = self.solver.solve(state)
-            if solution.complete:
+            if solution := solved(self.solver, state, SOLVER_SECONDS):
                 note = f", {solution.note}" if solution.note else ""
-                return [*solution_lines(solution), f"  exact, by the solver{note}"]
+                return [*solution_lines(solution, state, self.solver), f"  exact, by the solver{note}"]
             by_search += f"; the exact solver needs more than {SOLVER_SECONDS:.0f} s here"
         result = self.analyst(state)
         why = [f"  {self.analyst.no_units}"] if self.analyst.no_units else []
         return [*value_lines(result, self.analyst), *why, by_search.format(result.depth)]
 
 
-def solution_lines(solution: Solution) -> list[str]:
-    """Returns one line per move, best first: what it is worth, and how soon where the game defines that."""
-    order = solution.action_scores or solution.action_values
-    width = max(map(len, order), default=0)
-    lines = []
-    for name in sorted(order, key=lambda name: -order[name]):
-        value = solution.action_values[name]
-        soon = f"  {solution.action_scores[name]:+3d}" if solution.action_scores and value else ""
-        best = "  best" if name in solution.best_actions else ""
-        lines.append(f"  {name:<{width}}  {WORDS.get(value) or f'{value:+.4f}':<4}{soon}{best}")
-    return lines
+def exact_words(solution: Solution, state: State, solver: Solver) -> dict[str, str]:
+    """Returns what each action is worth in words: `win in 4` of the winner's moves, where the solver knows how soon."""
+    soon, scores = getattr(solver, "moves_left", None), solution.action_scores or {}
+    return {
+        name: (WORDS.get(value) or f"{50 * (1 + value):.2f} %")
+        + (f" in {soon(state, score)}" if soon and (score := scores.get(name)) else "")
+        for name, value in solution.action_values.items()
+    }
+
+
+def solution_lines(solution: Solution, state: State, solver: Solver) -> list[str]:
+    """Returns one line per move, best first: what it is worth, and how soon where the solver knows that."""
+    order, words = solution.action_scores or solution.action_values, exact_words(solution, state, solver)
+    width, told = (max(map(len, texts), default=0) for texts in (order, words.values()))
+    return [
+        f"  {name:<{width}}  {words[name]:<{told}}{'  best' if name in solution.best_actions else ''}".rstrip()
+        for name in sorted(order, key=lambda name: -order[name])
+    ]

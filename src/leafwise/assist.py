@@ -118,6 +118,6 @@ def advice_lines(advice: Advice, analyst: Analyst) -> list[str]:
     words = max(len(option.words) for option in advice.options)
     lines = [f"  {analyst.unit}"]
     for k, option in enumerate(advice.options):
-        best = "  best" if k == 0 else ""
-        lines.append(f"  {option.name:<{name}}  {option.words:<{words}}  {option.told:>12}{best}")
+        behind = analyst.difference(advice.options[0].value, option.value) if k else "best"
+        lines.append(f"  {option.name:<{name}}  {option.words:<{words}}  {option.told:>12}{behind:>12}".rstrip())
     return lines + [f"  {note}" for note in (*advice.notes, analyst.no_units) if note]

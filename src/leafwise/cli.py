@@ -23,9 +23,11 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -37,7 +39,15 @@ from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.files import is_stream, read_text, text_of
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.ranges import check_fields
-from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words, unregistered
+from leafwise.envs.registry import (
+    check_name,
+    games,
+    option_defaults,
+    option_types,
+    option_words,
+    position_words,
+    unregistered,
+)
 from leafwise.envs.registry import game as find_game
 
 if TYPE_CHECKING:
@@ -113,7 +123,7 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
     where there is one, `--next 1`. A field `game_file` is `--game FILE`, which stands for the game of that file; a field `variant`
     has the names of the game's options that are given. What else the class may have: `respelt(words)`, words in its own spelling;
     `defaults(words)`, the options that others change; `no_games`, words that may stand in place of a game; `more_help(game)`,
-    lines of its help.
+    lines of its help. Its docstring is the help's beginning, and ends with examples that run.
     """
     fields = {field.name: field for field in dataclasses.fields(config_class)}
     words = getattr(config_class, "respelt", list)(words)
@@ -121,11 +131,12 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
     named = "game" in fields and fields["game"].default is dataclasses.MISSING
     named = named and words[:1] not in [[word] for word in getattr(config_class, "no_games", ())]
     own, options = split_options(config_class, words) if named else (words, {})
-    if named and not {"-h", "--help"}.isdisjoint(own):
-        parse(config_class, ["--help"], prog, description=description(config_class, own))
+    default = config_class.defaults(own) if hasattr(config_class, "defaults") else None
+    if not {"-h", "--help"}.isdisjoint(own):
+        say(described(config_class, own, named) + "\n")
+        parse(config_class, ["--help"], prog, "", default)  # ends here
     if named and own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
         check_options(own[0], options, config_class)
-    default = config_class.defaults(own) if hasattr(config_class, "defaults") else None
     config: Any = check_fields(parse(config_class, own, prog, default=default), shown=flag_of)
     keeps = not any(getattr(config, name, False) for name in ("overwrite", "resume", "assist"))
     for name, field in fields.items():
@@ -246,20 +257,42 @@ def option_flags(config_class: type) -> list[str]:
     return [flag_of(field.name) for field in fields if not re.search("Positional|Suppress", str(field.type))]
 
 
-def description(config_class: type, own: Sequence[str]) -> str:
-    """Returns the text above a command's options: what it does, and the options of the game that is named, or all."""
-    named = [word for word in own if word in games()]
-    lines = [inspect.cleandoc(str(config_class.__doc__))]
-    for name in named[:1] or games():
-        options = ", ".join(f"{flag_of(option)} {value}" for option, value in option_defaults(name).items())
-        if options:
-            lines.append(f"Options of {name} with their defaults: {options}.")
-        if hasattr(config_class, "position") and position_words(name):
-            words = "; ".join(f"{flag_of(word)}, {what}" for word, what in position_words(name).items())
-            lines.append(f"Words of a position of {name}, as options: {words}.")
-        if named and hasattr(config_class, "more_help"):
-            lines += config_class.more_help(name)
-    return "\n\n".join(lines)
+def described(config_class: type, own: Sequence[str], named: bool) -> str:
+    """Returns what stands above a command's options: what it does, examples, and the options of the game that is named."""
+    width = min(shutil.get_terminal_size().columns, 100)
+    told = inspect.cleandoc(str(config_class.__doc__)).split("\n\n")
+    parts = [part if "\n  " in part else textwrap.fill(part, width) for part in told]
+    name = next((word for word in own if word in games()), "") if named else ""
+    if name:
+        words = option_words(name)
+        rows = {f"{flag_of(option)} {shown(value)}": words[option] for option, value in option_defaults(name).items()}
+        parts += definitions(f"Options of {name}, with their defaults:", rows, width)
+        if hasattr(config_class, "position"):
+            rows = {flag_of(word): what for word, what in position_words(name).items()}
+            parts += definitions(f"Words of a position of {name}, as options:", rows, width)
+        if hasattr(config_class, "more_help"):
+            more = config_class.more_help(name)
+            parts += ["\n".join(textwrap.fill(line, width, subsequent_indent="  ") for line in more)] if more else []
+    elif named:
+        text = f"With a game before it, --help shows that game's own options too. Games: {', '.join(games())}."
+        parts.append(textwrap.fill(text, width))
+    return "\n\n".join(parts)
+
+
+def shown(value: Any) -> str:
+    """Returns the value of a game's option as it is typed."""
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value) or "''"
+
+
+def definitions(title: str, rows: Mapping[str, str], width: int) -> Iterator[str]:
+    """Yields a list of words and what they mean, in two columns no wider than a terminal; nothing where there are none."""
+    lines = [title] if rows else []
+    column = max(map(len, rows), default=0) + 4
+    for word, meaning in rows.items():
+        told = textwrap.wrap(meaning, width - column) or [""]
+        lines += [f"  {word:<{column - 2}}{told[0]}".rstrip(), *(" " * column + line for line in told[1:])]
+    if lines:
+        yield "\n".join(lines)
 
 
 def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:
@@ -336,20 +369,22 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
     Elsewhere it prints a line now and then.
     """
+    tell_untold()
+    if not sys.stderr.isatty():
+        printed = time.monotonic()
+
+        def tell_now_and_then(done: int) -> None:
+            nonlocal printed
+            if time.monotonic() - printed > REPORT:
+                printed = time.monotonic()
+                print(f"{done:,} of {total:,} games", file=sys.stderr, flush=True)
+
+        yield tell_now_and_then
+        return
     from rich.console import Console
 
     from leafwise.training.runs.loop import run_progress
 
-    tell_untold()
-    with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
-        task, printed = bar.add_task(what, total=total, told=""), time.monotonic()
-
-        def update(done: int) -> None:
-            nonlocal printed
-            told = f"{done:,} of {total:,}"
-            bar.update(task, completed=done, told=told)
-            if not sys.stderr.isatty() and time.monotonic() - printed > REPORT:
-                printed = time.monotonic()
-                print(f"{told} games", file=sys.stderr, flush=True)
-
-        yield update
+    with run_progress(Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, told="")
+        yield lambda done: bar.update(task, completed=done, told=f"{done:,} of {total:,}")

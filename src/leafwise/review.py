@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from leafwise.analysis import Analyst
+from leafwise.analysis import BLUNDER_CHANCE, Analyst, ending, points_text, solved, solver_of
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.core.play.gamefile import GameRecord, Step
-from leafwise.search import Result
+from leafwise.models.units import CHANCE_WITH_DRAWS
 
+SOLVER_SECONDS = 1.0
+"""Seconds that the exact solver gets for a move; after them the search judges it."""
 WORST = 3
 """Decisions that cost most and are named again at the end."""
 COLUMNS, LINES = 72, 10
@@ -25,63 +27,113 @@ INK, PAPER, FAINT, LINE, MARK = "#22313f", "#fafafa", "#8a8f94", "#2f6f9f", "#c0
 
 @dataclass(frozen=True)
 class MoveReview:
-    """A move of a game, and what the search says of it. Values are for the player who moved."""
+    """A move of a game, and what the search or the exact solver says of it. Values are for the player who moved."""
 
     number: int
     player: int
     """1 or 2."""
     step: Step
-    result: Result
+    best: str
+    """Name of the best action, or of one of them."""
+    best_value: float
     value: float
     """Value of the action played."""
     analyst: Analyst
+    depth: int
+    seconds: float
+    exact: bool = False
+    """Whether the solver says so: 1 win, 0 draw, -1 loss."""
+
+    def meaning(self, value: float) -> float:
+        """Returns what a value means to people, a share of 1 where it is exact."""
+        return (1 + value) / 2 if self.exact else self.analyst.meaning(value)
+
+    def text(self, meaning: float) -> str:
+        """Returns such a number as people read it."""
+        return f"{100 * meaning:.2f} %" if self.exact else self.analyst.text(meaning)
+
+    def written(self, value: float) -> str:
+        """Returns a value as people read it."""
+        return self.text(self.meaning(value))
 
     @property
     def cost(self) -> float:
         """What the move gave away, in people's units where they are known."""
-        return self.analyst.meaning(self.result.value) - self.analyst.meaning(self.value)
+        return self.meaning(self.best_value) - self.meaning(self.value)
+
+    @property
+    def is_blunder(self) -> bool:
+        """Whether the move gave away a tenth: of all chances, or of the score to expect."""
+        limit = BLUNDER_CHANCE if self.exact else self.analyst.blunder(self.best_value)
+        return limit is not None and self.cost >= limit
 
     @property
     def is_visible(self) -> bool:
         """Whether people see that the move gave something away."""
-        return self.analyst.text(self.cost) != self.analyst.text(0.0)
+        return self.text(self.cost) != self.text(0.0)
 
     @property
     def worth(self) -> float:
         """What the position before it was worth to the first player, in people's units where they are known."""
-        value, units = self.analyst.meaning(self.result.value), self.analyst.units
+        value, units = self.meaning(self.best_value), self.analyst.units
         if self.player == 1:
             return value
-        return 1.0 - value if units is not None and units.is_chance else -value
+        return 1.0 - value if self.exact or (units is not None and units.is_chance) else -value
 
     def as_json(self) -> dict[str, Any]:
         """Returns the move as JSON."""
-        played, best = self.value, self.result.value
+        played, best, known = self.value, self.best_value, self.exact or self.analyst.units is not None
         return {
             "move": self.number,
             "player": self.player,
             "played": self.step.name,
             "value": played,
-            "best": self.result.name,
+            "best": self.best,
             "best_value": best,
             "loss": best - played,
-            "unit": None if self.analyst.units is None else self.analyst.unit,
-            **self.analyst.in_unit(value=played, best_value=best),
-            "loss_in_unit": None if self.analyst.units is None else self.cost,
-            "depth": self.result.depth,
-            "seconds": self.result.seconds,
+            "unit": self.analyst.unit if self.analyst.units else CHANCE_WITH_DRAWS if self.exact else None,
+            "value_in_unit": self.meaning(played) if known else None,
+            "best_value_in_unit": self.meaning(best) if known else None,
+            "loss_in_unit": self.cost if known else None,
+            "exact": self.exact,
+            "depth": self.depth,
+            "seconds": self.seconds,
         }
 
 
-def reviewed_moves(record: GameRecord, analyst: Analyst, seconds: float | None = None) -> Iterator[MoveReview]:
-    """Yields every move of a game with what it gave away, by a search of each position."""
+def reviewed_moves(
+    record: GameRecord, analyst: Analyst, seconds: float | None = None, exact: bool = False
+) -> Iterator[MoveReview]:
+    """Yields every move of a game with what it gave away: by a search of each position, with `exact` by the game's solver where it
+    answers in so many seconds (default: SOLVER_SECONDS)."""
+    solver = solver_of(record.game) if exact else None
     for number, step in enumerate(record.moves, start=1):
+        who = number, step.before.current_player + 1, step
+        if solver and (solution := solved(solver, step.before, seconds or SOLVER_SECONDS)):
+            assert solution.value is not None
+            value, best = solution.action_values[step.name], solution.best_actions[0]
+            yield MoveReview(*who, best, solution.value, value, analyst, solution.depth, solution.seconds, exact=True)
+            continue
         result = analyst(step.before, seconds)
         assert step.action is not None
+        assert result.name is not None
         if step.action not in result.values:
             raise UserError(f"move {number}: expected a search that considers {step.name!r}, got --options without it")
-        value = result.values[step.action]
-        yield MoveReview(number, step.before.current_player + 1, step, result, value, analyst)
+        played = result.values[step.action]
+        yield MoveReview(*who, result.name, result.value, played, analyst, result.depth, result.seconds)
+
+
+def players_text(record: GameRecord) -> str:
+    """Returns who played: "a person against level medium"; "" where that is not known."""
+    return " against ".join(
+        "a person" if name == "human" else name.replace("level:", "level ") for name in record.players
+    )
+
+
+def ending_text(record: GameRecord) -> str:
+    """Returns how a game ended, in words."""
+    last = record.states[-1]
+    return ending(last) if last.is_terminal else record.termination or "not finished"
 
 
 def worst_of(moves: list[MoveReview]) -> list[MoveReview]:
@@ -89,12 +141,10 @@ def worst_of(moves: list[MoveReview]) -> list[MoveReview]:
     return [one for one in sorted(moves, key=lambda one: -one.cost)[:WORST] if one.is_visible]
 
 
-def game_lines(record: GameRecord, analyst: Analyst) -> Iterator[str]:
+def game_lines(record: GameRecord, analyst: Analyst, exact: bool = False) -> Iterator[str]:
     """Yields a game move by move: what was played, what it was worth, what was better, and what that gave away."""
     game = record.game
-    who = " - ".join(record.players) or "players unknown"
-    result = "not finished" if record.result is None else f"result {record.result:,.10g}"
-    yield f"{game!r}: {who}, {len(record.moves)} moves, {result}"
+    yield f"{game!r}: {players_text(record) or 'players unknown'}, {len(record.moves)} moves, {ending_text(record)}"
     yield f"  leaf   {analyst.leaf}, depth {analyst.depth}"
     yield f"  unit   {analyst.unit}, for the player who moves"
     if analyst.no_units:
@@ -103,19 +153,20 @@ def game_lines(record: GameRecord, analyst: Analyst) -> Iterator[str]:
     row = f"  {{:>4}}  {{:>6}}  {{:<{width}}}  {{:>12}}  {{:<{width}}}  {{:>12}}  {{:>10}}"
     yield row.format("move", "player", "played", "worth", "best", "worth", "loss")
     moves: list[MoveReview] = []
-    for one in reviewed_moves(record, analyst):
+    for one in reviewed_moves(record, analyst, exact=exact):
         moves.append(one)
-        cost = analyst.text(one.cost) if one.cost else ""
-        best = one.result.name, analyst.written(one.result.value), cost
-        better = best if one.value < one.result.value else ("", "", "")
-        yield row.format(one.number, one.player, one.step.name, analyst.written(one.value), *better).rstrip()
+        best = one.best, one.written(one.best_value), one.text(one.cost) if one.cost else ""
+        better = best if one.value < one.best_value else ("", "", "")
+        yield row.format(one.number, one.player, one.step.name, one.written(one.value), *better).rstrip()
     for player in range(1, game.players + 1):
         if own := [one for one in moves if one.player == player]:
             lost = sum(one.cost for one in own) / len(own)
-            mean = analyst.text(lost) if lost else "0"
-            named = ", ".join(f"{one.number}. {one.step.name} ({analyst.text(one.cost)})" for one in worst_of(own))
+            mean = own[0].text(lost) if lost else "0"
+            named = ", ".join(f"{one.number}. {one.step.name} ({one.text(one.cost)})" for one in worst_of(own))
             whose = f"player {player}: " if game.players == 2 else ""
             yield f"  {whose}mean loss {mean}; most given away by {named or 'no move'}"
+    if number := sum(one.exact for one in moves):
+        yield f"  exact, by the solver: {number} of {len(moves)} moves"
 
 
 @dataclass(frozen=True)
@@ -134,12 +185,13 @@ class Review:
     @property
     def depth(self) -> int:
         """How deep the deepest search was."""
-        return max(one.result.depth for one in self.moves)
+        return max(one.depth for one in self.moves)
 
     @property
     def is_chance(self) -> bool:
         """Whether the numbers are chances to win."""
-        return self.analyst.units is not None and self.analyst.units.is_chance
+        units = self.analyst.units
+        return all(one.exact for one in self.moves) if units is None else units.is_chance
 
     @property
     def curve(self) -> list[float]:
@@ -157,22 +209,22 @@ class Review:
     def text(self, worth: float) -> str:
         """Returns a number of the curve's scale as people read it."""
         if self.is_chance:
-            return self.analyst.text(worth)
-        return f"{worth:,.0f}" if max(map(abs, self.curve)) > 100 else f"{worth:.3f}"
+            return f"{100 * worth:.0f} %"
+        return f"{worth:,.0f}" if max(map(abs, self.curve)) > 100 else f"{worth:.2f}"
 
     @property
     def ending(self) -> str:
-        """How the game ended, with the booklet's score."""
+        """How the game ended, with the game's own score."""
         if not self.last.is_terminal:
-            return self.record.termination or f"not finished, {self.last.points:,.10g} points so far"
+            return self.record.termination or f"not finished, {points_text(self.last)} so far"
         if self.record.game.companion is not None:
             return self.record.game.companion.ending(self.last)
-        return f"game over, result {self.last.returns:,.10g}"
+        return f"game over, {ending(self.last)}"
 
 
-def review(record: GameRecord, analyst: Analyst) -> Review:
-    """Searches every decision of a game; raises ValueError for a game without any."""
-    moves = list(reviewed_moves(record, analyst))
+def review(record: GameRecord, analyst: Analyst, exact: bool = False) -> Review:
+    """Judges every decision of a game, as `reviewed_moves`; raises ValueError for a game without any."""
+    moves = list(reviewed_moves(record, analyst, exact=exact))
     if not moves:
         raise UserError("expected a game with a decision to review, got none")
     return Review(record, analyst, moves)
@@ -185,31 +237,31 @@ def span(values: list[float]) -> tuple[float, float]:
 
 
 def lines(found: Review) -> list[str]:
-    """Returns the review as text: the curve, the dearest decisions with what was better, the booklet's score."""
+    """Returns the review as text: the curve, the dearest decisions with what was better, the game's own score."""
     game, analyst = found.record.game, found.analyst
-    who = "".join(f", {name}" for name in [" - ".join(found.record.players)] if name)
+    who = "".join(f", {name}" for name in [players_text(found.record)] if name)
     text = [
         f"{game!r}{who}: {len(found.moves)} decisions, {found.ending}",
         f"  {analyst.unit} over the game, by leaf {analyst.leaf}, depth {found.depth}"
         + (" (of the first player)" if game.players == 2 else ""),
         *([f"  {analyst.no_units}"] if analyst.no_units else []),
         *plot(found),
-        f"  points by the booklet, if it ended there: {', '.join(points_told(found))}",
+        f"  score by the game's own rules, if it ended there: {', '.join(points_told(found))}",
         "  decisions that cost most",
     ]
     worst = worst_of(found.moves)
     for one in worst:
-        words, value = one.step.before.action_words, analyst.written
+        words = one.step.before.action_words
         text += [
-            f"  {one.number:>4}. {words(one.step.name)}: {value(one.value)}, cost {analyst.text(one.cost)}",
-            f"        better: {words(str(one.result.name))}: {value(one.result.value)}",
+            f"  {one.number:>4}. {words(one.step.name)}: {one.written(one.value)}, cost {one.text(one.cost)}",
+            f"        better: {words(one.best)}: {one.written(one.best_value)}",
             f"        {one.step.before}",
         ]
     return text if worst else [*text, "        none"]
 
 
 def points_told(found: Review, most: int = 5) -> list[str]:
-    """Returns the booklet's score at some decisions, evenly spread, and at the end."""
+    """Returns the game's own score at some decisions, evenly spread, and at the end."""
     moves, last = found.moves, found.last
     places = sorted({round(k * (len(moves) - 1) / (most - 1)) for k in range(most)})
     told = [f"{moves[k].step.before.points:,.10g} at {moves[k].number}" for k in places]
@@ -233,19 +285,19 @@ def plot(found: Review) -> list[str]:
 
 
 def picture(found: Review) -> Canvas:
-    """Returns the review as a drawing: the curve with the dearest decisions marked, and the booklet's score below."""
-    canvas, text, limits = Canvas(WIDTH, HEIGHT, PAPER), found.analyst.text, found.limits
+    """Returns the review as a drawing: the curve with the dearest decisions marked, and the game's own score below."""
+    canvas, limits = Canvas(WIDTH, HEIGHT, PAPER), found.limits
     canvas.text(LEFT, 20, f"{found.analyst.unit}, {found.ending}", size=15, colour=INK, anchor="start")
     places = drawn_curve(canvas, found.curve, TOP, CURVE_HEIGHT, limits, [found.text(x) for x in limits])
     for one in worst_of(found.moves):
         x, y = places[one.number - 1]
         canvas.disc(x, y, 5, fill=MARK)
         label = min(max(x, LEFT + 40), WIDTH - 60), y - 12 if y > TOP + 20 else y + 14
-        canvas.text(*label, f"{one.number}: -{text(one.cost)}", size=11, colour=MARK)
+        canvas.text(*label, f"{one.number}: -{one.text(one.cost)}", size=11, colour=MARK)
     points = [one.step.before.points for one in found.moves] + [found.last.points] * found.last.is_terminal
     scale = span(points)
     drawn_curve(canvas, points, POINTS_TOP, POINTS_HEIGHT, scale, [f"{x:,.10g}" for x in scale])
-    small(canvas, LEFT, POINTS_TOP - 18, "points by the booklet, if it ended there", "start")
+    small(canvas, LEFT, POINTS_TOP - 18, "score by the game's own rules, if it ended there", "start")
     small(canvas, LEFT, HEIGHT - 18, "decision 1", "start")
     small(canvas, WIDTH - RIGHT, HEIGHT - 18, str(len(found.moves)), "end")
     return canvas
@@ -286,10 +338,10 @@ def as_json(found: Review) -> dict[str, Any]:
             "points": one.step.before.points,
             "played": one.step.name,
             "played_words": one.step.before.action_words(one.step.name),
-            "played_value": analyst.meaning(one.value),
-            "best": one.result.name,
-            "best_words": one.step.before.action_words(str(one.result.name)),
-            "best_value": analyst.meaning(one.result.value),
+            "played_value": one.meaning(one.value),
+            "best": one.best,
+            "best_words": one.step.before.action_words(one.best),
+            "best_value": one.meaning(one.best_value),
             "cost": one.cost,
         }
         for one in found.moves

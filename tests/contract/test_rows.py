@@ -33,6 +33,7 @@ def test_pictures(game: Game) -> None:
         assert svg.endswith("</svg>")
         assert rgb.dtype == np.uint8
         assert rgb.std() > 0
+        assert [state.rgb(width).shape[1:] for width in (1, 32)] == [(1, 3), (32, 3)]  # no shape vanishes or turns over
         assert state.board().isprintable() or "\n" in state.board()
         shapes.add(rgb.shape)
     assert len(shapes) == 1

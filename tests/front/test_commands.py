@@ -1,6 +1,8 @@
 """What each command prints, and that wrong input is one line and status 2."""
 
+import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ from leafwise.cli import split_options
 from leafwise.commands import analyze, play
 from leafwise.commands.eval import figures, lines
 from leafwise.commands.train import with_variant
+from leafwise.envs import registry
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.results import Evaluation
@@ -36,14 +39,48 @@ def test_help_lists_every_command_with_one_line(shell: Shell) -> None:
 def test_every_command_has_help(shell: Shell, name: str) -> None:
     answer = shell(name, "--help")
     assert answer.status == 0
-    assert answer.out.startswith("usage: ")
+    assert f"\nusage: leafwise {name}" in f"\n{answer.out}"
+
+
+def examples(name: str) -> list[str]:
+    """Returns the command lines that a command's help shows."""
+    module = importlib.import_module(f"leafwise.commands.{name}")
+    told = module.USAGE if name == "train" else module.Config.__doc__
+    return re.findall(r"^ +leafwise (.+)$", told, re.MULTILINE)
+
+
+ASKED = [line for name in command_names() if name not in ("ship", "web", "demo") for line in examples(name)]
+SHORTER = {"bench": " --seconds 0.01", "train": " --evaluate-games 2 --run run"}
+"""What makes an example of a command shorter."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("line", ASKED)
+def test_examples_of_help_run(shell: Shell, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = line.split()[0]
+    answer = shell(line + SHORTER.get(name, ""), **{"typed": "q\n"} if name == "play" else {})
+    assert (answer.status, answer.error.count("expected")) == (0, 0), answer
 
 
 def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
     text = " ".join(shell("analyze threes --help").out.split())
-    tile = "--next, the tile shown, 1, 2, 3 or +; --deck, 1s, 2s and 3s not yet drawn"
-    for told in ("--bonus-schedule iid", tile, "(default: 0.0)", "Seconds per position"):
+    tile = "--next the tile shown, 1, 2, 3 or + --deck 1s, 2s and 3s not yet drawn"
+    for told in ("--bonus-schedule iid when bonus tiles come", tile, "(default: 0.0)", "Seconds per position"):
         assert told in text
+
+
+def test_the_help_of_a_command_fits_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in (*command_names(), "analyze threes", "eval friday", "play trap"):
+        head = shell(f"{name} --help").out.partition("usage:")[0]
+        assert max(map(len, head.splitlines()), default=0) <= 80, head
+
+
+def test_train_alone_lists_the_methods_that_fit_each_game(shell: Shell) -> None:
+    answer = shell("train")
+    assert answer.status == 2
+    shows(" ".join(answer.out.split()), "threes ntuple-td, dqn, ppo, ntuple-q")
 
 
 WRONG = {
@@ -109,7 +146,6 @@ WRONG = {
     "record threes --width 3": "expected --width of 32 to 2,000, got 3",
     "bench threes foo": "expected a part among start, envs, search, models, training, got 'foo'",
     "bench threes --seconds 0": "expected --seconds above 0",
-    "train": "expected a game among threes, got 'nothing'",
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected a method among ntuple-td, ",
     "train threes --method": "expected a value after --method, got nothing",
@@ -188,7 +224,7 @@ def test_analyze_agrees_with_the_python_door_and_shows_every_action_best_first(s
     assert {name: answer[name] for name in told} == told
     assert 0 < answer["seconds"] < 60
     lines = shell(asked).out.splitlines()
-    assert "  score of the leaf" in lines
+    assert "  score of the leaf, and what it lacks to the best" in lines
     named = [line.split() for line in lines if line.split()[:1] and line.split()[0] in threes.actions]
     assert [words[0] for words in named] == ["right", "left", "up", "down"]
     assert "best" in named[0]
@@ -202,9 +238,11 @@ def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> Non
     assert {name: answer[name] for name in told} == told
     assert sum(result.action_visits.values()) == 300
     shown = shell(asked).out.splitlines()
-    assert "  score of the leaf, simulations" in shown
-    best = next(line for line in shown if line.endswith("best")).split()
-    assert (best[0], best[-2]) == (result.name, str(max(result.visits.values())))
+    assert "  score of the leaf, and what it lacks to the best, simulations" in shown
+    best = next(
+        line for line in shown if line.startswith("  ") and " best " in line and "," not in line.split("best")[0]
+    ).split()
+    assert (best[0], best[-1]) == (result.name, str(max(result.visits.values())))
 
 
 def test_analyze_says_what_simulations_prove(shell: Shell) -> None:
@@ -344,7 +382,8 @@ def test_rules_of_an_id_need_no_words(shell: Shell) -> None:
 
 def test_bench_prints_rates(shell: Shell) -> None:
     rates = shell("bench threes envs --seconds 0.01 --json").json
-    assert rates.keys() == {"envs/single", "envs/batch_1", "envs/batch_64", "envs/batch_1024"}
+    sizes = ("single", "batch_1", "batch_64", "batch_1024", "batch_1024_next_step")
+    assert rates.keys() == {f"envs/{name}" for name in sizes}
     assert min(rates.values()) > 0
     assert shell("bench threes models --hint exact --json").out == "{}\n"
     assert "envs/single" in shell("bench threes envs --seconds 0.01").out
@@ -354,6 +393,13 @@ def test_bench_prints_rates(shell: Shell) -> None:
 def test_warmup_of_a_room(shell: Shell) -> None:
     answer = shell("warmup threes --json").json
     assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
+
+
+@pytest.mark.long
+def test_warmup_compiles_all_games_on_all_cores(shell: Shell) -> None:
+    answer = shell("warmup --json").json
+    assert {item.split()[0] for item in answer["items"]} == set(registry.games())
+    assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
 
 
 def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:

@@ -32,15 +32,20 @@ def test_analyze_uses_the_shipped_network_and_says_so(shell: Shell) -> None:
     assert told["value_in_unit"] == units(result.value)
     assert told["action_values_in_unit"] == {name: units(value) for name, value in result.action_values.items()}
     shown = shell(asked).out
-    shows(shown, f"  {units.name}\n", f"{units.written(result.value)}  best", "leaf   trilobite, depth 1")
-    shows(shell(asked, "--leaf", "lines").out, "  score of the leaf\n")
+    shows(
+        shown,
+        f"  {units.name}, and what it lacks to the best\n",
+        f"{units.written(result.value)}        best",
+        "leaf   trilobite, depth 1",
+    )
+    shows(shell(asked, "--leaf", "lines").out, "  score of the leaf, and what it lacks to the best\n")
     assert shell(asked, "--leaf", "lines", "--json").json["unit"] is None
 
 
 def test_rules_that_no_network_was_measured_with_have_values_without_a_unit(shell: Shell, tmp_path: Path) -> None:
     asked = "analyze trap --size 5 --max-turns 20 --depth 1"
     shown = shell(asked).out
-    shows(shown, "  score of the leaf\n", NO_UNIT)
+    shows(shown, "  score of the leaf, and what it lacks to the best\n", NO_UNIT)
     assert "  unit " not in shown
     assert "%" not in shown
     told = shell(asked, "--json").json

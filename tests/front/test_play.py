@@ -25,14 +25,14 @@ def test_play_takes_words_takes_back_repeats_chance_and_ends(shell: Shell) -> No
     answer = shell("play threes --leaf openness --position", START, typed="h\nfoo\n\x1b[C\nq\n")
     assert answer.status == 0
     wrong = "expected an action among up, down, left, right, got 'foo'"
-    shows(answer.out, "right       17.6902  best", wrong, "then: 1@", "left the game at")
+    shows(answer.out, "right       17.6902        best", wrong, "then: 1@", "left the game at")
     out = shell("play threes --leaf openness --position", START, "--seed", "5", typed="u\nright\nu\nright\n").out
     assert "there is no move to take back" in out
     one, other = (line for line in out.splitlines() if "then: " in line)
     assert one == other
     almost = "1 3 1 3/3 1 3 1/1 3 1 3/0 6 1 6 next=1 deck=3,3,3"
     moves = "left\nleft\nup\ndown\nright\n" * 40
-    shows(shell("play threes --leaf openness --seed 1 --position", almost, typed=moves).out, "game over, return")
+    shows(shell("play threes --leaf openness --seed 1 --position", almost, typed=moves).out, "game over, ", " points")
 
 
 def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: None) -> None:
@@ -53,7 +53,7 @@ def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: N
 
 def test_the_solver_hints_and_plays_at_a_level(shell: Shell) -> None:
     out = shell("play trilobite --position .../.o./xxo", typed="h\nq\n").out
-    shows(out, "3  draw  best\n  2  loss   -1\n  1  loss   -2\n", "  exact, by the solver")
+    shows(out, "3  draw       best\n  2  loss in 2\n  1  loss in 1\n", "  exact, by the solver")
     asked = shell("play trilobite --depth 2", typed="h\nq\n").out
     assert "  by search, depth 2, leaf trilobite" in asked
 
@@ -72,7 +72,7 @@ def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(analysis, "SOLVER_SECONDS", 0.2)
     lines = analysis.Hints(analysis.analyst_of(game, "lines", 1), exact=True, solver=solver)(game.start())
     assert len(lines) == 9
-    assert lines[0] == "  score of the leaf"
+    assert lines[0] == "  score of the leaf, and what it lacks to the best"
     assert lines[-1] == "  by search, depth 1, leaf lines; the exact solver needs more than 0 s here"
 
 

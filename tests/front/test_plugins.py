@@ -68,7 +68,14 @@ TELL = "import leafwise, sys; print(leafwise.games(), [m for m in sys.modules if
 
 def told_of(name: str) -> dict[str, object]:
     """Returns what a data file says of a game."""
-    return {"title": name, "options": {}, "option_types": {}, "position_words": {}, "ids": {name.capitalize(): {}}}
+    return {
+        "title": name,
+        "options": {},
+        "option_types": {},
+        "option_words": {},
+        "position_words": {},
+        "ids": {name.capitalize(): {}},
+    }
 
 
 def forget_listed() -> None:
@@ -177,7 +184,10 @@ BROKEN = {
     "missing": (None, "expected a data file, got"),
     "text": ("{", "expected JSON in"),
     "list": ([1], "expected games by name in"),
-    "unknown": ({"unknown": {"title": "x"}}, "expected title, options, option_types, position_words, ids, got title"),
+    "unknown": (
+        {"unknown": {"title": "x"}},
+        "expected title, options, option_types, option_words, position_words, ids, got title",
+    ),
     "typed": ({"typed": {**told_of("typed"), "ids": 3}}, "expected ids of type dict, got 3"),
     "named": ({"No": told_of("no")}, "expected a name of small letters, digits and _, got 'No'"),
     "built_in": ({"threes": told_of("own")}, "expected a name of its own, 'threes' is taken by leafwise"),

@@ -48,8 +48,13 @@ def test_a_game_followed_at_a_table_is_reviewed() -> None:
     assert found.curve == [0.9] * 8
     text = "\n".join(lines(found))
     assert "8 decisions, not finished, -" in text
-    assert "1. fight wild animals (value 4, 4 free) for realization 3 (destroy): 70.0 %, cost 20.0 %" in text
-    shows(text, "better: fight with the raft to the wreck", " 100.0 % |", "points by the booklet, if it ended there: ")
+    assert "1. fight wild animals (value 4, 4 free) for realization 3 (destroy): 70.00 %, cost 20.00 %" in text
+    shows(
+        text,
+        "better: fight with the raft to the wreck",
+        " 100 % |",
+        "score by the game's own rules, if it ended there: ",
+    )
     told = as_json(found)
     assert json.loads(json.dumps(told))["worst"] == [1, 4, 8]
     first = told["decisions"][0]
@@ -69,12 +74,12 @@ def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
     assert found.curve == pytest.approx([0.9, 0.1, 0.9, 0.1, 0.9, 1.0])
     bare = review(recorder.record(), Stub(None))
     assert bare.curve == pytest.approx([0.9, -0.9, 0.9, -0.9, 0.9, 1.0])
-    assert "game over, result 1" in lines(bare)[0]
-    assert "  1.000 |" in "\n".join(lines(bare))
+    assert "game over, player 1 wins" in lines(bare)[0]
+    assert "  1.00 |" in "\n".join(lines(bare))
     for move in "11":
         first.play(move)
     shown = list(game_lines(first.record(), Stub(PERCENT)))
-    assert shown[4].split() == ["1", "1", "1", "90.0", "%"], "nothing was given away"
+    assert shown[4].split() == ["1", "1", "1", "90.00", "%"], "nothing was given away"
     assert "player 1: mean loss 0; most given away by no move" in shown[-2]
     with pytest.raises(ValueError, match="expected a game with a decision to review, got none"):
         review(Recorder(trilobite.start()).record(), Stub(None))

@@ -11,7 +11,7 @@ from leafwise.__main__ import command_names
 from leafwise.benchmarks import processes
 from leafwise.envs import registry
 
-HEAVY = ("gymnasium", "numba", "numpy", "scipy", "torch", "rich")
+HEAVY = ("gymnasium", "numba", "numpy", "scipy", "scipy.linalg", "torch", "rich")
 ROOMS = tuple(f"leafwise.envs.{name}" for name in (*registry.listed(), "core.contract.game"))
 LINES = """
 import contextlib, io, sys
@@ -41,6 +41,14 @@ def heavy_after(code: str) -> str:
 )
 def test_little_is_imported_before_it_is_needed(code: str) -> None:
     assert heavy_after(code) == "[]"
+
+
+def test_a_search_imports_neither_gymnasium_nor_what_only_compiling_needs() -> None:
+    search = "import leafwise; g = leafwise.game('cassis'); leafwise.Search(g, g.score(), depth=1)(g.new(1))"
+    subprocess.run([sys.executable, "-c", search], check=True)  # compiles
+    seen = heavy_after(search)
+    assert "numba" in seen
+    assert not any(name in seen for name in ("gymnasium", "scipy.linalg", "rich"))
 
 
 WRONG = "games warmup demo train ship"

@@ -89,6 +89,10 @@ def test_players_move(client):
     moves = [client.ask("/api/move", **drawn, seed=k)["action"] for k in (1, 1, 2, 3)]
     assert moves[0] == moves[1]
     assert len(set(moves)) > 1
+    names, data = zip(*client.events("/api/move", **drawn | {"player": "search:lines,seconds=0.01"}), strict=True)
+    assert (names[-2:], {*data[:-2]}) == (("answer", "done"), {"loading", "working"}), (
+        "any answer is streamed where asked"
+    )
 
 
 def test_an_analysis_deepens_until_its_time_is_up(client):
@@ -109,7 +113,7 @@ def test_an_analysis_deepens_until_its_time_is_up(client):
 def test_values_are_in_units_where_they_are_known(client):
     last = client.answers("/api/analyse", game="trilobite", text=START, seconds=0.1)[-1]
     assert last["unit"].startswith("chance to win")
-    assert (last["leaf"], last["worth"]) == ("learned", f"{100 * last['value_in_unit']:.1f} %")  # as the page names it
+    assert (last["leaf"], last["worth"]) == ("learned", f"{100 * last['value_in_unit']:.2f} %")  # as the page names it
     rules = {"game": "trap", "options": {"size": 5, "max_turns": 20}}
     why = "no unit: the network was measured with the usual rules, not with max_turns=20"
     leaf = client.ask("/api/game", **rules)["leaves"][0]
@@ -200,6 +204,7 @@ def test_no_file_is_read_that_is_not_listed(client, leaf):
     events = client.events("/api/analyse", game="trilobite", text=START, leaf=leaf, seconds=0.1)
     assert events[-1][0] == "error"
     assert events[-1][1]["error"].startswith("expected a leaf among best, learned, lines, got")
+    assert events[-1][1]["status"] == 400
 
 
 def test_no_file_outside_the_page_is_served(client):

@@ -8,6 +8,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import numpy as np
@@ -24,7 +25,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.settings import PRESETS
 from leafwise.models import ntuple_functions
 from leafwise.training.runs.loop import Events
-from leafwise.web import games, ships
+from leafwise.web import analysis, games, ships
 from leafwise.web.requests import JOBS, read
 from leafwise.web.workers import RUNS_VARIABLE, JobContext, Kept
 
@@ -268,11 +269,27 @@ def test_a_move_of_threes_takes_two_taps() -> None:
     assert back["state"] == entered["state"]
 
 
+def test_a_level_whose_solver_takes_too_long_plays_by_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {"game": "trilobite", "options": {"board": "7x6", "k": 4}}
+    asked["text"] = told("state", **asked, moves=[*"2316"])["text"]
+    search = Mock(return_value=Mock(action=5))
+    for name, value in {"LEVEL_SECONDS": 0.3, "SOLVER_TIMEOUT": 0.3}.items():
+        monkeypatch.setattr(analysis, name, value)
+    monkeypatch.setattr(analysis, "analyst_for", lambda *_: search)
+    assert told("move", **asked, player="level:best")["action"] == "6"
+    with pytest.raises(ValueError, match="expected an answer of the exact solver within 0 s, got none here"):
+        told("move", **asked, player="solver")
+
+
 @pytest.mark.long
 def test_options_of_friday_have_a_chance_to_win() -> None:
     fight = followed(followed(line="1"), line="P3, P7, raft food, E1, first, free, weak")
     asked = {"game": "friday", "options": fight["options"], "text": fight["state"]["text"], "seconds": 0.5}
-    *_, last = told("follow-advice", **asked)
+    *earlier, last = told("follow-advice", **asked)
+    advice = {one["depth"]: {option["name"]: option["told"] for option in one["options"]} for one in (*earlier, last)}
+    analysed = {one["depth"]: one["worths"] for one in told("analyse", **asked) if one["depth"] in advice}
+    assert analysed == {depth: advice[depth] for depth in analysed}, "the same numbers as the analysis"
+    assert analysed
     assert last["unit"] == "chance to win"
     assert {option["name"] for option in last["options"]} == set(fight["state"]["actions"])
     assert all(option["told"].endswith(" %") for option in last["options"])
@@ -315,6 +332,8 @@ def test_a_click_makes_no_game_anew_and_memory_does_not_grow_with_variants(monke
     for maker in ("find_game", "touch"):
         monkeypatch.setattr(games, maker, None)
     ask({"size": 3})
+    file = told("record", game="trap", options={"size": 3}, seed=SEED)["file"]
+    assert any(games.records_of(file)[0].game is one for one in games._games.values()), "nor does a file"
 
 
 def test_n_tuples_are_compiled_for_all_variants_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

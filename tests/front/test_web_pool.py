@@ -10,7 +10,7 @@ from front.web_server import PLAIN_PYTHON
 
 from leafwise.envs.core.programs import Ended, Refused, TimedOut
 from leafwise.web.requests import JOBS, AnalyseRequest, ReviewRequest, StateRequest
-from leafwise.web.workers import Busy, WorkerPool
+from leafwise.web.workers import Busy, WorkerPool, Workers
 
 STATE = StateRequest(game="trilobite")
 ANALYSE = JOBS["/api/analyse"]
@@ -105,3 +105,50 @@ async def test_jobs_that_are_dropped_at_once_leave_no_trace(pool):
     assert len(pool.free) == 1
     gc.collect()
     assert problems == []
+
+
+def test_a_game_opens_while_another_one_is_compiled():
+    async def run():
+        workers = Workers(1, PLAIN_PYTHON)
+        try:
+            await workers.start()
+            first, second = workers.rules
+            assert workers.pool_for(JOBS["/api/state"], STATE) is first
+            async with first.turn:
+                (worker,) = first.workers
+                worker.game, worker.is_loading, first.patience = "trap", True, 0.1
+                assert workers.pool_for(JOBS["/api/state"], StateRequest(game="trap")) is first
+                other = workers.pool_for(JOBS["/api/state"], STATE)
+                assert other is second
+                assert (await answer(other))["player"] == 1
+                waiting = asyncio.create_task(answer(first))
+                await asyncio.sleep(0.5)
+                assert not waiting.done(), "loading is waited for, however long"
+                worker.is_loading = False
+            assert (await waiting)["player"] == 1
+            assert workers.pool_for(JOBS["/api/state"], STATE) is first
+        finally:
+            await workers.close()
+            await asyncio.sleep(0.1)
+
+    asyncio.run(run())
+
+
+def test_what_a_process_loads_is_told_meanwhile(tmp_path):
+    """With everything long enough to be told."""
+    lines = ["from leafwise.envs.core import waiting", "waiting.SAID_SECONDS, waiting.TICK_SECONDS = 0.0, 0.001"]
+    (tmp_path / "sitecustomize.py").write_text("\n".join(lines))
+
+    async def run():
+        pool = WorkerPool(1, 20.0, {**PLAIN_PYTHON, "PYTHONPATH": str(tmp_path)})
+        try:
+            return [message async for message in pool.run(JOBS["/api/state"], STATE)]
+        finally:
+            await pool.close()
+            await asyncio.sleep(0.1)
+
+    messages = asyncio.run(run())
+    told = [message["told"] for message in messages if "told" in message]
+    assert told[0] == "loading leafwise"
+    assert told[-1] == ""
+    assert [message["answer"]["player"] for message in messages if "answer" in message] == [1]

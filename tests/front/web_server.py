@@ -51,8 +51,8 @@ class Client:
         return [data for name, data in self.events(path, **ask) if name == "answer"]
 
     def events(self, path: str, **ask: Any) -> list[tuple[str, Any]]:
-        """Returns the events of a streamed answer: name, data."""
-        status, kind, body = self.send("POST", path, json.dumps(ask).encode())
+        """Returns the events of an answer that is asked for as a stream: name, data."""
+        status, kind, body = self.send("POST", path, json.dumps(ask).encode(), {"Accept": "text/event-stream"})
         assert (status, kind.split(";")[0]) == (200, "text/event-stream"), body
         told = [block.split("\n") for block in body.decode().strip().split("\n\n")]
         return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in told]

@@ -1,5 +1,7 @@
 """Packed networks: the file gives back the entries, and compiled and NumPy values agree after reloading."""
 
+import os
+import sys
 import tracemalloc
 from itertools import islice
 from pathlib import Path
@@ -10,11 +12,12 @@ import pytest
 
 from games.refusals import one_line
 from games.walks import positions
+from leafwise.envs.core.compile.cache import TOLD
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.threes import GAME
-from leafwise.models import NTupleNetwork, load_ntuples, save_network
-from leafwise.models.files import load_evaluator, load_tensors, save_tensors
-from leafwise.models.ntuple import Shape, merged, parse_tuples, quantised, restored
+from leafwise.models import NTupleNetwork, load_ntuples, ntuple, save_network, shared_tables
+from leafwise.models.files import _load_to_play, load_evaluator, load_tensors, save_tensors
+from leafwise.models.ntuple import NTupleWeights, Shape, load_to_train, merged, parse_tuples, quantised
 from leafwise.search import Search
 from running.networks import SAID
 
@@ -115,25 +118,84 @@ def test_merged_tables_are_worth_the_same() -> None:
         assert fewer.functions.ntuple_value(rows, np.uint64(k), U) == pytest.approx(value, rel=1e-6, abs=0.01)
     full = NTupleNetwork.create(GAME, shape, table * 3, [STEP] * kinds)
     assert merged(full).shape.tuples == shape.tuples  # the sums would not fit
-    again = merged(network, in_place=True)
-    assert np.array_equal(again.weights.table, fewer.weights.table)
-    assert np.shares_memory(again.weights.table, table)
     table = rng.integers(-9000, 9000, table.shape, dtype=np.int16)
     others = NTupleNetwork.create(GAME, shape, table, [STEP, STEP, STEP, 2 * STEP] + [STEP] * (kinds - 4))
     assert merged(others).shape.tuples == shape.tuples
 
 
-def test_a_network_is_unpacked_in_the_memory_of_its_table(tmp_path: Path) -> None:
-    shape = Shape(parse_tuples("01 012 012456 45689a 569abd"))
-    network = NTupleNetwork.create(GAME, shape, None)
-    network.weights.table[::997] = 3.0
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, NTupleNetwork]:
+    """The file of a network whose tables are kept in a cache of their own, and the network that plays."""
+    monkeypatch.setenv("LEAFWISE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(ntuple, "LARGE", 1 << 20)
+    monkeypatch.delenv(TOLD, raising=False)
+    network = NTupleNetwork.create(GAME, Shape(parse_tuples("01 012 01245 45689"), splits=(7,)), None)
+    network.weights.table[::97] = 3.0
     save_network(tmp_path / "model.safetensors", quantised(network, STEP), SAID)
-    table_bytes = network.weights.table.nbytes // 2
-    tracemalloc.start()
-    load_evaluator(GAME, tmp_path / "model.safetensors")
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert table_bytes < peak < 1.6 * table_bytes
+    return tmp_path / "model.safetensors", merged(load_ntuples(tmp_path / "model.safetensors", GAME))
+
+
+def played(path: Path) -> NTupleWeights:
+    """Returns the weights of a model as a new process has them at its leaves."""
+    _load_to_play.cache_clear()
+    return load_evaluator(GAME, path).weights
+
+
+def kept(path: Path) -> list[Path]:
+    return sorted((path.parent / "cache" / shared_tables.FOLDER).iterdir())
+
+
+@pytest.mark.filterwarnings("error")
+def test_large_tables_are_unpacked_once_into_a_file_that_processes_share(large: tuple[Path, NTupleNetwork]) -> None:
+    path, network = large
+    first = played(path)
+    (file,) = kept(path)
+    os.utime(file, (5, 5))
+    inode, expected = file.stat().st_ino, network.weights.table
+    first.table[:] = 1  # what one writes the other does not see
+    again = played(path)
+    assert (file.stat().st_ino, file.stat().st_mtime > 5) == (inode, True)
+    assert np.array_equal(again.table, expected)
+    assert np.array_equal(again.scales, network.weights.scales)
+    assert again.tuples == network.weights.tuples == 2
+    file.write_bytes(file.read_bytes()[:-2])  # cut
+    assert np.array_equal(played(path).table, expected)
+    assert file.stat().st_size > expected.nbytes
+    os.utime(file, (5, 5))
+    for k in range(shared_tables.KEPT):
+        (file.parent / f".{k}").touch()  # as of processes that were killed
+    shared_tables.prune(file.parent)
+    assert [left.name for left in kept(path)] == [f".{k}" for k in range(shared_tables.KEPT)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are not for others to write")
+def test_tables_in_a_folder_that_others_can_write_are_not_trusted(large: tuple[Path, NTupleNetwork]) -> None:
+    path, network = large
+    played(path)
+    (file,) = kept(path)
+    file.parent.chmod(0o770)
+    file.write_bytes(file.read_bytes()[:-2] + b"\1\1")
+    said = "the tables of networks are not kept, every process unpacks its own: expected a folder that only its user"
+    with pytest.warns(UserWarning, match=said):
+        assert np.array_equal(played(path).table, network.weights.table)
+    assert np.array_equal(played(path).table, network.weights.table)  # and it is said once
+    file.parent.chmod(0o700)
+    assert played(path).table[-1] == 0x101
+
+
+def test_a_network_is_unpacked_table_by_table(
+    large: tuple[Path, NTupleNetwork], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into a file no more than one in memory; without one, no more than the tables and one besides."""
+    path, network = large
+    peaks, table = [], network.weights.table.nbytes
+    for limit in (ntuple.LARGE, 1 << 40):
+        monkeypatch.setattr(ntuple, "LARGE", limit)
+        tracemalloc.start()
+        played(path)
+        peaks.append(tracemalloc.get_traced_memory()[1] / table)
+        tracemalloc.stop()
+    assert peaks[0] < 0.9 < 1 < peaks[1] < 1.9
 
 
 def test_a_search_asks_packed_networks_too(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
@@ -177,9 +239,9 @@ def test_only_networks_of_float32_are_quantised(network: NTupleNetwork, reloaded
             quantised(given, step)
 
 
-def test_a_network_of_16_bits_is_restored_to_be_trained(reloaded: NTupleNetwork) -> None:
-    whole, sizes = restored(reloaded), reloaded.shape.sizes(GAME)
-    assert restored(whole) is whole
+def test_a_network_of_16_bits_is_loaded_to_be_trained(reloaded: NTupleNetwork, saved: Path) -> None:
+    whole, sizes = load_to_train(saved, GAME), reloaded.shape.sizes(GAME)
     units = np.tile(np.repeat(reloaded.weights.scales, sizes), reloaded.shape.copies)
     assert np.array_equal(whole.weights.table, reloaded.weights.table * units)
     assert whole.weights.table.dtype == np.float32
+    assert whole.shape == reloaded.shape

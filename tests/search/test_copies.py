@@ -43,7 +43,9 @@ READ = "import pickle, sys; found = pickle.load(sys.stdin.buffer); print(found.l
 
 def plain(result: Any) -> dict[str, Any]:
     """Returns what a result says, but for its time and the line."""
-    return {name: value for name, value in vars(result).items() if name not in ("seconds", "_line_of", "line")}
+    return {
+        name: value for name, value in vars(result).items() if name not in ("seconds", "_line_of", "_units_of", "line")
+    }
 
 
 @pytest.mark.parametrize("how", COPIES)

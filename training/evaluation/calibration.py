@@ -1,6 +1,6 @@
 """How right chances are that a network says: their distance from what then happened, and what would scale them best.
 
-`monotone` fits a function that never falls to numbers and what came of them.
+`monotone` fits a function that never falls, or always rises, to numbers and what came of them.
 """
 
 from __future__ import annotations
@@ -156,14 +156,18 @@ GROUPS = 100
 TENTHS = 10
 
 
-def groups(values: Floats, count: int) -> Ints:
-    """Returns the group of each value, [n], from 0 on: about as many in each, higher ones later, equal ones together."""
+def ranks(values: Floats, count: int) -> Ints:
+    """Returns how many of so many parts of all values lie below each, [n]; equal values lie in the first part of theirs."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
-    first = np.searchsorted(ranked, ranked, side="left")  # equal values count as the first of them
     found = np.empty(len(values), np.int64)
-    found[order] = first * count // max(len(values), 1)
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+    found[order] = np.searchsorted(ranked, ranked, side="left") * count // max(len(values), 1)
+    return found
+
+
+def groups(values: Floats, count: int) -> Ints:
+    """Returns the group of each value, [n], from 0 on: about as many in each, higher ones later, equal ones together."""
+    return np.unique(ranks(values, count), return_inverse=True)[1].astype(np.int64)
 
 
 def means(group: Ints, numbers: Floats) -> Floats:
@@ -171,21 +175,27 @@ def means(group: Ints, numbers: Floats) -> Floats:
     return np.bincount(group, numbers) / np.bincount(group)
 
 
-def monotone(values: Floats, outcomes: Floats, bins: int = GROUPS) -> tuple[Floats, Floats]:
+def monotone(values: Floats, outcomes: Floats, bins: int = GROUPS, least: float = 0.0) -> tuple[Floats, Floats]:
     """Returns the knots (rising values, outcomes that never fall) of the function that fits best in the mean square.
 
     Isotonic regression by pooling adjacent violators (Barlow, Bartholomew, Bremner and Brunk, "Statistical inference under order
-    restrictions", 1972), over groups of values.
+    restrictions", 1972), over groups of values. With `least` no piece is flatter than that share of the mean slope between the two
+    end groups, which hold a tenth of the others': what is pooled is what is left of the outcomes less a line of that slope.
     """
-    group = groups(values, bins)
+    rank = ranks(values, 10 * bins)
+    group = np.unique((rank + 9) // 10 + (rank == rank.max()), return_inverse=True)[1]
+    places, came = means(group, values), means(group, outcomes)
+    slope = least * (came[-1] - came[0]) / (places[-1] - places[0]) if len(places) > 1 else 0.0
     pools: list[tuple[float, float, float, float]] = []  # weight, outcome, least and greatest value
-    for weight, value, outcome in zip(np.bincount(group), means(group, values), means(group, outcomes), strict=True):
+    for weight, value, outcome in zip(np.bincount(group), places, came - slope * places, strict=True):
         pool = (float(weight), float(outcome), float(value), float(value))
         while pools and pools[-1][1] >= pool[1]:
             w, o, low, _ = pools.pop()
             pool = (w + pool[0], (w * o + pool[0] * pool[1]) / (w + pool[0]), low, pool[3])
         pools.append(pool)
-    knots = [(value, outcome) for _, outcome, low, high in pools for value in dict.fromkeys((low, high))]
+    knots = [
+        (value, outcome + slope * value) for _, outcome, low, high in pools for value in dict.fromkeys((low, high))
+    ]
     return np.array([value for value, _ in knots]), np.array([outcome for _, outcome in knots])
 
 

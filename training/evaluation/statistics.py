@@ -33,6 +33,8 @@ from leafwise.training.types import Logged
 Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
+QUANTILE = 1.959963984540054
+"""What a standard normal number is below with probability (1 + CONFIDENCE) / 2."""
 NO_INTERVAL: Interval = (math.nan, math.nan)
 """What stands for the interval of values that say nothing of their spread: a single one, or values that are all alike."""
 
@@ -60,9 +62,7 @@ def share_interval(wins: float, games: int) -> Interval:
     """Returns Wilson's 95 % interval of a share of independent cases, each of which counts or does not; it holds the share."""
     if games < 1:
         return 0.0, 1.0
-    from scipy.special import ndtri  # which takes a while to import
-
-    z = float(ndtri((1 + CONFIDENCE) / 2))
+    z = QUANTILE
     centre = (wins + z * z / 2) / (games + z * z)
     half = z / (games + z * z) * math.sqrt(wins * (games - wins) / games + z * z / 4)
     return (max(0.0, centre - half) if wins > 0 else 0.0), (min(1.0, centre + half) if wins < games else 1.0)

@@ -198,7 +198,7 @@ class Put(Generic[T]):
         return self._known(warm)
 
     def _known(self, begin: Callable[[Any], None]) -> T:
-        return known(self.ident, lambda: ray.get(self.place), begin)
+        return known(self.ident, lambda: pickle.loads(ray.get(self.place)), begin)
 
 
 class Cluster(Executor[P, R]):

@@ -25,9 +25,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from leafwise.envs.core.files import open_itself
+from leafwise.envs.core.files import mapped, open_itself
+from leafwise.envs.core.waiting import speak
 from leafwise.training.execution.executor import Executor, Lost, P, R, Shared
 from leafwise.training.runs.files import HELD, lock_file
+from leafwise.training.types import Json
 
 KEPT = 8
 """Things that a worker keeps; the one that was not asked for the longest goes first."""
@@ -38,10 +40,10 @@ POLL = 0.1
 _kept: OrderedDict[str, Any] = OrderedDict()
 
 
-def known(ident: str, fetch: Callable[[], bytes], begin: Callable[[Any], None] = lambda thing: None) -> Any:
-    """Returns a thing by its name; the first time here it is fetched, unpickled and begun."""
+def known(ident: str, fetch: Callable[[], Any], begin: Callable[[Any], None] = lambda thing: None) -> Any:
+    """Returns a thing by its name; the first time here it is fetched and begun."""
     if ident not in _kept:
-        thing = pickle.loads(fetch())
+        thing = fetch()
         begin(thing)
         _kept[ident] = thing
         while len(_kept) > KEPT:
@@ -75,6 +77,7 @@ def warm(work: Any) -> None:
             waited = True
             time.sleep(POLL)
         if not waited:
+            speak()
             load()
     if waited:  # the others need not wait for that
         load()
@@ -97,27 +100,42 @@ MOST_BREAKS = 5
 LARGE = 1 << 16
 """Bytes of a result above which it is left in a file: a pipe takes no more at once, so who writes waits for its reader, and all
 others who have something to tell wait too."""
+ALIGNED = 64
+"""Bytes at a multiple of which arrays begin in a file."""
 _numbers = itertools.count()
 _work: list[Any] = []
 """In a process that works: the pickled work, then the work; the folder for large results."""
 
 
 class Sent(Generic[T]):
-    """A thing in a file that pieces name; a process that meets it reads it once. It goes with the last who names it here."""
+    """A thing in a file that pieces name; it goes with the last who names it here. A process that meets it reads it once, and the
+    arrays in it are the file's own memory, one for all processes (`mapped`)."""
 
     def __init__(self, thing: T) -> None:
         self.ident = f"{os.getpid()}-{next(_numbers)}"
+        arrays: list[pickle.PickleBuffer] = []
+        pickled = pickle.dumps(thing, protocol=5, buffer_callback=arrays.append)
+        self.spans: list[tuple[int, int]] = []
         handle, self.path = tempfile.mkstemp(prefix="leafwise-shared-")
         with os.fdopen(handle, "wb") as file:
-            pickle.dump(thing, file)
+            for part in (memoryview(pickled), *(array.raw() for array in arrays)):
+                file.write(bytes(-file.tell() % ALIGNED))
+                start = file.tell()
+                file.write(part)
+                self.spans.append((start, file.tell()))
         weakref.finalize(self, Path(self.path).unlink, missing_ok=True)
 
-    def __getstate__(self) -> dict[str, str]:
-        return {"ident": self.ident, "path": self.path}
+    def __getstate__(self) -> Json:
+        return {"ident": self.ident, "path": self.path, "spans": self.spans}
 
     def get(self) -> T:
         """Returns the thing."""
-        return known(self.ident, Path(self.path).read_bytes)
+        return known(self.ident, self._fetch)
+
+    def _fetch(self) -> T:
+        memory = mapped(Path(self.path))
+        pickled, *arrays = (memory[start:end] for start, end in self.spans)
+        return pickle.loads(pickled, buffers=arrays)
 
 
 class Processes(Executor[P, R]):

@@ -36,7 +36,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path, save_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, parse_tuples, restored
+from leafwise.models.ntuple import NTupleNetwork, Shape, load_ntuples, load_to_train, parse_tuples
 from leafwise.models.ntuple_functions import features
 from leafwise.training.evaluation.statistics import bounds, logged_bounds
 from leafwise.training.games import HERE
@@ -156,8 +156,10 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
     network = NTupleNetwork.create(game, shape)
     if not source:
         return network
-    given = restored(load_ntuples(model_path(source), game))
+    given = load_to_train(model_path(source), game)
     old, new = given.shape, network.shape
+    if old == new:
+        return given
     alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
     if not alike or not set(old.tuples) <= set(new.tuples):
         raise UserError(f"expected --init-from with a model of {new} or of some of its tuples, got {old}")
@@ -180,7 +182,7 @@ def rate_at(config: Config, moves: int) -> float:
 class NTupleTd(Learner):
     """One run with n-tuples: network, games, files."""
 
-    method, unit = "ntuple-td", "moves"
+    method, unit, needs = "ntuple-td", "moves", ("tensorboard",)
     breaks_whole = True
     exploring = False
     """Whether a share of the actions is random, and the best action's value is learned (`leafwise.training.ntuple_td.ntuple_q`)."""

@@ -2,8 +2,8 @@
 
 python -m leafwise.training.publish.units --model threes
 
-The model plays with itself, searching as deep as is said; half of the games fit a function that never falls from the search's value
-to what came of the game (the score, or 1 for a win, 1/2 for a draw, 0 for a loss), the others tell how far off it is. A model that
+The model plays with itself, searching as deep as is said; half of the games fit a function that rises with the search's value to
+what came of the game (the score, or 1 for a win, 1/2 for a draw, 0 for a loss), the others tell how far off it is. A model that
 ships with the package keeps it in `models/weights/units.json`, another in its file. A room's recipe may say how
 (`[units]` with options and `name`, what the numbers are called), and bring games of its own (`valued_piece` in its `publish`).
 """
@@ -28,7 +28,7 @@ from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
-from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
+from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, LEAST_SLOPE, SCORE, UNITS, Units, save_shipped_units
 from leafwise.training.evaluation.calibration import monotone, tenths
 from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.games import play_batches
@@ -39,10 +39,16 @@ from leafwise.training.types import Json
 
 LARGEST_ERROR = 0.03
 """A greater error than this is said to be one."""
-DIGITS = 5
+DIGITS = 7
 PIECE, BATCH = 200, 20
 """Games of a piece of work, and of those that are played at once."""
-FITTED = {"games": Range(2, 40_000), "depth": Range(1, 30), "plies": Range(0, 1000), "every": Range(1, 10**6)}
+FITTED = {
+    "games": Range(2, 40_000),
+    "depth": Range(1, 30),
+    "plies": Range(0, 1000),
+    "every": Range(1, 10**6),
+    "slope": Range(0, 1, below=True),
+}
 """What numbers a fit can have, once those that are 0 are as the recipe says."""
 
 
@@ -64,6 +70,8 @@ class Config:
     """One decision in so many counts (0: as the recipe says, else each)."""
     processes: int = 1
     """Processes that play."""
+    slope: float = LEAST_SLOPE
+    """No piece of the map is flatter than this share of its mean slope (less where values tell exactly how a game ends)."""
     cluster: str = ""
     """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
@@ -112,17 +120,22 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     usual = {"games": 8000, "nodes": 0, "every": 1} | {name: n for name, n in said.items() if name != "name"}
     config = replace(config, **{name: getattr(config, name) or n for name, n in usual.items()})
     for name, limit in FITTED.items():
-        need_in(getattr(config, name), limit, f"--{name}", kind=int)
+        need_in(getattr(config, name), limit, f"--{name}", kind=float if name == "slope" else int)
     played = valued_games(game, leaf, config)
     name = said.get("name") or usual_name(game, played)
     if game.players == 2:  # points: 1, 1/2 or 0
         played = replace(played, outcomes=(1 + np.sign(played.outcomes)) / 2)
     fit, check = played.share(odd=False), played.share(odd=True)
-    values, meanings = (rounded(numbers) for numbers in monotone(fit.values, fit.outcomes))
+    values, meanings = monotone(fit.values, fit.outcomes, least=config.slope)
+    if played.outcomes.min() >= 0 and played.outcomes.max() <= 1:  # shares of 1: a line may lead a little beyond
+        low, high = min(meanings[0], 0.0), max(meanings[-1], 1.0)
+        meanings = (meanings - low) / (high - low)
+    values, meanings = rounded(values), rounded(meanings)
     kept = np.append(np.diff(values) > 0, True)
     how: Json = {"games": config.games, "first_seed": CALIBRATION_SEED, "depth": config.depth}
     how |= {"plies": config.plies} if game.players == 2 else {}
     how |= {"nodes": config.nodes} if config.nodes else {}
+    how |= {"slope": config.slope} if config.slope != LEAST_SLOPE else {}
     # of each variant, the options that no network sees and that are not the defaults
     variants = own_or(valued_variants, game)(game)
     how |= {"variants": [{n: x for n, x in one.given_options.items() if n in one.rule_options} for one in variants]}

@@ -159,7 +159,7 @@ class Curves:
     def __init__(self, folder: Path) -> None:
         """Raises ValueError where TensorBoard is not installed, or there is more to read than a run writes."""
         if importlib.util.find_spec("tensorboard") is None:
-            raise UserError("expected the train extra, pip install 'leafwise[train]', which reads what runs log; "
+            raise UserError("expected the ntuple extra, pip install 'leafwise[ntuple]', which reads what runs log; "
                              "tensorboard not found")  # fmt: skip
         size = sum(path.stat().st_size for path in folder.glob("events.out.tfevents.*"))
         if size > LARGEST:

@@ -151,11 +151,14 @@ def origin(source: str) -> Json:
     return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
 
 
-def need_train_extra() -> None:
-    """Raises ValueError if what training needs beyond playing is not installed."""
-    missing = [name for name in ("torch", "tensorboard") if importlib.util.find_spec(name) is None]
+def need_train_extra(needs: Sequence[str] = ("torch", "tensorboard")) -> None:
+    """Raises ValueError if what training needs beyond playing is not installed; without torch the ntuple extra is enough."""
+    missing = [name for name in needs if importlib.util.find_spec(name) is None]
     if missing:
-        raise UserError(f"expected the train extra, pip install 'leafwise[train]'; {' and '.join(missing)} not found")
+        extra = "train" if "torch" in needs else "ntuple"
+        raise UserError(
+            f"expected the {extra} extra, pip install 'leafwise[{extra}]'; {' and '.join(missing)} not found"
+        )
 
 
 def hardware(threads: int = 1) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import io
 import os
 import socket
 import time
@@ -21,6 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from PIL import Image
 from rich import get_console
 from rich.console import Console
 from rich.progress import BarColumn, Progress, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -32,7 +34,6 @@ from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.core.interrupts import Deferred
 from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.registry import game as find_game
@@ -71,17 +72,27 @@ class Events:
 
     def add_text(self, tag: str, text: str) -> None:
         """Logs Markdown."""
-        from torch.utils.tensorboard import summary
+        from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
+        from tensorboard.compat.proto.tensor_pb2 import TensorProto
+        from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 
-        self._add(summary=summary.text(tag, text))
+        plugin = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
+        shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)])
+        words = TensorProto(dtype="DT_STRING", string_val=[text.encode()], tensor_shape=shape)
+        self._log(0, tag=f"{tag}/text_summary", metadata=plugin, tensor=words)
 
     def add(self, tag: str, thing: float | Bytes, step: int) -> None:
-        """Logs a number, or a picture [height, width, 3]."""
-        from torch.utils.tensorboard import summary
+        """Logs a number, or a picture as uint8 [height, width, 3]."""
+        if isinstance(thing, np.ndarray) and thing.ndim == 3:
+            (height, width, colours), data = thing.shape, io.BytesIO()
+            Image.fromarray(thing).save(data, "PNG")
+            png = {"height": height, "width": width, "colorspace": colours, "encoded_image_string": data.getvalue()}
+            self._log(step, tag=tag, image=png)
+        else:
+            self._log(step, tag=tag, simple_value=float(thing))
 
-        is_picture = isinstance(thing, np.ndarray) and thing.ndim == 3
-        told = summary.image(tag, thing, dataformats="HWC") if is_picture else summary.scalar(tag, thing)
-        self._add(step=step, summary=told)
+    def _log(self, step: int, **value: Any) -> None:
+        self._add(step=step, summary={"value": [value]})
 
     def flush(self) -> None:
         """Writes what was logged to the disk; raises OSError where it is full."""
@@ -122,18 +133,17 @@ class Shortened(TextColumn):
         return text
 
 
-def run_progress(console: Console | None = None, *, shown: bool = True, transient: bool = False) -> Progress:
+def run_progress(console: Console | None = None, *, transient: bool = False) -> Progress:
     """Returns the bar of a task: what it is, percentage, time left, and what its field `told` says.
 
     In a notebook it is shown if ipywidgets is installed; without it rich would write a warning at every change instead.
     """
-    if (console or get_console()).is_jupyter and find_spec("ipywidgets") is None:
-        shown = False
+    hidden = (console or get_console()).is_jupyter and find_spec("ipywidgets") is None
     columns = (
         Shortened("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
         Shortened("{task.fields[told]}"),
     )  # fmt: skip
-    return Progress(*columns, console=console, transient=transient, disable=not shown)
+    return Progress(*columns, console=console, transient=transient, disable=hidden)
 
 
 def find_variant(name: str, variant: str) -> Game:
@@ -141,6 +151,8 @@ def find_variant(name: str, variant: str) -> Game:
 
     Raises ValueError for what there is not, and for a game in which nobody ever decides.
     """
+    from leafwise.envs.core.gym.stepper import first_decision
+
     game = find_game(name)
     found = game.variant(**variant_options(game, variant))
     first_decision(found, new_stream(0))  # learners wait for games with decisions
@@ -160,6 +172,8 @@ class Learner(ABC):
     """Its name, as `leafwise train GAME --method` takes it."""
     unit: str
     """What steps count."""
+    needs: tuple[str, ...] = ("torch", "tensorboard")
+    """Packages of the train extra that it imports."""
     config: Any
     game: Game
     folder: RunFolder
@@ -174,8 +188,8 @@ class Learner(ABC):
     made; any other is taken back."""
 
     def __init__(self, config: Any) -> None:
-        """Raises ValueError without the train extra, for an option out of range, and for a variant that there is not."""
-        need_train_extra()
+        """Raises ValueError without what it needs, for an option out of range, and for a variant that there is not."""
+        need_train_extra(self.needs)
         check_fields(config, shown=flag_of)
         self.config = config
         self.game = find_variant(config.game, config.variant)

@@ -26,6 +26,7 @@ import msgspec
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError, perhaps
+from leafwise.envs.core.waiting import loading
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.files import read_table
 from leafwise.training.runs.run_options import code_in, file_of, take_option
@@ -44,14 +45,20 @@ class Method(NamedTuple):
     """Whether it learns a game."""
 
     @property
+    def code(self) -> Any:
+        """Its module, imported."""
+        with loading():
+            return importlib.import_module(self.module)
+
+    @property
     def options(self) -> type:
         """The class of its options."""
-        return importlib.import_module(self.module).Config
+        return self.code.Config
 
     @property
     def line(self) -> str:
         """What it is, in a line."""
-        return (importlib.import_module(self.module).__doc__ or "").partition("\n")[0]
+        return (self.code.__doc__ or "").partition("\n")[0]
 
 
 def has_cells(game: Game) -> bool:
@@ -170,4 +177,4 @@ def train(name: str, method: str, options: Json) -> Path:
             )
     for option, value in missing(name, found.name, chosen.get("variant"), {flag_of(option) for option in chosen}):
         chosen[option] = msgspec.convert(value, types[option])
-    return importlib.import_module(found.module).train(found.options(game=name, **chosen))
+    return found.code.train(found.options(game=name, **chosen))

@@ -31,6 +31,8 @@ WHAT, UNIT, load = "value network", "updates", load_grid
 OPTIONS = ("games",)
 FIRST_SEED = 2_705_000
 """First of the seeds that the card's figures are of."""
+LEARNED_PRESETS = ("classic", "scout", "cruiser")
+"""Presets that the shipped network learned from; values have a unit for ships of these."""
 
 
 def prepare(network: GridNetwork, source: Path, told: Any, config: Any) -> tuple[GridNetwork, dict[str, Any]]:
@@ -68,8 +70,8 @@ def both_builders(network: GridNetwork, seeds: Sequence[int]) -> tuple[list[dict
 
 
 def valued_variants(game: Game) -> list[Game]:
-    """Returns the variants whose ships `valued_piece` builds."""
-    return [game.variant(preset=name) for name in PRESETS]
+    """Returns the variants whose ships `valued_piece` builds: those that the network learned from."""
+    return [game.variant(preset=name) for name in LEARNED_PRESETS]
 
 
 def valued_piece(game: Game, leaf: Evaluator, config: Any, ships: range) -> ValuedGames:
@@ -80,7 +82,9 @@ def valued_piece(game: Game, leaf: Evaluator, config: Any, ships: range) -> Valu
     tensors = {name: getattr(leaf.weights, name) for name in TENSORS}
     widths = [len(tensors[name]) for name in ("first_bias", "second_bias", "hidden_bias")]
     network = GridNetwork.create(game, widths, tensors=tensors)
-    plans = [Plans(own.game, own.evaluator("learned")) for own in (for_preset(network, name) for name in PRESETS)]
+    plans = [
+        Plans(own.game, own.evaluator("learned")) for own in (for_preset(network, name) for name in LEARNED_PRESETS)
+    ]
     values: list[float] = []
     games: list[int] = []
     outcomes: list[float] = []

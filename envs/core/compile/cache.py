@@ -44,12 +44,12 @@ KEEP_FOLDERS = 4
 """Cache folders kept per room; older ones are removed when a new one is made."""
 
 
-def tell_not_kept(problem: OSError) -> None:
-    """Warns, once for each reason, that compiled code cannot be kept; processes started from here do not say it again."""
+def tell_not_kept(problem: OSError, what: str = "compiled code is not kept, every start compiles it again") -> None:
+    """Warns, once for each reason, what cannot be kept; processes started from here do not say it again."""
     reason = problem.strerror or str(problem)
     if os.environ.get(TOLD) != reason:
         os.environ[TOLD] = reason
-        warnings.warn(f"compiled code is not kept, every start compiles it again: {reason}", stacklevel=3)
+        warnings.warn(f"{what}: {reason}", stacklevel=3)
 
 
 def cache_root() -> Path:

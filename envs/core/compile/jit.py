@@ -25,6 +25,7 @@ import numba
 import numpy as np
 
 from leafwise.envs.core.compile.cache import cache_folder, fingerprint
+from leafwise.envs.core.compile.speech import tell_compilation
 
 LINKED = (0, 65), (0, 68)
 """The lowest and the highest numba that linking is tested with (`make test-numba`), as `pyproject.toml` has them."""
@@ -79,6 +80,7 @@ def refuse_negative_indices() -> None:
 
 if BOUNDSCHECK and not DISABLED:
     refuse_negative_indices()
+tell_compilation()
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -175,10 +177,14 @@ class Direct:
         return self._entry(*arguments)
 
 
-def ignore_leaf(function: Callable[P, R]) -> Callable[P, R]:
-    """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves."""
+def ignore_leaf(function: Callable[P, R], *, is_called: bool = False) -> Callable[P, R]:
+    """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves.
+
+    `is_called`: Python is sure to call it too.
+    """
     if hasattr(function, "ignores_leaf"):
-        function.ignores_leaf = function.door = True  # type: ignore[attr-defined]
+        function.ignores_leaf = True
+        function.door = function.door or is_called  # type: ignore[attr-defined]
     return function
 
 
@@ -195,7 +201,7 @@ def index_checked(form: Callable[..., Any], function: Any) -> Any:
     bound = getattr(function, "bound", "")
     made = _compiled(form, room, inline=inline, inline_source=inline_source, bound=bound, flags=INDEX_CHECKED)
     if getattr(function, "ignores_leaf", False):
-        made.ignores_leaf = made.door = True
+        made.ignores_leaf, made.door = True, function.door
     return made
 
 
@@ -212,7 +218,9 @@ def _compiled(
     alone."""
     if PLAIN:
         checks = {"boundscheck": flags["boundscheck"]}
-        return numba.njit(inline="always" if inline_source else "never", **COMMON, **checks)(fn)
+        function: Any = numba.njit(inline="always" if inline_source else "never", **COMMON, **checks)(fn)
+        function.room = room
+        return function
     from leafwise.envs.core.compile import linking  # builds on numba's inner parts
 
     folder = None if room is None else cache_folder(room, str(sorted(flags.items())))

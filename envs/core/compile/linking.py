@@ -9,9 +9,6 @@ of its code. It is compiled again, with one, when Python first calls it. Rules (
 
 Rules do not look at the weights in `T.leaf`. Compiled callers hand them a `T` without, so that they are compiled once for all
 leaves.
-
-Numba optimises every function in full and turns it into machine code before its callers copy it and optimise it again. Where all
-callers copy it both are wasted, and most functions of a search are such: `CopiedLibrary` is the code of one.
 """
 
 from __future__ import annotations
@@ -22,81 +19,29 @@ import pickle
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 from numba import config
 from numba.core import cgutils, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, UserProvidedCacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
+from numba.core.event import trigger_event
 from numba.core.funcdesc import ExternalFunctionDescriptor
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 from numba.extending import lower_cast
 
 from leafwise.envs.core.compile.cache import tell_not_kept
 from leafwise.envs.core.compile.emitted import Held
 from leafwise.envs.core.compile.errors import explained
+from leafwise.envs.core.compile.pipeline import Pipeline, QuickFlags, loaded, without_colours
 from leafwise.envs.core.interrupts import whole
-
-
-class _Nowhere:
-    """Takes the environment of a function that has no place in memory: only code that meets Python's objects reads it."""
-
-    def set_env(self, name: str, environment) -> None:
-        """Does nothing."""
-
-
-class CopiedLibrary(JITCodeLibrary):
-    """The code of a function, for its callers alone."""
-
-    @property
-    def codegen(self):
-        """What takes the function's environment."""
-        return _Nowhere()
-
-    def _optimize_final_module(self) -> None:
-        """Leaves it to the callers."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """Returns 0: there is no machine code."""
-        return 0
-
-    def serialize_using_object_code(self):
-        """Returns what is kept on disk, as `loaded` takes it."""
-        return self.serialize_using_bitcode()
-
-
-class Pipeline(Compiler):
-    """Compiles as numba does, but for functions that only compiled callers ask for, and copy."""
-
-    def compile_extra(self, func: Callable[..., Any]):
-        """Compiles a function."""
-        flags = self.state.flags
-        if flags.forceinline and flags.no_cpython_wrapper:
-            self.state.library = CopiedLibrary(self.state.targetctx.codegen(), func.__qualname__)
-        return super().compile_extra(func)
-
-
-def loaded(codegen, load: Callable[[], Any]):
-    """Returns what `load` makes of a kept `CopiedLibrary`: numba asks its code generator which kind to make."""
-    before = codegen._library_class
-    codegen._library_class = CopiedLibrary
-    try:
-        return load()
-    finally:
-        codegen._library_class = before
-
+from leafwise.envs.core.waiting import loading
 
 PREFIX = "leafwise."
 """How the symbols begin."""
@@ -113,12 +58,33 @@ _SYMBOLS: dict[str, tuple[Ident, tuple[Any, ...]]] = {}
 """Which function, for which types of arguments, stands behind each symbol of this process."""
 
 
+class _Locator(UserProvidedCacheLocator):
+    """Finds the folder of a function, which is tried out when something is written to it."""
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        """Returns the locator of a function."""
+        return cls(py_func, py_file)
+
+
+def _names_alone(module):
+    """Returns a module that defines the same names as another one, as numbers."""
+    named = (*module.functions, *module.global_variables)
+    return llvm.parse_assembly("\n".join(f'@"{it.name}" = global i8 0' for it in named if not it.is_declaration))
+
+
 class _Reloading(CompileResultCacheImpl):
     """Keeps beside the machine code what it jumps to."""
 
+    _locator_classes = [_Locator]  # noqa: RUF012
+    apart = False
+    """Whether callers jump to it: none asks for code to copy, which numba would keep, and read again, beside the machine code."""
+
     def reduce(self, cres):
-        functions = cres.library._final_module.functions
-        needed = [_SYMBOLS[f.name] for f in functions if f.is_declaration and f.name.startswith(PREFIX)]
+        module = cres.library._final_module
+        needed = [_SYMBOLS[f.name] for f in module.functions if f.is_declaration and f.name.startswith(PREFIX)]
+        if self.apart:
+            cres.library._shared_module = _names_alone(module)
         return needed, super().reduce(cres)
 
     def rebuild(self, target_context, payload):
@@ -214,11 +180,14 @@ class _Cache(FunctionCache):
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig, target_context):
-        found = super().load_overload(sig, target_context)
-        if found is None and self.inside:
-            self.inside = False  # one with a wrapper serves as well
-            found = super().load_overload(sig, target_context)
-            self.inside = True
+        """Loads a version; numba would first set up all that compiling needs, which takes as long as to import numba."""
+        with loading():
+            rtsys.initialize(target_context)
+            found = self._load_overload(sig, target_context)
+            if found is None and self.inside:
+                self.inside = False  # one with a wrapper serves as well
+                found = self._load_overload(sig, target_context)
+                self.inside = True
         return found
 
     def save_overload(self, sig, data) -> None:
@@ -255,6 +224,7 @@ class Function(CPUDispatcher):
     overloads: Any
     _compiler: Any
     _cache_hits: Any
+    _cache_misses: Any
     room: Path | None = None
     """The source whose cache folder keeps it."""
     ident: Ident | None = None
@@ -276,6 +246,7 @@ class Function(CPUDispatcher):
             return other
         self._cache = _Cache(self.py_func)
         self._cache.bound = self.bound = bound
+        self._cache._impl.apart = apart
         self.ident, self._apart = ident, apart
         self._wrapperless = set()
         if apart or ident not in _FUNCTIONS:  # one that callers copy has the name too, but nobody jumps to it
@@ -284,13 +255,17 @@ class Function(CPUDispatcher):
 
     def get_call_template(self, args, kws):
         """Answers a compiled caller which version to call."""
-        if self.ignores_leaf:
-            args = tuple(type_without_leaf(kind) for kind in args)
         before, self._inside = self._inside, True
         try:
-            return super().get_call_template(args, kws)
+            with suppress(NumbaError):  # one version for all numbers, unless one is needed as a constant
+                return super().get_call_template(tuple(self._handed(types.unliteral(kind)) for kind in args), kws)
+            return super().get_call_template(tuple(map(self._handed, args)), kws)
         finally:
             self._inside = before
+
+    def _handed(self, kind):
+        """Returns the type in which a compiled caller hands over an argument."""
+        return type_without_leaf(kind) if self.ignores_leaf else kind
 
     def _compile_for_args(self, *arguments, **named):
         """Compiles for arguments that Python gives; raises CompileError, two lines, where it cannot."""
@@ -318,7 +293,7 @@ class Function(CPUDispatcher):
             del self.overloads[kinds]
         if kinds in self.overloads:
             return self.overloads[kinds].entry_point
-        with _garbage_left(), whole():
+        with _garbage_left(), without_colours(), whole():
             return self._compile(sig, inside=self._inside and not self.door)
 
     def compile_inside(self, kinds: tuple[Any, ...]) -> None:
@@ -331,14 +306,30 @@ class Function(CPUDispatcher):
 
     def _compile(self, sig, *, inside: bool):
         if self.ident is None:
-            return super().compile(sig)
+            return self._found_or_made(sig)
         options = self._compiler.targetoptions
         before = options.get("no_cpython_wrapper", False), self._cache.inside, self._inside
         options["no_cpython_wrapper"], self._cache.inside, self._inside = inside, inside, False
         try:
-            return super().compile(sig)
+            return self._found_or_made(sig)
         finally:
             options["no_cpython_wrapper"], self._cache.inside, self._inside = before
+
+    def _found_or_made(self, sig):
+        """Does as numba does, but without its timers, which every call of LLVM would tell."""
+        version = self._cache.load_overload(sig, self.targetctx)
+        if version is None:
+            self._cache_misses[sig] += 1
+            details = {"dispatcher": self, "args": normalize_signature(sig)[0], "return_type": None}
+            with self._compiling_counter, trigger_event("numba:compile", data=details):
+                version = self._compiler.compile(*normalize_signature(sig))
+            self.add_overload(version)
+            self._cache.save_overload(sig, version)
+        else:
+            self._cache_hits[sig] += 1
+            self.targetctx.insert_user_function(version.entry_point, version.fndesc, [version.library])
+            self.add_overload(version)
+        return version.entry_point
 
     def add_overload(self, cres) -> None:
         """Adds a version for types of arguments; where it stays apart, callers compiled from now on jump to it."""
@@ -375,6 +366,7 @@ def compiled(
         source = "always" if inline_source else "never"
         options = {"nopython": True, "forceinline": inline, "inline": source, **flags}
         function = Function(py_func=fn, targetoptions=options, pipeline_class=Pipeline)
+        function._compiler._customize_flags = QuickFlags
         if folder is None:
             return function
         return function.keep(folder.name, apart=not inline and not inline_source, bound=bound)

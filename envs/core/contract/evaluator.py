@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -41,6 +41,14 @@ class Speed:
     cannot say. Rows and probabilities P from `end` on, max_outcomes + 1 of them, are its scratch."""
     cache_values: bool = False
     """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
+
+
+class Meaning(Protocol):
+    """What values mean to people: a map that never falls, and what its numbers count."""
+
+    @property
+    def name(self) -> str: ...
+    def __call__(self, value: float, /) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,8 @@ class Evaluator:
     it is that an action is the best. None: the evaluator says nothing of actions."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
+    units: Callable[[Game], Meaning | None] | None = field(default=None, repr=False, compare=False)
+    """(a variant) -> what the values mean to people there, None where nothing is known."""
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):

@@ -21,16 +21,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import index
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
-import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.arrays import Array, Bytes
-from leafwise.envs.core.compile.jit import DISABLED, bind, ignore_leaf
+from leafwise.envs.core.compile.jit import DISABLED, Direct, bind, ignore_leaf
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.rules import (
+    CALLED,
     DEFAULTS,
     NO_CHANCE,
     PARAMETERS,
@@ -49,6 +50,8 @@ from leafwise.envs.core.fields import NoOptions, marked, values_of
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among, need_in
 
 if TYPE_CHECKING:
+    import gymnasium as gym
+
     from leafwise.envs.core.check.inspection import RowReader
     from leafwise.envs.core.play.companion import Companion
 
@@ -155,7 +158,7 @@ class Text:
     legend: Callable[[Row, Any], str] | None = None
     """(row, T) -> lines that say what the codes in a position's text stand for; None: there are none."""
     points: Callable[[Row, Any], float] | None = None
-    """(row, T) -> what the game's booklet would score if it ended here; None: the return."""
+    """(row, T) -> the game's own score if it ended here, which people are shown; None: the return."""
     action: Callable[[str], str] = str
     """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
     words: Mapping[str, str] = field(default_factory=dict)
@@ -291,7 +294,9 @@ class Game:
             leaf = Evaluator("returns", own(nothing_more), to_go=True, low=0.0, high=0.0)
             object.__setattr__(self, "scores", {"returns": lambda options: leaf})
         transforms: list[Compiled] = [self.symmetries.transform, self.symmetries.transform_action]
-        for function in (*self.rules.functions().values(), *transforms):
+        for name, function in self.rules.functions().items():
+            ignore_leaf(function, is_called=name in CALLED)
+        for function in transforms:
             ignore_leaf(function)
 
     def variant(self, /, **options: Any) -> Game:
@@ -309,7 +314,23 @@ class Game:
         except TypeError as problem:  # of a dataclass that checks no types itself
             told = f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
             raise UserError(told) from problem
-        return self if changed == self.options else replace(self, options=changed)
+        if changed == self.options:
+            return self
+        key = changed, repr(changed)  # 1 and 1.0 are equal, and written otherwise
+        if (found := self._variants.get(key)) is None:
+            found = self._variants[key] = replace(self, options=changed)
+            vars(found)["_variants"] = self._variants
+        return found
+
+    @cached_property
+    def _variants(self) -> WeakValueDictionary[tuple[Any, str], Game]:
+        """Its variants that are in use: one that is asked for again has its tables."""
+        return WeakValueDictionary({(self.options, repr(self.options)): self})
+
+    @cached_property
+    def calls(self) -> Any:
+        """The compiled rules by name, for single calls with rows and `thread_tables`, whose types none looks at again."""
+        return SimpleNamespace(**{name: Direct(rule) for name, rule in self.rules.functions().items()})
 
     @cached_property
     def with_defaults(self) -> Game:
@@ -357,8 +378,10 @@ class Game:
         return next(iter(self.scores), "")
 
     def observation_space(self) -> gym.spaces.Box | gym.spaces.Dict:
-        """Returns a new space of the observations."""
-        return copy.deepcopy(of_options(self.observation.space, self.options))
+        """Returns a new space of the observations; raises ValueError for one that no game can have."""
+        space = copy.deepcopy(of_options(self.observation.space, self.options))
+        _check(self, _space(self, space))
+        return space
 
     @property
     def reward_names(self) -> tuple[str, ...]:
@@ -675,7 +698,14 @@ def _names(game: Game) -> Needs:
 
 
 def _observation(game: Game) -> Needs:
-    space, layout = of_options(game.observation.space, game.options), game.observation.layout
+    """Needs of a space that is there; one that a function makes is checked when it is made, and Gymnasium imported then."""
+    return iter(()) if callable(game.observation.space) else _space(game, game.observation.space)
+
+
+def _space(game: Game, space: Any) -> Needs:
+    import gymnasium as gym
+
+    layout = game.observation.layout
     if isinstance(space, gym.spaces.Box):
         yield layout is None, "no layout of an observation that is a Box", layout
         return

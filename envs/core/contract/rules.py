@@ -149,6 +149,14 @@ class Chance:
     apply_outcome: Compiled | None = None
     """`(S, k, o, j, T)`: writes to row j what an action, of which `afterstates` wrote row k, makes of outcome o: just what
     `apply_action` would."""
+    make_expected: Callable[[Compiled], tuple[Compiled, Compiled]] | None = None
+    """Makes, where actions have outcomes in common, as throws that may land on the same cell, code that values each of them once:
+    of `row_value`, `(S, i, player, T)` -> value of row i where `player` acts, it makes `prepare` and `expected`.
+
+    `prepare`, `(S, i, o, P, T)`, values what the actions of row i have in common, and `expected`, `(S, i, a, o, P, T)` -> the
+    expected value of action a, to the bit what `apply_action` and `outcomes` would come to; S from row o on and P [rows] from o on,
+    at least 1 + max_actions of each, are theirs. May be left out: it spares players that choose greedily.
+    """
 
 
 NO_CHANCE = Chance(no_chance_outcomes, no_sample, 0, 0, ("decision",), no_stage)
@@ -177,6 +185,8 @@ PARAMETERS = {
     "transform": "S, i, k, j, T", "transform_action": "a, k, T", "is_valid": "S, i, T",
 }  # fmt: skip
 """What each compiled function of a game takes."""
+CALLED = ("initial_state", "current_player", "legal_actions", "apply_action", "sample_outcome", "returns")
+"""Those that Python calls whenever a game is played; others are compiled for Python once it asks for them."""
 
 
 @dataclass(frozen=True)

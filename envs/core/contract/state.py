@@ -14,6 +14,7 @@ import numpy as np
 from leafwise.envs.core.arrays import Array, Bytes, Words
 from leafwise.envs.core.contract.evaluator import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.stream import is_stream
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.pictures import text_picture
 from leafwise.envs.core.ranges import Range, need_in
@@ -34,13 +35,15 @@ class State:
     game: Game
     row: Array
     """Its words [width], of `game.dtype`; read-only."""
+    _rows: Array
+    """The same as rules take it, [1, width]."""
 
     def __init__(self, game: Game, row: Array) -> None:
         """Takes a row from anywhere, a pickled one too; raises ValueError for one that the rules cannot go on from.
 
         What a valid row is says `game.rules.is_valid`, or else the rules do, which read it once as plain Python.
         """
-        self._take(game, checked_row(game, row))
+        self._take(game, checked_row(game, row)[None])
 
     @classmethod
     def unchecked(cls, game: Game, row: Array) -> State:
@@ -48,13 +51,18 @@ class State:
 
         Compiled code reads and writes anywhere in memory for a row that is not valid: all others go to `State(game, row)`.
         """
+        return cls._of(game, np.array(row, dtype=game.dtype, ndmin=2))
+
+    @classmethod
+    def _of(cls, game: Game, rows: Array) -> State:
+        """Returns the position of rows [1, width] that nobody else writes to."""
         state = cls.__new__(cls)
-        state._take(game, row.copy())
+        state._take(game, rows)
         return state
 
-    def _take(self, game: Game, row: Array) -> None:
-        row.flags.writeable = False
-        self.game, self.row = game, row
+    def _take(self, game: Game, rows: Array) -> None:
+        self.game, self._rows, self.row = game, rows, rows[0]
+        self.row.flags.writeable = False
 
     def rows(self, extra: int = 0) -> Array:
         """Returns a copy of the row, as rules take it, shape [1 + extra, width]; the rows after it are empty."""
@@ -65,7 +73,7 @@ class State:
     @cached_property
     def current_player(self) -> int:
         """0, 1, CHANCE (-1) or TERMINAL (-4)."""
-        return int(self.game.rules.current_player(self.rows(), FIRST, self.game.thread_tables))
+        return int(self.game.calls.current_player(self._rows, FIRST, self.game.thread_tables))
 
     @property
     def is_chance(self) -> bool:
@@ -80,12 +88,12 @@ class State:
     @property
     def stage(self) -> str:
         """The name of the stage, one of `game.stages`."""
-        return self.game.stages[int(self.game.rules.stage(self.rows(), FIRST, self.game.thread_tables))]
+        return self.game.stages[int(self.game.calls.stage(self._rows, FIRST, self.game.thread_tables))]
 
     @property
     def returns(self) -> float:
         """Player 0's undiscounted return so far."""
-        return float(self.game.rules.returns(self.rows(), FIRST, self.game.thread_tables))
+        return float(self.game.calls.returns(self._rows, FIRST, self.game.thread_tables))
 
     @cached_property
     def legal_actions(self) -> tuple[int, ...]:
@@ -93,8 +101,8 @@ class State:
         if self.is_chance or self.is_terminal:
             return ()
         buffer = np.zeros(self.game.max_actions, dtype=np.int64)
-        n = self.game.rules.legal_actions(self.rows(), FIRST, buffer, self.game.thread_tables)
-        return tuple(int(a) for a in buffer[:n])
+        n = self.game.calls.legal_actions(self._rows, FIRST, buffer, self.game.thread_tables)
+        return tuple(buffer[:n].tolist())
 
     @property
     def legal_names(self) -> tuple[str, ...]:
@@ -117,15 +125,15 @@ class State:
             expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
             raise UserError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
         rows = self.rows(1)
-        self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game.thread_tables)
-        return State.unchecked(self.game, rows[1])
+        self.game.calls.apply_action(rows, FIRST, a, SECOND, self.game.thread_tables)
+        return State._of(self.game, rows[1:])
 
     def outcomes(self) -> list[tuple[float, State]]:
         """Returns the successors of a chance stage with their probabilities; raises ValueError elsewhere."""
         self._need_chance()
         rows = self.rows(self.game.max_outcomes)
         P = np.zeros(1 + self.game.max_outcomes)
-        n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game.thread_tables))
+        n = int(self.game.calls.chance_outcomes(rows, FIRST, P, SECOND, self.game.thread_tables))
         return [(float(P[o]), State.unchecked(self.game, rows[o])) for o in range(1, n + 1)]
 
     def _need_chance(self) -> None:
@@ -150,18 +158,26 @@ class State:
         return {self.outcome_name(after): after for _, after in self.outcomes()}
 
     def sample(self, stream: Words) -> State:
-        """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
+        """Returns the state after one chance stage drawn from `stream`, which moves on.
+
+        Raises ValueError elsewhere, and for what is no stream as `new_stream` returns.
+        """
         self._need_chance()
-        rows = self.rows()
-        self.game.rules.sample_outcome(rows, FIRST, stream, self.game.thread_tables)
-        return State.unchecked(self.game, rows[0])
+        return self._drawn(stream, one=True)
 
     def settle(self, stream: Words) -> State:
         """Returns the next decision (or end), every chance stage before it drawn from `stream`."""
-        state = self
-        while state.is_chance:
-            state = state.sample(stream)
-        return state
+        return self._drawn(stream, one=False) if self.is_chance else self
+
+    def _drawn(self, stream: Words, *, one: bool) -> State:
+        """Returns the state after one stage of chance, or after all before the next decision (or end)."""
+        if not is_stream(stream):
+            raise UserError(f"{self.game.name}: expected a stream, uint64 [2], got {short(stream)}")
+        rows, calls, T = self.rows(), self.game.calls, self.game.thread_tables
+        while True:
+            calls.sample_outcome(rows, FIRST, stream, T)
+            if one or calls.current_player(rows, FIRST, T) != CHANCE:
+                return State._of(self.game, rows)
 
     def transformed(self, symmetry: int) -> State:
         """Returns the state under one of the game's symmetries; 0 is the identity."""
@@ -187,8 +203,11 @@ class State:
         return self._picture().svg()
 
     def rgb(self, width: int = 0) -> Bytes:
-        """Returns a picture as uint8 [height, width, 3]; 0 is the width that the game draws it in."""
-        return self._picture().rgb(width)
+        """Returns a picture as uint8 [height, width, 3]; 0 is the width that the game draws it in.
+
+        Raises ValueError for a width that is not of 0 to 4,000 pixels.
+        """
+        return self._picture().rgb(need_in(width, Range(0, 4000), "width", self.game.name, int))
 
     def board(self) -> str:
         """Returns several lines of text for a terminal."""
@@ -203,7 +222,7 @@ class State:
 
     @property
     def points(self) -> float:
-        """What the game's booklet would score if it ended here, the return so far where it says nothing."""
+        """The game's own score if it ended here, as people count it; the return so far where the game says nothing else."""
         count = self.game.text.points
         return self.returns if count is None else self._told(count)
 

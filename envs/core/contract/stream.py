@@ -27,6 +27,11 @@ def new_stream(key: int) -> Words:
     return np.array([key, 0], dtype=np.uint64)
 
 
+def is_stream(thing: object) -> bool:
+    """Whether a thing has the type and the size of a stream: compiled code reads and writes it unchecked."""
+    return isinstance(thing, np.ndarray) and thing.dtype == np.uint64 and thing.shape == (2,) and thing.flags.carray
+
+
 @jit(inline=True)
 def mix(x):
     """Scrambles 64 bits: the finaliser of splitmix64, a bijection."""

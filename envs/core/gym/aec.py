@@ -101,7 +101,7 @@ class GameAECEnv(AECEnv):
         """Returns what an agent sees and may do; raises ValueError for what is no agent."""
         need_among(agent, self.possible_agents, "agent", self.game.name)
         player = self.possible_agents.index(agent)
-        self.game.rules.observe_as(self.position.row[None].copy(), u64(0), player, self._seen, 0, self._tables)
+        self.game.calls.observe_as(self.position.rows(), u64(0), player, self._seen, 0, self._tables)
         mask = np.ones(len(self.game.actions), dtype=np.int8)
         if self.agent_selection == agent and not self.terminations.get(agent, True):
             mask[:] = 0

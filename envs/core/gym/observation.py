@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.arrays import Array, Floats
+from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
@@ -52,6 +52,14 @@ def each(change: Callable[[Array], Any], buffer: Any) -> Any:
 def at(buffer: Any, e: int) -> Any:
     """Returns the view of environment e in a buffer, itself a buffer."""
     return each(lambda array: array[e], buffer)
+
+
+def picked(buffer: Any, where: Ints) -> Iterable[Any]:
+    """Returns copies of some environments' observations, arrays or dicts of arrays, all copied at once."""
+    if isinstance(buffer, np.ndarray):
+        return buffer.take(where, axis=0)
+    arrays = {name: array.take(where, axis=0) for name, array in buffer._asdict().items()}
+    return [dict(zip(arrays, one, strict=True)) for one in zip(*arrays.values(), strict=True)]
 
 
 class Seen(NamedTuple):

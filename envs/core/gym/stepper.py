@@ -81,7 +81,7 @@ class Buffers(NamedTuple):
     mask: NDArray[np.int8]
     """[n, A]: 1 for each legal action; all ones where the game is over."""
     final_mask: NDArray[np.int8]
-    """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only)."""
+    """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only); zeros where none has."""
     last: Array
     """[n, width]: the last rows of episodes that ended in this step (SAME_STEP only)."""
     reward: Floats
@@ -264,6 +264,8 @@ def make_step(
                     B.so_far[e] = returns(B.S, u64(e), T)
                 show(e, B.obs, B.mask, B, T)
                 continue
+            if B.flags[TERMINATED, e] | B.flags[TRUNCATED, e]:
+                B.final_mask[e, :] = 0
             B.flags[TERMINATED, e] = 0
             B.flags[TRUNCATED, e] = 0
             B.flags[ILLEGAL, e] = 0
@@ -422,7 +424,7 @@ class Stepper:
             obs=new_observations(game, n),
             final=new_observations(game, n),
             mask=np.ones((n, len(game.actions)), dtype=np.int8),
-            final_mask=np.ones((n, len(game.actions)), dtype=np.int8),
+            final_mask=np.zeros((n, len(game.actions)), dtype=np.int8),
             last=game.rows(n),
             reward=np.zeros(n),
             so_far=np.zeros(n),

@@ -17,7 +17,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.env import GameEnv, Stepped
 from leafwise.envs.core.gym.keywords import RENDER_MODES, explained
-from leafwise.envs.core.gym.observation import Info, Observation, at, reader
+from leafwise.envs.core.gym.observation import Info, Observation, picked, reader
 from leafwise.envs.core.gym.stepper import (
     ILLEGAL,
     SOME_ENDED,
@@ -133,14 +133,15 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         Raises ValueError, and changes nothing, if any is no action id, or illegal under "raise".
         """
         stepper = self._stepper
+        given: Any = actions
         try:
             given = np.asarray(actions)
             if fits := given.shape == (self.num_envs,) and given.dtype.kind in "biu":
                 stepper.buffers.action[:] = given
-            got = f"an array {given.dtype} {given.shape}"
         except (TypeError, ValueError, RuntimeError):  # a ragged list, a tensor on another device
-            fits, got = False, type(actions).__name__
+            fits = False
         if not fits:
+            got = f"an array {given.dtype} {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
             raise UserError(f"{self.game.name}: expected {self.num_envs} action ids, got {got}")
         summary = stepper.step()
         terminated, truncated = self._terminated.copy(), self._truncated.copy()
@@ -151,29 +152,21 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
 
     def _add_to(self, info: Info, summary: int, ended: Bools) -> None:
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
-        apart = np.zeros_like(ended)
-        if summary & SOME_ENDED and self.autoreset_mode is AutoresetMode.SAME_STEP:
-            apart = ended
-            final_obs = np.empty(self.num_envs, dtype=object)
-            last = self._stepper.buffers.final
-            for e in ended.nonzero()[0].tolist():
-                final_obs[e] = reader(at(last, e))()
-            mask = self._stepper.buffers.final_mask * ended[:, None]
-            info["final_obs"], info["_final_obs"] = final_obs, ended.copy()
-            info["final_info"], info["_final_info"] = {"action_mask": mask, "_action_mask": ended.copy()}, ended.copy()
-        if summary & SOME_ENDED and self.game.observation.info is not None:
-            here, rows = (
-                (info["final_info"], self._stepper.buffers.last) if apart.any() else (info, self._stepper.buffers.S)
-            )
-            for e in ended.nonzero()[0].tolist():
-                self._add_info(here, self._stepper.told_of_end(rows[e]), e)
+        stepper, last = self._stepper, info
+        if summary & SOME_ENDED:
+            buffers, where = stepper.buffers, ended.nonzero()[0]
+            rows = buffers.S
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                rows, last = buffers.last, {"action_mask": buffers.final_mask.copy(), "_action_mask": ended.copy()}
+                final_obs = np.empty(self.num_envs, dtype=object)
+                final_obs[where] = np.fromiter(picked(buffers.final, where), dtype=object, count=len(where))
+                info |= {"final_obs": final_obs, "_final_obs": ended.copy(), "final_info": last, "_final_info": ended}
+            if self._tells:
+                for e in where.tolist():
+                    self._add_info(last, stepper.told_of_end(rows[e]), e)
         if summary & SOME_ILLEGAL:
-            illegal = self._stepper.buffers.flags[ILLEGAL].astype(np.bool_)
-            for here, which in ((info, illegal & ~apart), (info.get("final_info", {}), illegal & apart)):
-                if which.any():
-                    here["illegal"], here["_illegal"] = np.empty(self.num_envs, dtype=object), which
-                    for e in which.nonzero()[0].tolist():
-                        here["illegal"][e] = self._stepper.sentence(e)
+            for e in stepper.buffers.flags[ILLEGAL].nonzero()[0].tolist():
+                self._add_info(last if ended[e] else info, {"illegal": stepper.sentence(e)}, e)
 
     def action_masks(self) -> Bools:
         """Returns which actions are legal now, bool [num_envs, A]; all True where an episode is over."""

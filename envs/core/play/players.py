@@ -125,7 +125,9 @@ def play_out(
 
 def rows_needed(game: Game) -> int:
     """Returns how many scratch rows one greedy choice takes: the action's, and every open outcome."""
-    return 1 + game.max_stages * game.max_outcomes
+    return 1 + max(
+        game.max_stages * game.max_outcomes, game.max_actions * (game.rules.chance.make_expected is not None)
+    )
 
 
 def compiled_greedy(game: Game, evaluator: Evaluator) -> Compiled:
@@ -177,6 +179,19 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
             else:
                 total += share * row_value(S, top, player, T)
 
+    @bind(room, inline=True)
+    def prepare(S, i, o, P, T):
+        """Prepares nothing."""
+
+    @bind(room, inline=True)
+    def expected(S, i, a, o, P, T):
+        """Returns player 0's expected value of action a of row i; rows and P from o on are scratch."""
+        apply_action(S, i, a, o, T)
+        return expected_value(S, o, P, T)
+
+    if rules.chance.make_expected is not None and leaf_stage == 0:
+        prepare, expected = rules.chance.make_expected(row_value)
+
     @bind(room)
     def greedy_action(S, i, o, A, P, R, T):
         """Returns the best action of the decision at row i of S [rows, width], ties broken by stream R [2].
@@ -185,12 +200,12 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
         """
         player = current_player(S, i, T)
         n = legal_actions(S, i, A, T)
+        prepare(S, i, o, P, T)
         best = -np.inf
         choice = A[0]
         ties = 0
         for k in range(n):
-            apply_action(S, i, A[k], o, T)
-            worth = expected_value(S, o, P, T)
+            worth = expected(S, i, A[k], o, P, T)
             if player == 1:
                 worth = -worth
             if worth > best or ties == 0:

@@ -75,10 +75,14 @@ ACTIONS = 1024
 
 
 def bench_envs(game: Game, seconds: float = 1.0) -> dict[str, float]:
-    """Returns steps per second by name: `single` (GameEnv) and `batch_1`, `batch_64`, `batch_1024` (GameVectorEnv)."""
+    """Returns steps per second by name: `single` (GameEnv) and `batch_1`, `batch_64`, `batch_1024` (GameVectorEnv).
+
+    Batches start anew in the same step, that of `batch_1024_next_step` in the next one.
+    """
     found = {"single": bench_steps(GameEnv(game), (), seconds)}
     for n in SIZES:
         found[f"batch_{n}"] = bench_steps(GameVectorEnv(n, game, autoreset_mode="SameStep"), (n,), seconds)
+    found[f"batch_{n}_next_step"] = bench_steps(GameVectorEnv(n, game), (n,), seconds)
     return found
 
 

@@ -38,7 +38,12 @@ class Config:
 
     A position is the game's own text, or --moves from the start, or both; without either it is the start. Many positions, one a
     line, come from --file or standard input, and give one JSON object a line each. `leafwise analyze --game FILE` reads games
-    that were written with --save and tells what each move gave away; with --review it tells the course of the game.
+    that were written with --save and tells what each move gave away, by the exact solver where it answers unless a search is asked
+    for; with --review it tells the course of the game.
+
+    Examples:
+      leafwise analyze threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2" --next 1
+      leafwise analyze trilobite --board 7x6 --k 4 --moves 4453
     """
 
     game: tyro.conf.Positional[str]
@@ -136,16 +141,17 @@ def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]
     if config.svg and len(records) != 1:
         raise UserError(f"expected a file of one game with --svg, got {len(records)}")
     analysts: dict[Game, Analyst] = {}
+    exact = not (config.leaf or config.depth or config.seconds or config.options)
     for number, record in enumerate(records, start=1):
         if record.game not in analysts:
             analysts[record.game] = made_analyst(record.game, config)
         analyst = analysts[record.game]
         if config.review:
-            found = review(record, analyst)
+            found = review(record, analyst, exact)
             yield {"game": number, **as_json(found)}, lines(found)
             if config.svg:
                 write_named(Path(config.svg), picture(found).svg().encode())
         elif config.json:
-            yield from (({"game": number, **one.as_json()}, ()) for one in reviewed_moves(record, analyst))
+            yield from (({"game": number, **one.as_json()}, ()) for one in reviewed_moves(record, analyst, exact=exact))
         else:
-            yield from game_lines(record, analyst)
+            yield from game_lines(record, analyst, exact)

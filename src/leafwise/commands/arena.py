@@ -26,6 +26,9 @@ class Config:
     Players: random, greedy:LEAF, search:LEAF,depth=3, search:LEAF,seconds=0.1 and the game's own (solver, minimax, dfs);
     a leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file. A player that crashes, thinks too
     long or chooses no legal action loses that game and is named; the others go on.
+
+    Examples:
+      leafwise arena cassis random greedy best --games 20
     """
 
     game: tyro.conf.Positional[str]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leafwise.benchmarks.comparing import Compared
     from leafwise.envs.core.contract.game import Game
 
-START, COMPILE = "start", "compile"
+START, COMPILE, WEB = "start", "compile", "web"
 """What is measured of no game."""
 PARTS = ("start", "envs", "search", "models", "training")
 """Parts of the house whose rates are measured: those of `leafwise.benchmarks.rates`."""
@@ -28,11 +28,16 @@ COMPARED = ("envs", "search", "models", "training", "warmup")
 
 @dataclass(frozen=True)
 class Config:
-    """Measures rates per second, each the best of repeats, on one core, after compilation."""
+    """Measures rates per second, each the best of repeats, on one core, after compilation.
+
+    Examples:
+      leafwise bench threes envs
+      leafwise bench start
+    """
 
     game: tyro.conf.Positional[str]
     """Name of the game. Alone: `start`, how long leafwise takes to start, as multiples of what it is compared with; `compile`, what
-    its own way of compiling saves."""
+    its own way of compiling saves; `web`, how long the page of `leafwise web` waits."""
     part: tyro.conf.Positional[str] = ""
     """What to measure: start, envs, search, models or training (default: all); with --compare envs, search, models, training or
     warmup."""
@@ -44,7 +49,7 @@ class Config:
     json: bool = False
     """Print one JSON object: rates by name."""
 
-    no_games: ClassVar[tuple[str, ...]] = (START, COMPILE)
+    no_games: ClassVar[tuple[str, ...]] = (START, COMPILE, WEB)
 
 
 def lines(rates: Mapping[str, float]) -> Iterator[str]:
@@ -77,8 +82,11 @@ def main(config: Config, game: Game | None = None) -> Iterator[Report]:
         if config.compare:
             raise UserError(f"expected a game with --compare, got {config.game}")
         from leafwise.benchmarks.processes import compile_costs, start_ratios
+        from leafwise.benchmarks.web import web_waits
 
-        found = start_ratios() if config.game == START else compile_costs(partial(print, file=sys.stderr))
+        tell = partial(print, file=sys.stderr)
+        works = {START: start_ratios, COMPILE: lambda: compile_costs(tell), WEB: web_waits}
+        found = works[config.game]()
         rates = {f"{config.game}/{name}": rate for name, rate in found.items()}
         yield rates, lines(rates)
         return

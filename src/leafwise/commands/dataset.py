@@ -21,6 +21,9 @@ class Config:
     A .npz file is read by numpy.load, a .parquet file by any reader of Parquet; both hold `about`, which says how the games
     were played and what each array holds. minari:NAME-v0 writes to Minari's store, one episode for each player of a game.
     Parquet and Minari need the extra `data`. In a game for two the player plays both sides unless there is an opponent.
+
+    Examples:
+      leafwise dataset trap --player greedy --games 10 --out games.npz
     """
 
     game: tyro.conf.Positional[str]

@@ -27,6 +27,9 @@ class Config:
     """Learns Threes, plugs the network into the search and compares it with hand-made leaves, at equal depth and at equal time.
 
     Writes the first moves of a game that the network plays, game.gif, to the run folder.
+
+    Examples:
+      leafwise demo
     """
 
     run: str = ""
@@ -84,13 +87,15 @@ def ways_on(run: Path) -> list[str]:
     return [
         f"watch it learn:      {program('tensorboard', 'tensorboard.main')} --logdir {run}",
         f"play with its help:  {leafwise} play threes --leaf {run}",
-        f"train another game:  {leafwise} train cassis --method selfplay",
+        f"train it otherwise:  {leafwise} train threes --method ntuple-q",
     ]
 
 
 @command(Config)
 def main(config: Config) -> WithStatus:
     """Trains, compares, prints the table; returns 0 if the learned leaf wins at depth 1, intervals apart."""
+    start, run = time.perf_counter(), config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
+    yield f"learning Threes from {config.moves:,} moves, in {run}"  # before anything is loaded
     from leafwise.envs.core.pictures import gif
     from leafwise.envs.core.play.gamefile import pictured, play_game
     from leafwise.models.files import write_atomically
@@ -99,8 +104,7 @@ def main(config: Config) -> WithStatus:
     from leafwise.training.evaluation.statistics import interval_text
     from leafwise.training.ntuple_td import ntuple_td as td
 
-    start, threes = time.perf_counter(), game("threes")
-    run = config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
+    threes = game("threes")
     path = td.train(td.Config(game="threes", run=run, total_steps=config.moves))
     if not (path / "results.json").exists():
         return INTERRUPTED

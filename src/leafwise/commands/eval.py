@@ -29,6 +29,10 @@ class Config:
     Players: random, greedy:LEAF, search:LEAF,depth=3 or search:LEAF,seconds=0.1. A leaf is a hand-made score, `learned`
     (the shipped model), a run folder or a model file, or sb3:FILE.zip of Stable-Baselines3, which is a player too (loading it runs
     code kept in it). `best` is the search with the shipped model, else with the default score.
+
+    Examples:
+      leafwise eval threes best:depth=1 --games 2
+      leafwise eval trap best --opponent greedy --games 10
     """
 
     game: tyro.conf.Positional[str]

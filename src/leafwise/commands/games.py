@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import Report, command, flag_of, say
+from leafwise.cli import Report, command, definitions, flag_of, say, shown
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.plugins import PluginWarning
 from leafwise.envs.reference import Reference, reference
-from leafwise.envs.registry import NAMESPACE, games, ids_of, listing
+from leafwise.envs.registry import NAMESPACE, games, ids_of, listing, option_words
 from leafwise.envs.registry import game as find_game
 
 if TYPE_CHECKING:
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Config:
-    """Lists the games."""
+    """Lists the games.
+
+    Examples:
+      leafwise games
+      leafwise games threes
+    """
 
     game: tyro.conf.Positional[str] = ""
     """One game, or one id (Threes-v0), with all that its environments do (default: all games in short)."""
@@ -94,12 +100,10 @@ def lines(about: dict[str, Any]) -> Iterator[str]:
     """Yields the lines that tell people what a game offers."""
     actions = about["actions"]
     some = ", ".join(actions[:12]) + (f", ... ({len(actions)})" if len(actions) > 12 else "")
-    options = ", ".join(f"{flag_of(k)} {v}" for k, v in about["options"].items())
     scores = ", ".join(f"{s} (default)" if s == about["default_score"] else s for s in about["scores"])
     yield f"{about['name']}: {about['title']}"
     for what, text in (
         ("ids", ", ".join(about["ids"])),
-        ("options", options or "none"),
         ("actions", some),
         ("scores", scores),
         ("best", about["best"]),
@@ -107,6 +111,9 @@ def lines(about: dict[str, Any]) -> Iterator[str]:
         ("rewards", ", ".join(about["rewards"])),
     ):
         yield f"  {what:<8} {text}"
+    words = option_words(about["name"])
+    rows = {f"{flag_of(option)} {shown(value)}": words[option] for option, value in about["options"].items()}
+    yield from definitions("  options", rows, shutil.get_terminal_size().columns)
 
 
 def importable(names: list[str]) -> list[str]:

@@ -41,6 +41,10 @@ class Config:
     the share of games won, the quality of a ship, or the share of critical positions in which the move keeps what the
     position is worth; "by hand" is a hand-made leaf in the same place. The last columns say what `analyze` and `play`
     make of the network's values, and the greatest error of that in a tenth of the positions.
+
+    Examples:
+      leafwise models
+      leafwise models trap
     """
 
     name: tyro.conf.Positional[str] = ""
@@ -67,7 +71,7 @@ def described(path: Path) -> dict[str, Any]:
     """Returns what is known of a model, by name; a measurement's `mean`, `ci_low` and `ci_high` are in its `unit`."""
     told = metadata(path)
     kept = json.loads(read_text(path.parent / "units.json"))
-    units = told.get("units") or kept.get(path.name)
+    units = kept.get(path.name) or told.get("units")
     score = told.get("score") or []
     return {
         "name": path.stem,

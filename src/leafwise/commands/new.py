@@ -30,6 +30,9 @@ class Config:
     """Writes a package of its own with a small game whose tests pass: change its rules to yours.
 
     Or, with --course, a player that runs, for the course that Trap comes from: change its trees to yours.
+
+    Examples:
+      leafwise new nim
     """
 
     name: tyro.conf.Positional[str] = ""

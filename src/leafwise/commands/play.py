@@ -39,6 +39,10 @@ class Config:
 
     While playing: an action's name plays it, h shows the value of every action (exact where the game has a solver, unless
     --leaf, --depth or --seconds ask for a search), u takes a move back, q quits.
+
+    Examples:
+      leafwise play trilobite --board 7x6 --k 4
+      leafwise play threes --assist
     """
 
     game: tyro.conf.Positional[str]
@@ -212,7 +216,7 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
 
 def play(config: Config, session: Session, hints: Hints) -> None:
     """Runs the game to its end, or until the person quits."""
-    from leafwise.analysis import ending
+    from leafwise.analysis import ending, points_text
     from leafwise.envs.core.errors import Forfeit
 
     game = session.state.game
@@ -222,6 +226,8 @@ def play(config: Config, session: Session, hints: Hints) -> None:
         chooser = session.seats[session.state.current_player]
         if chooser is None:
             say("\n" + session.state.board())
+            if game.players == 1:
+                say(points_text(session.state))
             if not turn_of_person(session, hints):
                 say(f"left the game at {session.state}")
                 return

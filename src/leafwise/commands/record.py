@@ -25,6 +25,10 @@ class Config:
     """Plays a game and writes it as a GIF, one frame per decision, and where asked for one before each act of chance.
 
     `leafwise record --game FILE` draws a game that was written with --save instead of playing one.
+
+    Examples:
+      leafwise record threes --moves 100
+      leafwise record trap --opponent greedy --out trap.gif
     """
 
     game: tyro.conf.Positional[str]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Optional
 
 import tyro
 
@@ -32,11 +32,15 @@ class Config:
     A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text; what chance did stands among the moves
     (Trap: `SE 1,1 1,2`, the trap thrown at 1,1 landed at 1,2). Many positions, one a line, come from --file or standard input,
     and give one JSON object a line each; a line that is wrong gives one with its `error`. Ctrl-C prints what is known by then.
+
+    Examples:
+      leafwise solve cassis
+      leafwise solve trilobite --board 7x6 --k 4 --moves 4444442222
     """
 
     game: tyro.conf.Positional[str]
     """Name of the game."""
-    moves: str | None = None
+    moves: Optional[str] = None  # noqa: UP045 (tyro imports typeguard, a fifth of the command's time, for `str | None`)
     """Moves from the start, or a position as text (default: the start, unless positions come from elsewhere)."""
     file: str = ""
     """File of positions, one a line; - is standard input."""

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from leafwise.cli import Interrupted, Report, command, flag_of, say, tell_rules, tell_untold
-from leafwise.envs.core.commandline import cannot_use
+from leafwise.envs.core.commandline import WRONG_INPUT, cannot_use
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
 from leafwise.training.runs.run_options import parse_options, take_option
 
-USAGE = """usage: leafwise train GAME [--method METHOD] [--no-recipe] [OPTIONS]
+USAGE = """Trains a network and saves it in a run folder.
+Ctrl-C saves and ends; --resume goes on.
 
-Trains a model and saves it in a run folder. Ctrl-C saves and ends; --resume goes on; --config FILE repeats a run.
-`leafwise train GAME --help` lists the methods that fit a game, `leafwise train GAME --method METHOD --help` a method's options, and
+Examples:
+  leafwise train threes --total-steps 1000000
+  leafwise train trilobite --board 7x6 --k 4 --method selfplay --help
+
+usage: leafwise train GAME [--method METHOD] [--no-recipe] [OPTIONS]
+
+`leafwise train GAME --help` lists the methods that fit a game.
+`leafwise train GAME --method METHOD --help` lists a method's options, and
 before them those that the game's recipe adds; with --no-recipe it adds none.
+--config FILE repeats a run.
 """
 
 
@@ -48,7 +55,11 @@ def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
     if rest in (["-h"], ["--help"]):
         say(f"{USAGE}\ngames: {', '.join(games())}")
         raise SystemExit(0)
-    name, *rest = rest or ["nothing"]
+    if not rest:
+        say(f"{USAGE}\ngames, and the methods that fit them, the first where none is named:")
+        say("\n".join(f"  {name:{max(map(len, games()))}}  {', '.join(methods(name))}" for name in games()))
+        raise SystemExit(WRONG_INPUT)
+    name, *rest = rest
     check_name(name)
     plain, rest = "--no-recipe" in rest, [word for word in rest if word != "--no-recipe"]
     helps = not {"-h", "--help"}.isdisjoint(rest)
@@ -72,7 +83,7 @@ def main(method: Method, config: Any, file: Path | None) -> Iterator[Report]:
     """Trains a game, and tells where the run is; Ctrl-C before the first step is one line."""
     tell_untold()
     try:
-        path: Path = importlib.import_module(method.module).train(config)
+        path: Path = method.code.train(config)
     except UserError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""
         raise UserError(f"{problem}{where}") from None

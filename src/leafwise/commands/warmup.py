@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,10 +25,13 @@ Item = tuple[str, Callable[[], object]]
 
 @dataclass(frozen=True)
 class Config:
-    """Compiles everything that games, searches, environments and training use, once per version.
+    """Compiles everything that games, searches, environments and training use, once per version; all games on all cores.
 
     Prints processor seconds, which are those of one idle core.
     Later processes find the machine code in the cache folder; LEAFWISE_CACHE_DIR moves it.
+
+    Examples:
+      leafwise warmup threes
     """
 
     game: tyro.conf.Positional[str] = ""
@@ -123,6 +127,33 @@ def items(game: Game) -> Iterator[Item]:
         yield f"{game.name} n-tuple network, td", lambda: learn(game)
 
 
+def compile_game(name: str, hooks: bool) -> Iterator[tuple[str, float]]:
+    """Compiles what a game needs; yields the processor seconds of each item, those of an idle core, however busy the machine is."""
+    game = find_game(name)
+    for item, work in items(game if hooks else without_hooks(game)):
+        start = time.process_time()
+        work()
+        yield item, time.process_time() - start
+
+
+def compile_all(hooks: bool) -> Iterator[tuple[str, float]]:
+    """Does so for all games, one process a core; yields the items of each game once it is done."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    from leafwise.envs.core.waiting import speak
+
+    workers = min(os.cpu_count() or 1, len(games()))
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=speak) as pool:
+        for done in as_completed([pool.submit(compiled_items, name, hooks) for name in games()]):
+            yield from done.result()
+
+
+def compiled_items(name: str, hooks: bool) -> list[tuple[str, float]]:
+    """Returns all that `compile_game` yields."""
+    return list(compile_game(name, hooks))
+
+
 @command(Config)
 def main(config: Config) -> Iterator[Report]:
     """Runs the command."""
@@ -138,13 +169,9 @@ def main(config: Config) -> Iterator[Report]:
     except OSError:
         cache = ""
     spent: dict[str, float] = {}
-    for name in [config.game] if config.game else games():
-        game = find_game(name)
-        for item, work in items(game if config.hooks else without_hooks(game)):
-            start = time.process_time()  # what an idle core would take, however busy the machine is
-            work()
-            spent[item] = time.process_time() - start
-            yield f"{spent[item]:8.2f} s  {item}"
+    for item, seconds in compile_game(config.game, config.hooks) if config.game else compile_all(config.hooks):
+        spent[item] = seconds
+        yield f"{seconds:8.2f} s  {item}"
     total = sum(spent.values())
     where = f"kept in {cache}" if cache else "not kept"
     yield (

@@ -18,7 +18,12 @@ MAX_WORKERS = 64
 
 @dataclass(frozen=True)
 class Config:
-    """Serves a local page: play, analyse, training runs. Ctrl-C ends it. Needs the extra `web`."""
+    """Serves a local page: play, analyse, training runs. Ctrl-C ends it. Needs the extra `web`.
+
+    Examples:
+      leafwise web
+      leafwise web --phone
+    """
 
     port: Annotated[int, Range(0, 2**16 - 1)] = 0
     """Port to listen at (0: the first that is free)."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from leafwise.analysis import Analyst, need_playable, position_json, stop_of, stopped_after
+from leafwise.analysis import Analyst, exact_words, need_playable, position_json, stop_of, stopped_after
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -18,12 +18,13 @@ from leafwise.envs.core.play.players import own_programs
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player as named_player
-from leafwise.review import reviewed_moves
+from leafwise.models.units import CHANCE_WITH_DRAWS
+from leafwise.review import ending_text, reviewed_moves
 from leafwise.search import Result, Search, Stopped
-from leafwise.search.players import load_code, search_of
+from leafwise.search.players import BEST, load_code, search_of
 from leafwise.search.result import principal_line
 from leafwise.web import games
-from leafwise.web.games import leaf_source, need_game, need_offered, player_text, records_of, replayed
+from leafwise.web.games import has_solver, leaf_source, need_game, need_offered, player_text, records_of, replayed
 from leafwise.web.requests import (
     AnalyseRequest,
     FollowRequest,
@@ -43,8 +44,8 @@ LINE_SECONDS, MAX_LINE = 0.02, 10
 """Seconds for each further move of the principal line, and most of them."""
 SOLVER_TIMEOUT = 30.0
 """Seconds after which a solver that is asked for a move is stopped."""
-BLUNDER_CHANCE, BLUNDER_SHARE = 0.1, 0.1
-"""A move that gives away so much of the chance to win, or such a share of the expected score, is a blunder."""
+LEVEL_SECONDS, INSTEAD_SECONDS = 2.0, 0.8
+"""The same where a level asks it, and seconds of the search that plays instead."""
 MAX_REVIEW = 900.0
 """Seconds of a review at most."""
 _kept: Kept[Any] = Kept(4)
@@ -114,10 +115,13 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
         for result in deepening(analyst, state, request.seconds, context):
             line = line_of(analyst, result) if result.depth > depth else line
             depth = result.depth
+            values = result.action_values
             yield {
                 **position_json(result, analyst, line),
                 "worth": analyst.written(result.value),
-                "worths": {name: analyst.written(value) for name, value in result.action_values.items()},
+                "worths": {name: analyst.written(value) for name, value in values.items()},
+                "differences": {name: analyst.difference(result.value, value) for name, value in values.items()},
+                "shares": analyst.shares(values, result.value),
                 "seconds": time.perf_counter() - begun,
             }
 
@@ -152,13 +156,19 @@ def move(request: MoveRequest, context: JobContext) -> dict[str, Any]:
         who.stream = new_stream(request.seed)
     begun, search = time.perf_counter(), search_of(who)
     if isinstance(who, SolverPlayer):
-        stop = stop_of(who.solver)
+        stop, is_level = stop_of(who.solver), request.player.startswith("level:")
+        limit = LEVEL_SECONDS if is_level else SOLVER_TIMEOUT
         try:
-            with stopped_after(SOLVER_TIMEOUT, stop), context.stoppable(stop):
+            with stopped_after(limit, stop), context.stoppable(stop):
                 action = who.choose(state)
         except IndexError:  # a solver that was stopped knows no line
-            problem = f"expected an answer of the exact solver within {SOLVER_TIMEOUT:.0f} s, got none here"
-            raise UserError(problem) from None
+            if not is_level:
+                raise UserError(f"expected an answer of the exact solver within {limit:.0f} s, got none here") from None
+            analyst = analyst_for(game, "best", context, state)
+            with context.stoppable(analyst.search.stop):
+                instead = analyst(state, INSTEAD_SECONDS).action
+            assert instead is not None  # at a decision
+            action = instead
     else:
         with context.stoppable(search.stop if search else lambda: None):
             action = who.choose(state)
@@ -172,7 +182,8 @@ def solve(request: SolveRequest, context: JobContext) -> Iterator[dict[str, Any]
     stop = stop_of(solver)
     with stopped_after(request.seconds, stop), context.stoppable(stop):
         solution = solver.solve(state)
-    yield {"player": state.current_player + 1, **asdict(solution)}
+    words = exact_words(solution, state, solver)
+    yield {"player": state.current_player + 1, **asdict(solution), "words": words}
 
 
 def review(request: ReviewRequest, context: JobContext) -> Iterator[dict[str, Any]]:
@@ -184,25 +195,26 @@ def review(request: ReviewRequest, context: JobContext) -> Iterator[dict[str, An
         raise UserError(f"expected at most {most}, got {request.seconds!r}")
     analyst = analyst_for(record.game, request.leaf, context)
     units = analyst.units
+    exact = has_solver(record.game) and request.leaf in (BEST, need_offered(record.game, BEST, "leaf"))
     yield {
         "moves": moves,
-        "unit": units and units.name,
+        "unit": units.name if units else CHANCE_WITH_DRAWS if exact else None,
         "no_unit": analyst.no_units,
-        "is_chance": units is not None and units.is_chance,
+        "is_chance": exact if units is None else units.is_chance,
+        "has_solver": exact,
         "leaf": analyst.leaf,
         "result": record.result,
+        "ending": ending_text(record),
         "players": list(record.players),
     }
     with context.stoppable(analyst.search.stop):
-        for one in reviewed_moves(record, analyst, request.seconds):
-            large = BLUNDER_CHANCE
-            if units is not None and not units.is_chance:
-                large = BLUNDER_SHARE * abs(units(one.result.value))
+        for one in reviewed_moves(record, analyst, request.seconds, exact=exact):
             yield {
                 **one.as_json(),
-                "worth": analyst.written(one.value),
-                "best_worth": analyst.written(one.result.value),
-                "blunder": units is not None and one.cost >= large,
+                "worth": one.written(one.value),
+                "best_worth": one.written(one.best_value),
+                "cost": one.text(-one.cost) if one.cost else "",
+                "blunder": one.is_blunder,
             }
             if context.stopped:
                 return
@@ -234,10 +246,7 @@ def follow(request: FollowRequest, context: JobContext) -> dict[str, Any]:
         "question": asdict(following.question),
         "first": "" if state is None else str(following.record.start),
         "moves": [step.name for step in steps],
-        "lines": [
-            step.before.outcome_words(step.after) if step.action is None else step.before.action_words(step.action)
-            for step in steps
-        ],
+        "lines": [games.step_words(step) for step in steps],
         "file": following.text,
         "state": None if state is None else {**games.position_json(state), "svg": state.svg()},
         "legend": "" if state is None else state.legend(),
@@ -261,7 +270,10 @@ def advise(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, A
             yield {
                 "unit": analyst.unit,
                 "best": advice.best,
-                "options": [asdict(option) for option in advice.options],
+                "options": [
+                    {**asdict(option), "difference": analyst.difference(advice.options[0].value, option.value)}
+                    for option in advice.options
+                ],
                 "notes": [*advice.notes, *([analyst.no_units] if analyst.no_units else [])],
                 "depth": result.depth,
                 "leaf": analyst.leaf,

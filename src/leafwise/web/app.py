@@ -18,13 +18,15 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.programs import NoAnswer, Refused
+from leafwise.envs.core.programs import Ended, NoAnswer, Refused
 from leafwise.envs.registry import games, ids_of, option_defaults, title_of
 from leafwise.web.guard import Guard
 from leafwise.web.requests import JOBS, MAX_BYTES, Job, read
 from leafwise.web.workers import Busy, Workers, one_line
 
 STATIC = Path(__file__).with_name("static")
+EVENTS = "text/event-stream"
+"""The type of streamed answers; who accepts it gets any answer so, and hears meanwhile whether code is loaded."""
 BODY_SECONDS = 10.0
 """What the body of a request may take to arrive."""
 
@@ -33,7 +35,7 @@ class TooLong(UserError):
     """A body that is longer than any request, and is not read; the message is one line."""
 
 
-STATUS = {TooLong: 413, UserError: 400, Refused: 400, Busy: 503, NoAnswer: 500}
+STATUS = {TooLong: 413, UserError: 400, Refused: 400, Busy: 503, Ended: 503, NoAnswer: 500}
 """Kind of a problem -> the status that says whose fault it is."""
 
 
@@ -59,8 +61,13 @@ async def tell_problem(request: Request, problem: Exception) -> Response:
     if isinstance(problem, HTTPException):
         status, line = problem.status_code, f"{problem.detail}: {request.method} {request.url.path[:200]!r}"
     else:
-        status, line = next(status for kind, status in STATUS.items() if isinstance(problem, kind)), one_line(problem)
+        status, line = status_of(problem), one_line(problem)
     return JSONResponse({"error": line}, status)
+
+
+def status_of(problem: Exception) -> int:
+    """Returns the status of a problem that a job raised."""
+    return next(status for kind, status in STATUS.items() if isinstance(problem, kind))
 
 
 async def list_games(request: Request) -> Response:
@@ -84,8 +91,8 @@ def answering(job: Job, workers: Workers) -> Callable[[Request], Any]:
         asked = read(job.request, await body_of(request))
         pool = workers.pool_for(job, asked)
         messages = pool.run(job, asked)
-        if job.streamed:
-            return StreamingResponse(events(messages, pool.is_full), media_type="text/event-stream")
+        if job.streamed or EVENTS in request.headers.get("accept", ""):
+            return StreamingResponse(events(messages, pool.is_full), media_type=EVENTS)
         return JSONResponse(await first_answer(messages, request))
 
     return answer
@@ -148,7 +155,7 @@ async def events(messages: AsyncIterator[dict[str, Any]], waits: bool) -> AsyncI
                 yield event(name, data)
         yield event("done", True)
     except NoAnswer as problem:
-        yield event("error", {"error": one_line(problem)})
+        yield event("error", {"error": one_line(problem), "status": status_of(problem)})
 
 
 def event(name: str, data: Any) -> str:

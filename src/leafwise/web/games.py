@@ -36,7 +36,7 @@ from leafwise.web.requests import FileRequest, GameRequest, RecordRequest, State
 from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, JobContext, Kept
 
 RUN, NAMED = "run:", "named:"
-PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s"}
+PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s", "5": "5 s"}
 """Seconds that a player may think, and how people say it."""
 NO_TABLE_MB = 1e-6
 """Memory that no solver can do with: it refuses before it loads any code."""
@@ -278,7 +278,14 @@ def replayed(
 def step_json(step: Step) -> dict[str, Any]:
     """Returns a step as JSON."""
     told = {"name": step.name, "player": acting(step.before), "text": str(step.after)}
+    if step.before.game.text.action_words is not None:
+        told["words"] = step_words(step)
     return {**told, "comment": step.comment} if step.comment else told
+
+
+def step_words(step: Step) -> str:
+    """Returns a step in words for people."""
+    return step.before.outcome_words(step.after) if step.action is None else step.before.action_words(step.action)
 
 
 def drawn_json(step: Step) -> dict[str, Any]:
@@ -305,6 +312,7 @@ def position_json(state: State) -> dict[str, Any]:
         "outcomes": [],
         "over": state.is_terminal,
         "returns": state.returns,
+        "points": state.points,
         "result": ending(state) if state.is_terminal else "",
     }
     if game.text.action_words is not None:

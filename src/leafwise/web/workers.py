@@ -1,9 +1,10 @@
-"""The processes that work for the server: one for rules, so that clicks are answered while others search, and several that search.
+"""The processes that work for the server: two for rules, so that clicks are answered while others search or compile, and searchers.
 
 Both ends of what they say to each other stand here. A process reads one JSON object a line, `{"job": PATH, "request": {...}}` or
 `{"stop": true}`, and answers a job with lines `{"stage": ...}` (`loading`: code is loaded or compiled; `working`),
-`{"answer": ...}`, and as the last one `{"end": true}`, `{"error": LINE}` for what was asked wrongly or `{"fault": LINE}` for a
-defect, whose traceback goes to standard error.
+`{"told": LINE}` (what is compiled or unpacked, with its seconds; "" where that is over), `{"answer": ...}`, and as the last one
+`{"end": true}`, `{"error": LINE}` for what was asked wrongly or `{"fault": LINE}` for a defect, whose traceback goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import msgspec
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.programs import LONGEST_LINE, Ended, NoAnswer, Refused, TimedOut, understood
+from leafwise.envs.core.waiting import tell_by
 from leafwise.web.requests import JOBS, Job
 
 V = TypeVar("V")
@@ -92,7 +94,8 @@ class Worker:
         except Ended:  # nobody knows what the next line would answer
             await self.kill()
             raise
-        self.is_loading = found.get("stage") == "loading"
+        if found.get("told") != "":
+            self.is_loading = "told" in found or found.get("stage") == "loading"
         return found
 
     async def answers(self, job: Job, request: Any) -> AsyncIterator[dict[str, Any]]:
@@ -151,11 +154,7 @@ class WorkerPool:
 
         Where the caller goes away meanwhile, the job is given up.
         """
-        try:
-            async with asyncio.timeout(self.patience):
-                await self.turn.acquire()
-        except TimeoutError:
-            raise Busy(f"expected a free process of {self.size}, got none for {self.patience:.0f} s") from None
+        await self.wait_for_turn()
         if self.is_closed:
             self.turn.release()
             raise Busy("expected a server that goes on, got one that ends")
@@ -179,6 +178,23 @@ class WorkerPool:
                 task.add_done_callback(self.leaving.discard)
                 task.add_done_callback(lambda _: self.take_back(worker))
 
+    async def wait_for_turn(self) -> None:
+        """Waits for a free worker; time in which one of them loads code does not count. Raises Busy."""
+        while True:
+            try:
+                async with asyncio.timeout(self.patience):
+                    await self.turn.acquire()
+                return
+            except TimeoutError:
+                if not any(worker.is_loading for worker in self.workers):
+                    problem = f"expected a free process of {self.size}, got none for {self.patience:.0f} s"
+                    raise Busy(problem) from None
+
+    def fitness(self, game: str) -> tuple[bool, bool]:
+        """Returns how little the pool suits a game: whether it would wait while another one is loaded, and load its own."""
+        is_here = any(worker.game == game for worker in self.workers)
+        return self.is_full and not is_here and any(worker.is_loading for worker in self.workers), not is_here
+
     def take_back(self, worker: Worker) -> None:
         """Takes a worker back that is free of its job."""
         self.free.append(worker)
@@ -197,21 +213,25 @@ class Workers:
 
     def __init__(self, search_workers: int, environment: Mapping[str, str]) -> None:
         """`environment`: what the processes see of it besides this one's."""
-        self.rules, self.search = WorkerPool(1, 20.0, environment), WorkerPool(search_workers, 60.0, environment)
+        self.rules = [WorkerPool(1, 20.0, environment) for _ in range(2)]
+        """Of one process each: the second goes on with other games while the first one compiles."""
+        self.search = WorkerPool(search_workers, 60.0, environment)
 
     def pool_for(self, job: Job, request: Any) -> WorkerPool:
         """Returns who does a job."""
-        return self.rules if len(getattr(request, "moves", ())) <= job.quick_moves else self.search
+        if len(getattr(request, "moves", ())) > job.quick_moves:
+            return self.search
+        return min(self.rules, key=lambda pool: pool.fitness(getattr(request, "game", "")))
 
     async def start(self) -> None:
         """Starts a process of each kind, so that the first page finds them ready."""
-        await self.rules.free[0].start()
+        await self.rules[0].free[0].start()
         await self.search.free[0].start()
 
     async def close(self) -> None:
         """Ends the processes."""
-        await self.rules.close()
-        await self.search.close()
+        for pool in (*self.rules, self.search):
+            await pool.close()
 
 
 class JobContext:
@@ -310,6 +330,11 @@ def main() -> None:
         sink.write(msgspec.json.encode(message) + b"\n")  # infinity and nan become null
         sink.flush()
 
+    def tell(line: str, seconds: int) -> None:
+        what = line.partition(";")[0]  # where it is kept is nobody's business
+        send({"told": f"{what}: {seconds} s" if what and seconds else what})
+
+    tell_by(tell)
     waiting: queue.SimpleQueue[tuple[dict[str, Any], JobContext]] = queue.SimpleQueue()
 
     def listen() -> None:

@@ -1,5 +1,6 @@
 """The environments of Trap: two steps a turn, the opponent's whole turn inside a step, the cap, the turns left."""
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -9,8 +10,10 @@ import pytest
 import leafwise
 from leafwise.envs.core.check.door import PLAIN
 from leafwise.envs.core.check.inspection import inspect_game
+from leafwise.envs.core.contract.stream import new_stream, u64
 from leafwise.envs.core.gym.env_page import page
 from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.envs.core.play.players import compiled_greedy, rows_needed
 from leafwise.envs.trap import GAME
 
 
@@ -64,3 +67,22 @@ def test_who_observes_the_turn_is_checked_and_advised_alike() -> None:
     with pytest.raises(ValueError, match=r"^trap: expected observe_turn as True or False, got 1$"):
         GAME.variant(observe_turn=1)
     assert "does not tell the turn" in page(GAME, "Trap")
+
+
+@pytest.mark.parametrize("size", [5, 9])
+def test_landings_are_valued_once_and_a_greedy_player_chooses_as_by_all_outcomes(size: int) -> None:
+    game = leafwise.game("trap", size=size)
+    by_outcomes = replace(game, rules=replace(game.rules, chance=replace(game.rules.chance, make_expected=None)))
+    leaf, chosen = game.score(), []
+    for each in (game, by_outcomes):
+        greedy, tables = compiled_greedy(each, leaf), each.tables(leaf)
+        rows, A = each.rows(1 + rows_needed(each)), np.zeros(each.max_actions, dtype=np.int64)
+        P, ties, actions = np.zeros(len(rows)), new_stream(2), []
+        for seed in range(3):
+            state, stream = game.new(seed), new_stream(seed)
+            while not state.is_terminal:
+                rows[0] = state.row
+                actions.append(int(greedy(rows, u64(0), u64(1), A, P, ties, tables)))
+                state = state.play(actions[-1]).settle(stream)
+        chosen.append(actions)
+    assert chosen[0] == chosen[1]

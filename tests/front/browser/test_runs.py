@@ -27,7 +27,7 @@ def test_threes_run_is_shown_and_plays(opened: Open, threes_run: Path, phone: bo
     page = window.go("#/train")
     page.get_by_role("link", name="threes-short").click()
     expect(page.locator("figure").filter(has_text="Score").locator(".chart-band")).to_have_count(1)
-    expect(page.locator("figure").filter(has_text="Loss").locator(".chart-line")).to_have_count(1)
+    expect(page.locator("figure").filter(has_text="Error of the values").locator(".chart-line")).to_have_count(1)
     page.get_by_role("button", name="Play a game").click()
     expect(page.locator(".picture svg")).to_be_visible()
     page.get_by_role("button", name="On").click()

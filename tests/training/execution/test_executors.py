@@ -1,6 +1,7 @@
 """Executors: each piece comes back once, whatever happens to the processes that work."""
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -8,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from leafwise.training.execution import check_places, executor_for, processes
 from leafwise.training.execution.cluster import check_identity, identity
 from leafwise.training.execution.executor import AHEAD, Bundles, Executor, Here, Line, Lost
-from leafwise.training.execution.processes import Processes
+from leafwise.training.execution.processes import Processes, Sent
 from running.killing import alive
 from running.pieces import Compiled, Piece, leave, outlive_kills, refuse, square
 from running.waiting import until
@@ -61,6 +63,16 @@ def test_a_shared_thing_reaches_the_pieces(pool: Executor[Piece, tuple[int, int]
         seven, nine = executor.share(7), executor.share(9)
         told = ((k, Piece(k, times=seven if k % 2 else nine)) for k in range(6))
         assert [n for n, _ in executor.in_order(told)] == [k * k * (7 if k % 2 else 9) for k in range(6)]
+
+
+def test_arrays_in_a_shared_thing_are_one_memory_that_nobody_else_sees_written() -> None:
+    sent = Sent(("a", np.arange(5), np.arange(6.0)))
+    one, other = (pickle.loads(pickle.dumps(sent))._fetch() for _ in range(2))
+    one[1][:] = 7
+    assert one[1].flags.aligned
+    assert other[0] == "a"
+    assert (other[1].tolist(), other[2].tolist()) == ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5])
+    assert np.array_equal(one[2], other[2])
 
 
 def test_large_results_come_back_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +133,7 @@ def test_processes_killed_at_random_cost_no_piece() -> None:
 
 DRIVER = """
 import sys
-from leafwise.training.execution.processes import Processes
+from leafwise.training.execution.processes import Processes, Sent
 from running.pieces import Piece, square
 if __name__ == "__main__":
     with Processes(square, 2) as executor:

@@ -224,12 +224,39 @@ def test_a_run_is_not_overwritten_or_changed(run):
         td.train(td.Config(run=str(run / "nothing"), resume=True, **SMALL))
 
 
-def test_the_train_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
+def test_the_ntuple_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     said = refusal("ntuple-td", ["--game", "threes", "--total-steps", "1000"], capsys)
-    assert "expected the train extra, pip install 'leafwise[train]'; torch and tensorboard" in said
+    assert "expected the ntuple extra, pip install 'leafwise[ntuple]'; tensorboard not found" in said
     assert not list(tmp_path.iterdir())
+
+
+TORCHLESS = """
+import sys
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *where: None if name.partition(".")[0] == "torch" else find(name, *where)
+from leafwise.__main__ import run
+for line in sys.argv[1:]:
+    print(line, run(["train", *line.split()]))
+"""
+
+
+def test_n_tuples_learn_without_torch_and_other_methods_say_what_is_missing(tmp_path):
+    learnt = f"threes --method ntuple-td --no-recipe --run {tmp_path / 'run'} --total-steps 1000 --evaluate-games 2 --tuples 01"
+    others = ("threes --method dqn", "threes --method ppo", "cassis --method selfplay", "cassis --method value-td",
+              "cassis --method alphazero", "starship --method ship-values", "starship --method ppo")  # fmt: skip
+    command = [sys.executable, "-c", TORCHLESS, learnt, *others]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert [line for line in done.stdout.splitlines() if "--method" in line] == [
+        f"{learnt} 0",
+        *(f"{o} 2" for o in others),
+    ]
+    said = "error: expected the train extra, pip install 'leafwise[train]'; torch not found"
+    assert done.stderr.splitlines() == [said] * len(others)
+    assert Curves(tmp_path / "run").read()["eval/score_mean"]
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 RANKS = [6, 8]

@@ -270,7 +270,11 @@ def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
     events.close()
     seen = EventAccumulator(str(folder), {"images": 0}).Reload()
     assert [event.step for event in seen.Images("picture")] == [20]
+    (image,) = seen.Images("picture")
+    assert (image.width, image.height, image.encoded_image_string[:4]) == (4, 4, b"\x89PNG")
     assert seen.Tags()["tensors"] == ["told/text_summary"]
+    assert seen.Tensors("told/text_summary")[0].tensor_proto.string_val == [b"in words"]
+    assert list(seen.PluginTagToContent("text")) == ["told/text_summary"]
     assert found.read() == {"eval/score_mean": [(10, 1.5), (20, 2.5)], "train/loss": []}
 
 

@@ -2,10 +2,12 @@
 // function that ends what it has under way. Pages are loaded when they are first asked for.
 
 import { readAddress } from "./address.js";
+import { Problem, get, load } from "./api.js";
 import { complain, h, trying } from "./dom.js";
 
 const PAGES = {
   "": () => import("./pages/home.js"),
+  rules: () => import("./pages/rules.js"),
   play: () => import("./pages/play.js"),
   analyse: () => import("./pages/analyse.js"),
   companion: () => import("./pages/companion.js"),
@@ -15,7 +17,12 @@ const PAGES = {
   train: () => import("./pages/train.js"),
 };
 /** What stands at the top of every page: [address, title]. */
-const TOP = [["#/", "Games"], ["#/review", "Curve of a game"], ["#/ship", "Starship"], ["#/train", "Training"]];
+const TOP = [
+  ["#/", "Games"],
+  ["#/review", "Curve of a game"],
+  ["#/ship", "Starship"],
+  ["#/train", "Training"],
+];
 
 let leave = () => {};
 let turn = 0;
@@ -28,21 +35,53 @@ async function route() {
   const told = readAddress();
   const main = document.getElementById("main");
   const nav = document.getElementById("nav");
-  nav.replaceChildren(...TOP.map(([href, title]) =>
-    h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)));
+  nav.replaceChildren(...TOP.map(([href, title]) => h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)));
   main.replaceChildren(h("p", { class: "quiet" }, "…"));
-  if (!PAGES[told.page]) return complain(`expected a page among ${Object.keys(PAGES).filter(Boolean).join(", ")}, got '${told.page}'`);
-  const page = await PAGES[told.page]();
-  if (own !== turn) return;
-  document.title = `${page.title(told)} – Leafwise`;
   const place = h("div", { class: "page" }); // of this page alone: one that is left while it loads goes on where nobody sees it
-  const loading = h("p", { class: "loading" }, "Loading; a game that is new here is compiled first, which may take a minute …");
-  main.replaceChildren(place, loading);
-  const end = await trying(() => page.open(place, told));
-  loading.remove();
-  if (own === turn) leave = end || leave;
-  else end?.();
+  try {
+    if (!PAGES[told.page]) throw new Problem(`expected a page among ${Object.keys(PAGES).filter(Boolean).join(", ")}, got '${told.page}'`, 404);
+    const page = await load(PAGES[told.page]);
+    if (own !== turn) return;
+    document.title = `${page.title(told)} – Leafwise`;
+    const loading = h("p", { class: "loading" }, "Loading; a game that is new here is compiled first, which may take a minute …");
+    main.replaceChildren(place, loading);
+    const end = await page.open(place, told).finally(() => loading.remove());
+    if (own === turn) leave = end || leave;
+    else end?.();
+  } catch (problem) {
+    if (own !== turn || problem.name === "AbortError") return;
+    main.replaceChildren(
+      h("h1", {}, "This page did not open"),
+      h("p", { role: "alert" }, problem.message),
+      h(
+        "p",
+        { class: "buttons" },
+        h("button", { class: "main", onclick: () => trying(() => get("api/games").then(() => location.reload())) }, "Try again"),
+        h("a", { class: "button", href: "#/" }, "All games"),
+      ),
+    );
+    if (problem.constructor.name !== "Problem") throw problem;
+  }
 }
+
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
+
+const THEMES = { "": "as the system", dark: "dark", light: "light" };
+const theme = document.getElementById("theme");
+
+function wear(name) {
+  document.documentElement.dataset.theme = localStorage.theme = name;
+  theme.textContent = { "": "◐", dark: "●", light: "○" }[name];
+  theme.title = theme.ariaLabel = `Colours: ${THEMES[name]}`;
+}
+theme.addEventListener("click", () => {
+  const names = Object.keys(THEMES);
+  wear(names[(names.indexOf(localStorage.theme) + 1) % names.length]);
+});
+wear(localStorage.theme in THEMES ? localStorage.theme : "");
 
 addEventListener("hashchange", route);
 route();

@@ -2,8 +2,10 @@
 
 import { svg } from "./dom.js";
 
-const HEIGHT = 240, WIDE = 640, NARROW = 380; // of a desktop's window and of a phone's
-const MARGIN = { left: 56, right: 12, top: 10, bottom: 28 };
+const HEIGHT = 240,
+  WIDE = 640,
+  NARROW = 380; // of a desktop's window and of a phone's
+const MARGIN = { left: 56, right: 12, top: 24, bottom: 42 };
 const TICKS = 5;
 
 /** Returns round numbers across a span, some TICKS of them. */
@@ -26,8 +28,8 @@ export function brief(number) {
   return String(Number(number.toPrecision(4)));
 }
 
-/** Returns a chart of [{name, points: [[x, y], ...], colour: 1..3, band: [[x, low, high], ...]}, ...]; `label` is read aloud. */
-export function chart(series, label) {
+/** Returns a chart of [{name, points: [[x, y], ...], colour: 1..3, band: [[x, low, high], ...]}, ...]; `label` is read aloud; units of the axes. */
+export function chart(series, label, units = {}) {
   const shown = series.filter((one) => one.points.length);
   const WIDTH = innerWidth < WIDE ? NARROW : WIDE;
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": spoken(label, shown), class: "chart" });
@@ -44,8 +46,10 @@ export function chart(series, label) {
     picture.append(svg("text", { x: MARGIN.left - 6, y: up(y) + 4, class: "chart-number", "text-anchor": "end" }, brief(y)));
   }
   for (const x of xs.every((one) => one === xs[0]) ? [xs[0]] : ticks(left, right)) {
-    picture.append(svg("text", { x: across(x), y: HEIGHT - 8, class: "chart-number", "text-anchor": "middle" }, brief(x)));
+    picture.append(svg("text", { x: across(x), y: HEIGHT - 26, class: "chart-number", "text-anchor": "middle" }, brief(x)));
   }
+  picture.append(svg("text", { x: WIDTH - MARGIN.right, y: HEIGHT - 8, class: "chart-unit", "text-anchor": "end" }, units.x ?? ""));
+  picture.append(svg("text", { x: 6, y: 14, class: "chart-unit" }, units.y ?? ""));
   for (const one of shown) {
     if (one.band?.length) {
       const there = one.band.map(([x, low]) => `${across(x)},${up(low)}`);
@@ -82,13 +86,16 @@ function pointed(picture, shown, across, up, WIDTH) {
     const at = ((event.clientX - box.left) / box.width) * WIDTH;
     group.replaceChildren();
     shown.forEach((one, k) => {
-      const near = one.points.reduce((best, point) =>
-        Math.abs(across(point[0]) - at) < Math.abs(across(best[0]) - at) ? point : best);
+      const near = one.points.reduce((best, point) => (Math.abs(across(point[0]) - at) < Math.abs(across(best[0]) - at) ? point : best));
       group.append(svg("circle", { cx: across(near[0]), cy: up(near[1]), r: 4, class: `chart-dot chart-colour-${one.colour}` }));
       const end = across(near[0]) > WIDTH / 2;
-      group.append(svg("text", {
-        x: across(near[0]) + (end ? -8 : 8), y: MARGIN.top + 14 + 16 * k, class: "chart-told", "text-anchor": end ? "end" : "start",
-      }, `${one.name} ${brief(near[1])} at ${brief(near[0])}`));
+      group.append(
+        svg(
+          "text",
+          { x: across(near[0]) + (end ? -8 : 8), y: MARGIN.top + 14 + 16 * k, class: "chart-told", "text-anchor": end ? "end" : "start" },
+          `${one.name} ${brief(near[1])} at ${brief(near[0])}`,
+        ),
+      );
     });
   });
   return group;

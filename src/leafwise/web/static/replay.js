@@ -8,22 +8,38 @@ const BEAT = 700; // milliseconds of a step while it plays by itself
 /** Puts a game into an element: picture, slider, buttons; arrow keys go a step back or on. */
 export function replay(host, game) {
   // What chance did belongs to the move before it: a stop is a decision's position, and the last one.
-  const stops = game.steps.reduce((found, step) => {
-    if (step.player !== "chance") found.push({ names: [step.name], player: step.player });
-    else if (found.length > 1) found.at(-1).names.push(step.name);
-    found.at(-1).text = step.text;
-    return found;
-  }, [{ names: [], text: game.first }]);
-  const picture = h("div", { class: "picture" }), words = h("p", { role: "status" });
+  const stops = game.steps.reduce(
+    (found, step) => {
+      if (step.player !== "chance") found.push({ names: [step.name], player: step.player });
+      else if (found.length > 1) found.at(-1).names.push(step.name);
+      found.at(-1).text = step.text;
+      return found;
+    },
+    [{ names: [], text: game.first }],
+  );
+  const picture = h("div", { class: "picture" }),
+    words = h("p", { role: "status" });
   const pictures = new Map();
-  let at = 0, timer = 0;
-  const slider = h("input", {
-    type: "range", min: 0, max: stops.length - 1, value: 0, "aria-label": "Move", oninput: () => go(Number(slider.value)),
-  });
+  let at = 0,
+    timer = 0;
+  const slider = h("input", { type: "range", min: 0, max: stops.length - 1, value: 0, "aria-label": "Move", oninput: () => go(Number(slider.value)) });
   const play = h("button", { onclick: () => (timer ? stop() : start()) }, "Play");
-  const step = (by) => () => { stop(); go(at + by); };
-  host.append(picture, words, h("div", { class: "buttons", onkeydown: keys },
-    h("button", { onclick: step(-1), "aria-label": "Back" }, "‹"), play, h("button", { onclick: step(1), "aria-label": "On" }, "›"), slider));
+  const step = (by) => () => {
+    stop();
+    go(at + by);
+  };
+  host.append(
+    picture,
+    words,
+    h(
+      "div",
+      { class: "buttons", onkeydown: keys },
+      h("button", { onclick: step(-1), "aria-label": "Back" }, "‹"),
+      play,
+      h("button", { onclick: step(1), "aria-label": "On" }, "›"),
+      slider,
+    ),
+  );
   go(0);
 
   function keys(event) {
@@ -49,7 +65,8 @@ export function replay(host, game) {
   async function go(to) {
     at = Math.max(0, Math.min(stops.length - 1, to));
     slider.value = at;
-    const own = stops[at], who = game.players?.length > 1 && at ? `, player ${own.player}` : "";
+    const own = stops[at],
+      who = game.players?.length > 1 && at ? `, player ${own.player}` : "";
     words.textContent = at ? `Move ${at} of ${stops.length - 1}${who}: ${own.names.join(", then ")}` : `Start, ${stops.length - 1} moves`;
     await trying(async () => {
       if (!pictures.has(at)) {

@@ -15,9 +15,11 @@ export function onSwipe(element, act) {
     const [x, y] = [event.clientX - from[0], event.clientY - from[1]];
     from = null;
     if (Math.max(Math.abs(x), Math.abs(y)) < FAR) return;
-    act(Math.abs(x) > Math.abs(y) ? (x > 0 ? "right" : "left") : (y > 0 ? "down" : "up"));
+    act(Math.abs(x) > Math.abs(y) ? (x > 0 ? "right" : "left") : y > 0 ? "down" : "up");
   });
-  element.addEventListener("pointercancel", () => { from = null; });
+  element.addEventListener("pointercancel", () => {
+    from = null;
+  });
 }
 
 /** Moves a cursor over the cells of a grid by arrow keys; Enter or Space calls choose(row, column), every step shown(). */
@@ -26,10 +28,12 @@ export function gridKeys(host, size, choose, shown) {
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
-    const step = steps[event.key];
+    const step = steps[event.key],
+      board = size(); // null where nobody is to choose
+    if (!board) return;
     if (step) {
       at.shown = true;
-      const { rows, columns } = size();
+      const { rows, columns } = board;
       at.row = (at.row + step[0] + rows) % rows;
       at.column = (at.column + step[1] + columns) % columns;
       shown();
@@ -37,7 +41,5 @@ export function gridKeys(host, size, choose, shown) {
     else return;
     event.preventDefault();
   });
-  host.addEventListener("focus", shown);
-  host.addEventListener("blur", shown);
   return at;
 }

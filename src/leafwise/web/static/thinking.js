@@ -19,24 +19,19 @@ export async function solve(variant, text, seconds, signal) {
   return found;
 }
 
-/** Returns how strongly each action is to be lit, 0 to 1, by what it is worth. */
-export function shares(answer) {
-  const worth = answer.action_values_in_unit || answer.action_values, values = Object.values(worth);
-  const low = Math.min(...values), span = Math.max(...values) - low;
-  const chance = answer.unit.startsWith("chance");
-  return Object.fromEntries(Object.entries(worth).map(([name, value]) =>
-    [name, chance ? value : span ? (value - low) / span : 1]));
-}
+/** Returns what an action is worth and, beside the best, what it lacks: "145,540 (-1,210)". */
+export const withDifference = (worth, difference) => (difference ? `${worth} (${difference})` : worth);
 
-const WORDS = { 1: "win", 0: "draw", "-1": "loss" };
+const EXACT_BLUNDER = 0.2; // a tenth of the way from a loss, -1, to a win, 1
 
 /** Returns an exact answer in the form of an analysis: what to draw on the board. */
 export function exactMarks(found) {
-  const worths = Object.fromEntries(Object.entries(found.action_values).map(([name, value]) => [
-    name, (WORDS[value] || `${(100 * (value + 1) / 2).toFixed(1)} %`)
-      + (found.action_scores && value ? ` ${found.action_scores[name] > 0 ? "+" : "−"}${Math.abs(found.action_scores[name])}` : "")]));
+  const best = Math.max(...Object.values(found.action_values));
   return {
-    worths, best: found.line[0] || found.best_actions[0] || null, line: found.line,
-    shares: Object.fromEntries(Object.entries(found.action_values).map(([name, value]) => [name, (value + 1) / 2])),
+    worths: found.words,
+    action_values: found.action_scores ?? found.action_values,
+    best: found.line[0] || found.best_actions[0] || null,
+    line: found.line,
+    shares: Object.fromEntries(Object.entries(found.action_values).map(([name, value]) => [name, 1 - (best - value) / EXACT_BLUNDER])),
   };
 }

@@ -21,6 +21,14 @@ from leafwise.envs.core.contract.rules import one_stage
 from leafwise.envs.core.fields import values_of
 from leafwise.search import Search
 
+
+def test_a_variant_in_use_is_not_made_anew_and_that_of_another_game_is_another() -> None:
+    found = SOLITAIRE.variant(copies=2)
+    assert found.variant(copies=2) is SOLITAIRE.variant(copies=2) is found
+    assert found.variant(**SOLITAIRE.defaults) is SOLITAIRE
+    assert replace(SOLITAIRE, title="other").variant(copies=2).title == "other"
+
+
 # What no game can be is refused by its constructor, in one line that names the game.
 
 

@@ -12,9 +12,16 @@ export function makeBoard(host, about, act) {
     show(state, marks) {
       const image = new DOMParser().parseFromString(state.svg || "", "image/svg+xml").documentElement;
       picture.replaceChildren(state.svg ? document.importNode(image, true) : h("pre", {}, state.board));
-      buttons.replaceChildren(...state.actions.map((name) => h("button", {
-        class: marks.best === name ? "best" : null, "data-action": name, disabled: !marks.live, onclick: () => act(name),
-      }, state.words?.[name] ?? name, marks.worths ? h("small", {}, ` ${marks.worths[name] ?? ""}`) : null)));
+      buttons.replaceChildren(
+        ...(marks.live || marks.worths ? state.actions : []).map((name) =>
+          h(
+            "button",
+            { class: marks.best === name ? "best" : null, "data-action": name, disabled: !marks.live, onclick: () => act(name) },
+            state.words?.[name] ?? name,
+            marks.worths ? h("small", {}, ` ${marks.worths[name] ?? ""}`) : null,
+          ),
+        ),
+      );
     },
   };
 }

@@ -5,12 +5,30 @@ import { h, svg } from "../dom.js";
 import { tint } from "../tint.js";
 
 export const players = ["Red", "Blue"];
-const SIZE = 420, RADIUS = 170, COLOURS = { x: "#d8433b", o: "#2f6fc4" };
+const SIZE = 420,
+  RADIUS = 170,
+  COLOURS = { x: "#d64541", o: "#2f6fb2" };
 
 /** Returns the edges of a text: [{a, b, name, mark}]. */
 export function edgesOf(text) {
   return text.split("/").flatMap((group, a) => [...group].map((mark, k) => ({ a, b: a + 1 + k, name: `${a}-${a + 1 + k}`, mark })));
 }
+
+/** Returns the names of the edges of the first triangle of one colour, or []. */
+export function triangleOf(text) {
+  const marks = new Map(edgesOf(text).map((one) => [one.name, one.mark])),
+    n = text.split("/").length + 1;
+  for (let a = 0; a < n; a++)
+    for (let b = a + 1; b < n; b++)
+      for (let c = b + 1; c < n; c++) {
+        const names = [`${a}-${b}`, `${a}-${c}`, `${b}-${c}`],
+          [mark, ...others] = names.map((name) => marks.get(name));
+        if (mark !== "." && others.every((other) => other === mark)) return names;
+      }
+  return [];
+}
+
+export const how = (state) => (triangleOf(state.text).length ? ": the other closed a triangle" : "");
 
 function place(point, n, radius = RADIUS) {
   const angle = (2 * Math.PI * point) / n - Math.PI / 2;
@@ -19,37 +37,79 @@ function place(point, n, radius = RADIUS) {
 
 /** Returns a drawing; edge(one) -> {class, colour, width, label, dash, click, action} of each edge. */
 function picture(text, look, extra = []) {
-  const edges = edgesOf(text), n = text.split("/").length + 1;
+  const edges = edgesOf(text),
+    n = text.split("/").length + 1;
   const lines = edges.map((one) => {
-    const [x1, y1] = place(one.a, n), [x2, y2] = place(one.b, n), told = look(one);
+    const [x1, y1] = place(one.a, n),
+      [x2, y2] = place(one.b, n),
+      told = look(one);
     const line = (attributes) => svg("line", { x1, y1, x2, y2, "stroke-linecap": "round", ...attributes });
     const t = 0.5 + 0.17 * (((one.a + one.b) % 3) - 1); // so that labels of crossing edges lie apart
     const [x, y] = [x1 + (x2 - x1) * t, y1 + (y2 - y1) * t];
-    return { told, shown: svg("g", {
-      class: told.click ? "choice" : null, role: told.click ? "button" : null, "data-action": told.action || null, onclick: told.click,
-      "aria-label": `edge ${one.name}: ${{ x: "red", o: "blue", ".": "free" }[one.mark]}${told.label ? `, ${told.label}` : ""}`,
-    }, line({ stroke: told.colour, "stroke-width": told.width, "stroke-dasharray": told.dash || null, class: "edge" }),
-    told.click && line({ stroke: "transparent", "stroke-width": 20, class: "catch" })),
-    label: told.label && svg("g", { "pointer-events": "none" }, svg("rect", {
-      x: x - 21, y: y - 10, width: 42, height: 19, rx: 5, fill: told.tint || "#fff", stroke: told.best ? "#0a5c2f" : "#b9c4be", "stroke-width": told.best ? 3 : 1,
-    }), svg("text", { x, y: y + 4, class: told.best ? "worth best" : "worth", style: "font-size:11px" }, told.label)) };
+    return {
+      told,
+      shown: svg(
+        "g",
+        {
+          class: told.click ? "choice" : null,
+          role: told.click ? "button" : null,
+          "data-action": told.action || null,
+          onclick: told.click,
+          "aria-label": `edge ${one.name}: ${{ x: "red", o: "blue", ".": "free" }[one.mark]}${told.label ? `, ${told.label}` : ""}`,
+        },
+        line({
+          stroke: told.colour,
+          "stroke-width": told.width,
+          "stroke-dasharray": told.dash || null,
+          class: `edge${told.at ? " at" : ""}${told.won ? " closed" : ""}`,
+        }),
+        told.click && line({ stroke: "transparent", "stroke-width": 20, class: "catch" }),
+      ),
+      label:
+        told.label &&
+        svg(
+          "g",
+          { "pointer-events": "none" },
+          svg("rect", {
+            x: x - 21,
+            y: y - 10,
+            width: 42,
+            height: 19,
+            rx: 5,
+            fill: told.tint || "#fff",
+            stroke: told.best ? "#0a5c2f" : "#b9c4be",
+            "stroke-width": told.best ? 3 : 1,
+          }),
+          svg("text", { x, y: y + 4, class: told.best ? "worth best" : "worth", style: "font-size:11px" }, told.label),
+        ),
+    };
   });
-  return svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "board", role: "group", "aria-label": `${n} points` },
-    lines.map((one) => one.shown), extra, lines.map((one) => one.label).filter(Boolean),
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "board", role: "group", "aria-label": `${n} points` },
+    lines.map((one) => one.shown),
+    extra,
+    lines.map((one) => one.label).filter(Boolean),
     Array.from({ length: n }, (_, k) => {
-      const [x, y] = place(k, n), [lx, ly] = place(k, n, RADIUS + 22);
-      return [svg("circle", { cx: x, cy: y, r: 9, fill: "#26322b" }), svg("text", { x: lx, y: ly + 5 }, String(k))];
-    }).flat());
+      const [x, y] = place(k, n),
+        [lx, ly] = place(k, n, RADIUS + 22);
+      return [svg("circle", { cx: x, cy: y, r: 9, class: "outside" }), svg("text", { x: lx, y: ly + 5, class: "outside" }, String(k))];
+    }).flat(),
+  );
 }
 
 export function makeBoard(host, about, act) {
-  let state = null, marks = null, at = -1; // the cursor is seen from the first arrow key on
+  let state = null,
+    marks = null,
+    at = -1; // the cursor is seen from the first arrow key on
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!marks?.live || !state.actions.length) return;
-    if (step) { at = (Math.max(at, step > 0 ? -1 : 0) + step + state.actions.length) % state.actions.length; draw(); }
-    else if ((event.key === "Enter" || event.key === " ") && at >= 0) act(state.actions[Math.min(at, state.actions.length - 1)]);
+    if (step) {
+      at = (Math.max(at, step > 0 ? -1 : 0) + step + state.actions.length) % state.actions.length;
+      draw();
+    } else if ((event.key === "Enter" || event.key === " ") && at >= 0) act(state.actions[Math.min(at, state.actions.length - 1)]);
     else return;
     event.preventDefault();
   });
@@ -57,21 +117,34 @@ export function makeBoard(host, about, act) {
   function draw() {
     const numbers = new Map((marks.line || []).slice(0, 6).map((name, k) => [name, k + 1]));
     const last = new Set((marks.last || []).map((step) => step.name));
-    const chosen = at >= 0 && host.matches(":focus-visible") ? state.actions[Math.min(at, state.actions.length - 1)] : null;
-    host.replaceChildren(picture(state.text, (one) => {
-      const legal = state.actions.includes(one.name), worth = marks.worths?.[one.name];
-      const number = numbers.has(one.name) ? `${numbers.get(one.name)}: ` : "";
-      return {
-        colour: COLOURS[one.mark] || (one.name === chosen ? "#e0b000" : tint(marks.shares?.[one.name]) || "#b7c2ba"),
-        width: one.mark === "." ? (one.name === chosen ? 8 : marks.shares ? 6 : 4) : last.has(one.name) ? 10 : 7, dash: one.mark === "." && !marks.shares ? "2 7" : null,
-        action: legal && one.name, click: legal && marks.live ? () => act(one.name) : null,
-        label: worth ? number + worth.replace(" %", "") : number.slice(0, 1), best: marks.best === one.name, tint: tint(marks.shares?.[one.name]),
-      };
-    }));
+    const chosen = at >= 0 ? state.actions[Math.min(at, state.actions.length - 1)] : null;
+    const closed = new Set(state.over ? triangleOf(state.text) : []);
+    host.replaceChildren(
+      picture(state.text, (one) => {
+        const legal = state.actions.includes(one.name),
+          worth = marks.worths?.[one.name];
+        const number = numbers.has(one.name) ? `${numbers.get(one.name)}: ` : "";
+        return {
+          colour: COLOURS[one.mark] || tint(marks.shares?.[one.name]) || "#b7c2ba",
+          at: one.name === chosen,
+          won: closed.has(one.name),
+          width: one.mark === "." ? (marks.shares ? 6 : 4) : last.has(one.name) ? 10 : 7,
+          dash: one.mark === "." && !marks.shares ? "2 7" : null,
+          action: legal && one.name,
+          click: legal && marks.live ? () => act(one.name) : null,
+          label: worth ? number + worth.replace(" %", "") : number.slice(0, 1),
+          best: marks.best === one.name,
+          tint: tint(marks.shares?.[one.name]),
+        };
+      }),
+    );
   }
-  host.addEventListener("focus", () => state && draw());
-  host.addEventListener("blur", () => state && draw());
-  return { show(newState, newMarks) { [state, marks] = [newState, newMarks]; draw(); } };
+  return {
+    show(newState, newMarks) {
+      [state, marks] = [newState, newMarks];
+      draw();
+    },
+  };
 }
 
 export function makeEditor(host, about, text, changed) {
@@ -79,13 +152,18 @@ export function makeEditor(host, about, text, changed) {
   const drawing = h("div", { class: "host" });
   const order = { ".": "x", x: "o", o: "." };
   function draw() {
-    drawing.replaceChildren(picture(groups.map((group) => group.join("")).join("/"), (one) => ({
-      colour: COLOURS[one.mark] || "#b7c2ba", width: one.mark === "." ? 5 : 8, action: one.name, click: () => {
-        groups[one.a][one.b - one.a - 1] = order[one.mark];
-        draw();
-        changed(groups.map((group) => group.join("")).join("/"));
-      },
-    })));
+    drawing.replaceChildren(
+      picture(groups.map((group) => group.join("")).join("/"), (one) => ({
+        colour: COLOURS[one.mark] || "#b7c2ba",
+        width: one.mark === "." ? 5 : 8,
+        action: one.name,
+        click: () => {
+          groups[one.a][one.b - one.a - 1] = order[one.mark];
+          draw();
+          changed(groups.map((group) => group.join("")).join("/"));
+        },
+      })),
+    );
   }
   draw();
   host.append(h("p", { class: "quiet" }, "Click an edge: red, blue, free."), drawing);

@@ -5,7 +5,7 @@
 //       chooses a legal action, or an outcome where chance is told by hand. `show` draws a state (the answer of /api/state, whose
 //       `text` is the position in the game's own words) with
 //         marks.worths   {action: what it is worth as people read it}, or null
-//         marks.shares   {action: 0 (worst) to 1 (best)}, or null: how strongly an action is lit
+//         marks.shares   {action: 1 for the best, 0 and less for a blunder}, or null: how an action is coloured
 //         marks.best     name of the best action, or null
 //         marks.line     names of moves and acts of chance to come (arrows or numbers), or []
 //         marks.last     the steps since the last decision that was shown: [{name, player, odds?}]
@@ -19,6 +19,8 @@
 //
 // A game without a module of its own gets `any.js`: the server's drawing, and a button for each action.
 
+import { load } from "../api.js";
+
 const MODULES = {
   cassis: () => import("./cassis.js"),
   friday: () => import("./friday.js"),
@@ -28,18 +30,41 @@ const MODULES = {
 };
 
 const VARIANTS = {
-  Trilobite: "3×3, three in a row", Trilobite5x5: "5×5, four in a row", Trilobite7x6: "Connect Four",
-  Cassis: "6 points", Cassis7: "7 points", Cassis8: "8 points", Threes: "Threes", Trap: "7×7",
-  Friday: "Level 1", FridayLevel2: "Level 2", FridayLevel3: "Level 3", FridayLevel4: "Level 4",
+  Trilobite: "3×3, three in a row",
+  Trilobite5x5: "5×5, four in a row",
+  Trilobite7x6: "Connect Four",
+  Cassis: "6 points",
+  Cassis7: "7 points",
+  Cassis8: "8 points",
+  Threes: "Threes",
+  Trap: "7×7",
+  StarshipPlace: "Scout",
+  StarshipPlaceClassic: "Classic",
+  StarshipPlaceCruiser: "Cruiser",
+  Friday: "Level 1",
+  FridayLevel2: "Level 2",
+  FridayLevel3: "Level 3",
+  FridayLevel4: "Level 4",
 };
 
 /** Returns the module of a game. */
 export function gameModule(name) {
-  return (MODULES[name] || (() => import("./any.js")))();
+  return load(MODULES[name] || (() => import("./any.js")));
 }
 
 /** Returns what people call a variant. */
-export function variantTitle(game, short, options) {
-  const told = Object.entries(options).map(([name, value]) => `${name} ${value}`).join(", ");
+export function variantTitle(short, options) {
+  const told = Object.entries(options)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
   return VARIANTS[short] || told || "play";
+}
+
+/** Returns the title of a page about a variant, of which `about` is the answer of /api/game. */
+export function titleOf(about) {
+  const { ids, given_options: options } = about,
+    name = about.title.split(",")[0];
+  const short = Object.keys(ids).find((one) => JSON.stringify(ids[one]) === JSON.stringify(options));
+  const variant = variantTitle(short, options);
+  return [name, "play"].includes(variant) || (Object.keys(ids).length < 2 && short) ? name : variant === "Connect Four" ? variant : `${name}, ${variant}`;
 }

@@ -6,7 +6,9 @@ import { paletteEditor } from "../editor.js";
 import { ARROWS, onSwipe } from "../swipe.js";
 import { brief, tint } from "../tint.js";
 
-const CELL = 84, GAP = 10, SIDE = 62;
+const CELL = 84,
+  GAP = 10,
+  SIDE = 70;
 const COLOURS = { 1: ["#5ec4f5", "#fff"], 2: ["#f36d86", "#fff"] };
 const SIDES = { up: [0, -1, "▲"], down: [0, 1, "▼"], left: [-1, 0, "◀"], right: [1, 0, "▶"] };
 const TILES = [0, 1, 2, 3, 6, 12, 24, 48, 96, 192, 384, 768, 1536, 3072, 6144];
@@ -23,10 +25,12 @@ export const paint = (tile) => COLOURS[tile] || (tile === "0" ? ["#c9d9d6", "#c9
 
 function tileAt(x, y, size, tile, fresh) {
   const [back, ink] = paint(tile);
-  return svg("g", { class: fresh ? "fresh" : null, "aria-label": tile === "0" ? "empty" : tile },
+  return svg(
+    "g",
+    { class: fresh ? "fresh" : null, "aria-label": tile === "0" ? "empty" : tile },
     svg("rect", { x, y, width: size * 0.86, height: size, rx: 9, fill: back, stroke: tile === "0" ? "none" : "#b9c4be", class: fresh ? "ring" : null }),
-    tile === "0" ? "" : svg("text", { x: x + size * 0.43, y: y + size * 0.62, fill: ink,
-      style: `font-size:${tile.length > 3 ? 22 : 28}px;fill:${ink}` }, tile));
+    tile === "0" ? "" : svg("text", { x: x + size * 0.43, y: y + size * 0.62, fill: ink, style: `font-size:${tile.length > 3 ? 22 : 28}px;fill:${ink}` }, tile),
+  );
 }
 
 export function outcomeTitle(name) {
@@ -37,48 +41,114 @@ export function outcomeTitle(name) {
 }
 
 export function makeBoard(host, about, act) {
-  let state = null, marks = null;
+  let state = null,
+    marks = null;
   host.tabIndex = 0;
-  const choose = (name) => { if (marks?.live && state.actions.includes(name)) act(name); };
+  const choose = (name) => {
+    if (marks?.live && state.actions.includes(name)) act(name);
+  };
   onSwipe(host, choose);
   host.addEventListener("keydown", (event) => {
     const name = ARROWS[event.key];
-    if (!name) return;
+    if (!name || !marks?.live) return;
     event.preventDefault();
     choose(name);
   });
-  const width = 4 * CELL * 0.92 + GAP, height = 4 * (CELL + GAP);
+  const width = 4 * CELL * 0.92 + GAP,
+    height = 4 * (CELL + GAP);
 
   function arrow(name) {
-    const [dx, dy, sign] = SIDES[name], legal = state.actions.includes(name);
-    const x = SIDE + (dx ? (dx > 0 ? width : -SIDE) : 0), y = SIDE + (dy ? (dy > 0 ? height : -SIDE) : 0);
-    const w = dx ? SIDE : width, t = dy ? SIDE : height;
-    const worth = marks.worths?.[name], tall = Boolean(dx);
-    return svg("g", {
-      class: legal && marks.live ? "choice" : null, role: legal ? "button" : null, "data-action": legal ? name : null,
-      "aria-label": legal ? `${name}${worth ? `, ${worth}` : ""}` : null, onclick: () => choose(name), opacity: legal ? 1 : 0.25,
-    }, svg("rect", { x: x + 3, y: y + 3, width: w - 6, height: t - 6, rx: 8, class: "hover", fill: tint(marks.shares?.[name]) || "#e6eeea",
-      stroke: marks.best === name ? "#0a5c2f" : "none", "stroke-width": 3 }),
-    svg("text", { x: x + w / 2, y: y + t / 2 + (tall ? -8 : 5), style: "font-size:15px" }, sign + (tall ? "" : `  ${worth || ""}`)),
-    tall && worth && svg("text", { x: x + w / 2, y: y + t / 2 + 14, class: marks.best === name ? "worth best" : "worth",
-      style: worth.length > 7 ? "font-size:10px" : "font-size:12px" }, brief(worth)));
+    const [dx, dy, sign] = SIDES[name],
+      legal = state.actions.includes(name);
+    const x = SIDE + (dx ? (dx > 0 ? width : -SIDE) : 0),
+      y = SIDE + (dy ? (dy > 0 ? height : -SIDE) : 0);
+    const w = dx ? SIDE : width,
+      t = dy ? SIDE : height;
+    const worth = marks.worths?.[name],
+      tall = Boolean(dx);
+    return svg(
+      "g",
+      {
+        class: legal && marks.live ? "choice" : null,
+        role: legal ? "button" : null,
+        "data-action": legal ? name : null,
+        "aria-label": legal ? `${name}${worth ? `, ${worth}` : ""}` : null,
+        onclick: () => choose(name),
+        opacity: legal ? 1 : 0.25,
+      },
+      svg("rect", {
+        x: x + 3,
+        y: y + 3,
+        width: w - 6,
+        height: t - 6,
+        rx: 8,
+        class: "hover",
+        fill: tint(marks.shares?.[name]) || "#e6eeea",
+        stroke: marks.best === name ? "#0a5c2f" : "none",
+        "stroke-width": 3,
+      }),
+      svg("text", { x: x + w / 2, y: y + t / 2 + (tall ? -8 : 5), style: "font-size:15px" }, sign + (tall ? "" : `  ${worth || ""}`)),
+      tall &&
+        worth &&
+        svg(
+          "text",
+          {
+            x: x + w / 2,
+            y: y + t / 2 + 14,
+            class: marks.best === name ? "worth best" : "worth",
+            style: worth.length > 7 ? "font-size:11px" : "font-size:13px",
+          },
+          brief(worth),
+        ),
+    );
   }
 
   function draw() {
     const { cells, next, deck } = read(state.text);
-    const entered = (marks.last || []).map((step) => /@(\d),(\d)$/.exec(step.name)).filter(Boolean).map(([, r, c]) => 4 * r + Number(c));
-    const board = cells.map((tile, k) => tileAt(SIDE + GAP + (k % 4) * (CELL * 0.92), SIDE + GAP / 2 + Math.floor(k / 4) * (CELL + GAP), CELL, tile,
-      entered.includes(k)));
+    const entered = (marks.last || [])
+      .map((step) => /@(\d),(\d)$/.exec(step.name))
+      .filter(Boolean)
+      .map(([, r, c]) => 4 * r + Number(c));
+    const board = cells.map((tile, k) =>
+      tileAt(SIDE + GAP + (k % 4) * (CELL * 0.92), SIDE + GAP / 2 + Math.floor(k / 4) * (CELL + GAP), CELL, tile, entered.includes(k)),
+    );
     const bonus = next.length > 1 || next === "+";
     host.replaceChildren(
-      h("div", { class: "next" }, "Next ", h("strong", {
-        class: "tile", "data-next": next, style: `background:${paint(bonus ? "3" : next || "0")[0]};color:${paint(bonus ? "3" : next || "3")[1]}`,
-      }, next || "?"), h("span", { class: "quiet" }, bonus ? " a bonus tile; " : "", " left in the deck: ",
-        deck.split(",").map((n, k) => `${n} × ${k + 1}`).join(", "))),
-      svg("svg", { viewBox: `0 0 ${width + 2 * SIDE} ${height + 2 * SIDE}`, class: "board", role: "group", "aria-label": `board: ${cells.join(" ")}` },
-        svg("rect", { x: SIDE, y: SIDE - 2, width, height: height + 2, rx: 12, fill: "#b4cbc5" }), board, Object.keys(SIDES).map(arrow)));
+      h(
+        "div",
+        { class: "next" },
+        "Next ",
+        h(
+          "strong",
+          { class: "tile", "data-next": next, style: `background:${paint(bonus ? "3" : next || "0")[0]};color:${paint(bonus ? "3" : next || "3")[1]}` },
+          next || "?",
+        ),
+        h(
+          "span",
+          { class: "quiet" },
+          bonus ? " a bonus tile; " : "",
+          " left in the deck: ",
+          deck
+            .split(",")
+            .map((n, k) => `${n} × ${k + 1}`)
+            .join(", "),
+        ),
+      ),
+      svg(
+        "svg",
+        { viewBox: `0 0 ${width + 2 * SIDE} ${height + 2 * SIDE}`, class: "board", role: "group", "aria-label": `board: ${cells.join(" ")}` },
+        svg("rect", { x: SIDE, y: SIDE - 2, width, height: height + 2, rx: 12, fill: "#b4cbc5" }),
+        board,
+        Object.keys(SIDES).map(arrow),
+      ),
+    );
   }
-  return { show(newState, newMarks) { [state, marks] = [newState, newMarks]; draw(); } };
+  return {
+    show(newState, newMarks) {
+      [state, marks] = [newState, newMarks];
+      draw();
+    },
+  };
 }
 
 export function makeEditor(host, about, text, changed) {
@@ -86,19 +156,40 @@ export function makeEditor(host, about, text, changed) {
   const counts = deck.split(",");
   const tell = () => {
     const rows = [0, 4, 8, 12].map((k) => cells.slice(k, k + 4).join(" ")).join("/");
-    const bits = [rows, shown.value && `next=${shown.value}`, `deck=${decks.map((field) => field.value).join(",")}`,
-      named.start && `start=${named.start}`, named.slot && `slot=${named.slot}`];
+    const bits = [
+      rows,
+      shown.value && `next=${shown.value}`,
+      `deck=${decks.map((field) => field.value).join(",")}`,
+      named.start && `start=${named.start}`,
+      named.slot && `slot=${named.slot}`,
+    ];
     changed(bits.filter(Boolean).join(" "));
   };
   paletteEditor(host, {
-    pieces: TILES.map((tile) => [String(tile), tile ? String(tile) : "empty"]), cells, columns: 4, empty: "0", changed: tell,
+    pieces: TILES.map((tile) => [String(tile), tile ? String(tile) : "empty"]),
+    cells,
+    columns: 4,
+    empty: "0",
+    changed: tell,
     look: (tile) => ({ text: tile === "0" ? "" : tile, style: `background:${paint(tile)[0]};color:${paint(tile)[1]}` }),
   });
   const shown = h("input", { value: next, size: 6, list: "next-tiles", onchange: tell, "aria-label": "next tile" });
-  const decks = [0, 1, 2].map((k) => h("input", {
-    type: "number", min: 0, max: 4, value: counts[k], onchange: tell, "aria-label": `${k + 1}s left in the deck`,
-  }));
-  host.append(h("p", { class: "fields" }, h("label", {}, "Next tile ", shown), h("datalist", { id: "next-tiles" },
-    ["1", "2", "3", "+"].map((one) => h("option", { value: one }))), " ", h("span", {}, "Left in the deck: 1s ", decks[0], " 2s ", decks[1], " 3s ", decks[2])));
+  const decks = [0, 1, 2].map((k) =>
+    h("input", { type: "number", min: 0, max: 4, value: counts[k], onchange: tell, "aria-label": `${k + 1}s left in the deck` }),
+  );
+  host.append(
+    h(
+      "p",
+      { class: "fields" },
+      h("label", {}, "Next tile ", shown),
+      h(
+        "datalist",
+        { id: "next-tiles" },
+        ["1", "2", "3", "+"].map((one) => h("option", { value: one })),
+      ),
+      " ",
+      h("span", {}, "Left in the deck: 1s ", decks[0], " 2s ", decks[1], " 3s ", decks[2]),
+    ),
+  );
   return {};
 }

@@ -4,9 +4,11 @@
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { chanceByHand } from "../chance.js";
-import { complain, h, offered, select, trying } from "../dom.js";
+import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
+import { evaluationBar } from "../evaluation.js";
+import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
-import { analyse, exactMarks, shares, solve } from "../thinking.js";
+import { analyse, exactMarks, solve, withDifference } from "../thinking.js";
 import { optionsForm } from "../variants.js";
 import { moveItems, resultInWords } from "./play.js";
 
@@ -20,7 +22,8 @@ export const title = ({ game }) => `Analyse ${game}`;
 export async function open(main, told) {
   const session = await Session.open(told, null);
   session.startGiven = Boolean(told.start);
-  if (session.state.player === "chance" && !session.steps.length && !told.start) { // the start of a game that begins with chance
+  if (session.state.player === "chance" && !session.steps.length && !told.start) {
+    // the start of a game that begins with chance
     session.seed = newSeed();
     Object.assign(session, { state: await session.tell(session.first, [], 0), steps: [] });
     [session.first, session.startGiven, session.seed] = [session.state.text, true, null];
@@ -32,9 +35,14 @@ export async function open(main, told) {
 }
 
 class AnalysePage {
+  /** @type {Session} */ session;
+  /** @type {HTMLElement} */ main;
+  /** @type {Record<string, string>} */ more;
+
   constructor(main, session, more) {
     Object.assign(this, { main, session, more });
     this.running = new AbortController();
+    this.show = betweenClicks(() => this.draw());
     this.clear();
   }
 
@@ -47,11 +55,17 @@ class AnalysePage {
     const { about, module } = this.session;
     const leaves = offered(about.leaves, about.unusable);
     if (!leaves.some(([name]) => name === this.more.l)) this.more.l = leaves[0][0];
-    const set = (key) => (value) => { this.more[key] = value; this.changed(); };
+    const set = (key) => (value) => {
+      this.more[key] = value;
+      this.changed();
+    };
     const host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });
+    document.title = `${titleOf(about)}: analysis – Leafwise`;
     this.board = module.makeBoard(host, about, (name) => this.act(name));
-    this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
+    this.status = h("p", { class: "status", id: "status" });
+    this.spoken = h("p", { class: "unseen", role: "status" }); // the end of an analysis, not each of its ticks
     this.chance = h("div", { id: "chance" });
+    this.scale = evaluationBar(about, module);
     this.table = h("div", { id: "values" });
     this.list = h("ol", { class: "moves", "aria-label": "Moves" });
     this.text = h("textarea", { rows: 3, spellcheck: "false", id: "position", "aria-label": "Position or game as text" });
@@ -61,21 +75,55 @@ class AnalysePage {
     this.halt = h("button", { onclick: () => this.stop(), id: "halt" }, "Stop");
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
-    this.main.append(h("h1", {}, `${about.title.split(",")[0]}: analysis`), h("div", { class: "game" },
-      h("section", { "aria-label": "Board" }, host, this.status, this.chance),
-      h("section", { "aria-label": "Analysis" },
-        h("div", { class: "buttons" }, this.back, this.again, this.halt,
-          this.playLink = h("a", { class: "button" }, "Play from here")),
-        h("div", { class: "buttons" }, select("Leaf", leaves, this.more.l, set("l")),
-          select("beside", [["", "no other"], ...leaves], this.more.k, set("k")),
-          select("for", Object.entries(SECONDS), this.more.d, set("d"))),
-        this.drawnBy, this.table, h("h2", {}, "Moves"), this.list,
-        h("details", { id: "setup", ontoggle: (event) => event.target.open && this.openEditor() }, h("summary", {}, "Set up or paste a position"),
-          this.editor, h("label", { for: "position" }, "Position (the game's own text), or a game file"), this.text,
-          h("p", { class: "buttons" }, h("button", { onclick: () => trying(() => this.paste(this.text.value)) }, "Use this text"))),
-        h("details", {}, h("summary", {}, "Variant"), optionsForm(about, (options) => {
-          location.hash = address({ page: "analyse", game: about.game, options });
-        })))));
+    this.main.append(
+      h("h1", {}, `${titleOf(about)}: analysis`),
+      h(
+        "div",
+        { class: "game" },
+        h("section", { "aria-label": "Board" }, this.scale.element, host, this.status, this.spoken, this.chance),
+        h(
+          "section",
+          { "aria-label": "Analysis" },
+          h(
+            "div",
+            { class: "buttons" },
+            this.back,
+            this.again,
+            this.halt,
+            (this.playLink = h("a", { class: "button" }, "Play from here")),
+            h("a", { class: "button", href: address({ page: "rules", game: about.game }) }, "Rules"),
+          ),
+          h(
+            "div",
+            { class: "buttons" },
+            select("Leaf", leaves, this.more.l, set("l")),
+            select("beside", [["", "no other"], ...leaves], this.more.k, set("k")),
+            select("for", Object.entries(SECONDS), this.more.d, set("d")),
+          ),
+          this.drawnBy,
+          this.table,
+          h("h2", {}, "Moves"),
+          this.list,
+          h(
+            "details",
+            { id: "setup", ontoggle: (event) => event.target.open && this.openEditor() },
+            h("summary", {}, "Set up or paste a position"),
+            this.editor,
+            h("label", { for: "position" }, "Position (the game's own text), or a game file"),
+            this.text,
+            h("p", { class: "buttons" }, h("button", { onclick: () => trying(() => this.paste(this.text.value)) }, "Use this text")),
+          ),
+          h(
+            "details",
+            {},
+            h("summary", {}, "Variant"),
+            optionsForm(about, (options) => {
+              location.hash = address({ page: "analyse", game: about.game, options });
+            }),
+          ),
+        ),
+      ),
+    );
     host.focus();
   }
 
@@ -90,7 +138,8 @@ class AnalysePage {
   async use(text) {
     complain("");
     this.text.value = text;
-    const { session } = this, number = this.asked = (this.asked || 0) + 1;
+    const { session } = this,
+      number = (this.asked = (this.asked || 0) + 1);
     const told = await session.tell(text, [], 0, false).catch((problem) => {
       if (number === this.asked) throw problem;
     });
@@ -104,10 +153,10 @@ class AnalysePage {
       await this.use(text);
       return this.openEditor();
     }
-    const { games: [game] } = await ask("api/read", { file: text });
-    location.hash = address({
-      page: "analyse", game: game.game, options: game.options, start: game.first, moves: game.steps.map((step) => step.name),
-    });
+    const {
+      games: [game],
+    } = await ask("api/read", { file: text });
+    location.hash = address({ page: "analyse", game: game.game, options: game.options, start: game.first, moves: game.steps.map((step) => step.name) });
     return undefined;
   }
 
@@ -122,7 +171,7 @@ class AnalysePage {
   /** Shows another position, in an open editor too. */
   moved() {
     this.changed();
-    if (document.getElementById("setup").open) this.openEditor();
+    if (document.querySelector("#setup[open]")) this.openEditor();
   }
 
   changed() {
@@ -141,92 +190,166 @@ class AnalysePage {
   }
 
   async think(signal) {
-    const { session, more } = this, { state, variant } = session;
+    const { session, more } = this,
+      { state, variant } = session;
     const begun = performance.now();
     this.halt.disabled = false;
     const clock = setInterval(() => this.tick(begun), 200);
     signal.addEventListener("abort", () => clearInterval(clock));
-    const search = (key, leaf) => leaf && analyse(variant, state.text, leaf, Number(more.d), (answer) => {
-      this.found[key] = answer;
-      this.show();
-    }, (stage) => {
-      this.notes[key] = stage === "working" ? "" : STAGES[stage];
-      this.tick(begun);
-    }, signal);
-    const exact = session.about.has_solver && state.player !== "chance"
-      && solve(variant, state.text, EXACT_SECONDS, signal).then((found) => {
-        this.found.exact = found;
-        this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
-        this.show();
-      }, (problem) => {
-        if (/exact solver/.test(problem.message)) session.about.has_solver = false; // none for this variant
-        else if (problem.name !== "AbortError") this.notes.exact = problem.message;
-      });
+    const search = (key, leaf) =>
+      leaf &&
+      analyse(
+        variant,
+        state.text,
+        leaf,
+        Number(more.d),
+        (answer) => {
+          this.found[key] = answer;
+          this.show();
+        },
+        (stage) => {
+          this.notes[key] = stage === "working" ? "" : STAGES[stage];
+          this.tick(begun);
+        },
+        signal,
+      );
+    const exact =
+      session.about.has_solver &&
+      state.player !== "chance" &&
+      solve(variant, state.text, EXACT_SECONDS, signal).then(
+        (found) => {
+          this.found.exact = found;
+          this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
+          this.show();
+        },
+        (problem) => {
+          if (/exact solver/.test(problem.message))
+            session.about.has_solver = false; // none for this variant
+          else if (problem.name !== "AbortError") this.notes.exact = problem.message;
+        },
+      );
     try {
       await Promise.all([search("a", more.l), search("b", more.k), exact].filter(Boolean));
+      this.tick(begun);
+      this.spoken.textContent = this.status.textContent;
+    } catch (problem) {
+      if (problem.name !== "AbortError" && !this.found.a) this.status.textContent = "no answer";
+      throw problem;
     } finally {
       clearInterval(clock);
-      if (!signal.aborted) {
-        this.halt.disabled = true;
-        this.done = true;
-        this.tick(begun);
-      }
+      if (!signal.aborted) this.halt.disabled = true;
     }
   }
 
   tick(begun) {
-    const { a } = this.found, notes = Object.values(this.notes).filter(Boolean).join("; ");
+    const { a } = this.found,
+      notes = Object.values(this.notes).filter(Boolean).join("; ");
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     this.status.textContent = a
-      ? `${a.worth} (${a.unit}${a.player ? `, ${this.who(a.player)}` : ""}) · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
+      ? `${a.unit}${this.whose(a.player)}: ${a.worth} · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
       : `searching … ${seconds} s ${notes && `· ${notes}`}`;
   }
 
-  who(player) {
+  /** Returns for whom a value is, in games for two. */
+  whose(player) {
     const { about, module } = this.session;
-    return about.players === 1 ? "to come" : (module.players || ["player 1", "player 2"])[player - 1];
+    return about.players === 1 || !player ? "" : ` for ${(module.players || ["player 1", "player 2"])[player - 1]}`;
   }
 
   marks() {
     const { a, b, exact } = this.found;
     const answer = this.shownBy === "b" && b ? b : a;
     if (exact?.complete && (this.shownBy === "exact" || !answer)) return exactMarks(exact);
-    return answer && answer.best ? { ...answer, shares: shares(answer) } : {};
+    return answer && answer.best ? answer : {};
   }
 
-  show() {
-    const { session } = this, { state } = session;
+  draw() {
+    const { session } = this,
+      { state } = session;
     this.board.show(state, { live: !state.over, last: session.last, worths: null, shares: null, best: null, line: [], ...this.marks() });
-    if (state.over) this.status.textContent = `Game over: ${resultInWords(state, session.about, session.module)}`;
+    this.showChance();
+    if (state.over) this.status.textContent = this.spoken.textContent = `Game over: ${resultInWords(state, session.about, session.module)}`;
     this.chance.replaceChildren();
-    if (state.player === "chance") this.chance.append(h("p", { class: "quiet" }, `Chance acts (${state.stage}); choose what it does:`),
-      chanceByHand(state, (name) => this.act(name), session.module));
+    if (state.player === "chance")
+      this.chance.append(
+        h("p", { class: "quiet" }, `Chance acts (${state.stage}); choose what it does:`),
+        chanceByHand(state, (name) => this.act(name), session.module),
+      );
     this.back.disabled = !session.steps.length;
     this.playLink.href = address({ page: "play", game: session.about.game, options: session.variant.options, start: state.text });
-    this.list.replaceChildren(...moveItems(session.steps));
+    this.list.replaceChildren(...moveItems(session.steps, session.module));
     if (!this.text.matches(":focus")) this.text.value = state.text;
     this.showTable();
   }
 
+  /** Shows the chance on the bar, that of the exact answer before the leaf's. */
+  showChance() {
+    const { a, exact } = this.found;
+    this.scale.show(exact?.complete ? { player: exact.player, chance: (exact.value + 1) / 2 } : a);
+  }
+
   showTable() {
-    const { a, b, exact } = this.found, { more } = this;
-    const columns = [["a", more.l, a], more.k && ["b", more.k, b], exact?.complete && ["exact", "exact", exactMarks(exact)]]
-      .filter((one) => one && one[2]?.worths);
+    const { a, b, exact } = this.found,
+      { more } = this;
+    const columns = [["a", more.l, a], more.k && ["b", more.k, b], exact?.complete && ["exact", "exact", exactMarks(exact)]].filter(
+      (one) => one && one[2]?.worths,
+    );
     const drawn = columns.some(([key]) => key === this.shownBy) ? this.shownBy : columns[0]?.[0];
     this.drawnBy.replaceChildren();
-    if (columns.length > 1) this.drawnBy.append(select("On the board", columns.map(([key, name]) => [key, name]), drawn, (value) => {
-      this.shownBy = value;
-      this.show();
-    }));
+    if (columns.length > 1)
+      this.drawnBy.append(
+        select(
+          "On the board",
+          columns.map(([key, name]) => [key, name]),
+          drawn,
+          (value) => {
+            this.shownBy = value;
+            this.show();
+          },
+        ),
+      );
     if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
-    const told = columns.find(([key]) => key === drawn)[2], order = told.action_values || told.shares;
+    const told = columns.find(([key]) => key === drawn)[2],
+      order = told.action_values;
     const names = Object.keys(columns[0][2].worths).sort((x, y) => order[y] - order[x]);
-    const lines = columns.filter(([, , told]) => told.line?.length).map(([, name, told]) =>
-      h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
-    this.table.replaceChildren(...lines, h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
-      columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))))),
-    h("tbody", {}, names.slice(0, MOST_ROWS).map((name) => h("tr", {}, h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, name)),
-      columns.map(([, , told]) => h("td", { class: told.best === name ? "best" : null }, told.worths[name] ?? ""))))))));
+    const lines = columns
+      .filter(([, , told]) => told.line?.length)
+      .map(([, name, told]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
+    this.table.replaceChildren(
+      ...lines,
+      h(
+        "div",
+        { class: "scroll" },
+        h(
+          "table",
+          {},
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { scope: "col" }, "Move"),
+              columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            names.slice(0, MOST_ROWS).map((name) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, this.session.state.words?.[name] ?? name)),
+                columns.map(([, , told]) =>
+                  h("td", { class: told.best === name ? "best" : null }, withDifference(told.worths[name] ?? "", told.differences?.[name])),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
     return undefined;
   }
 }

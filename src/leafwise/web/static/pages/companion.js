@@ -4,10 +4,10 @@
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
-import { complain, h, trying } from "../dom.js";
+import { betweenClicks, complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
-import { analyse, shares } from "../thinking.js";
+import { analyse } from "../thinking.js";
 
 const SECONDS = 1.0;
 const START = "0 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0";
@@ -24,9 +24,16 @@ export async function open(main, told) {
 }
 
 class Companion {
+  /** @type {HTMLElement} */ main;
+  /** @type {any} the answer of /api/game */ about;
+  /** @type {any} that of /api/follow */ now;
+
   constructor(main, told) {
     Object.assign(this, { main, now: { options: told.options, first: "", moves: [], state: null }, running: new AbortController() });
-    this.keys = (event) => { if (event.key === "u") this.undo(); };
+    this.show = betweenClicks(() => this.draw());
+    this.keys = (event) => {
+      if (event.key === "u") this.undo();
+    };
     addEventListener("keydown", this.keys);
   }
 
@@ -39,12 +46,19 @@ class Companion {
   setUp() {
     let text = `${START} next=1${FULL_DECK}`;
     const editor = h("div", {});
-    threes.makeEditor(editor, this.about, text, (changed) => { text = changed; });
-    this.main.replaceChildren(h("h1", {}, "Follow a game of Threes"),
+    threes.makeEditor(editor, this.about, text, (changed) => {
+      text = changed;
+    });
+    this.main.replaceChildren(
+      h("h1", {}, "Follow a game of Threes"),
       h("p", {}, "Choose a tile, tap the cells where it lies, then say which tile comes next. In a new game (nine tiles) the deck is counted for you."),
-      editor, h("p", { class: "buttons" }, h("button", {
-        class: "main", id: "follow", onclick: () => trying(() => this.follow({ line: text.replace(FULL_DECK, "") })),
-      }, "Follow this game")));
+      editor,
+      h(
+        "p",
+        { class: "buttons" },
+        h("button", { class: "main", id: "follow", onclick: () => trying(() => this.follow({ line: text.replace(FULL_DECK, "") })) }, "Follow this game"),
+      ),
+    );
   }
 
   /** Begins with what /api/follow answers to `what`: a board that was typed, or a game under way. */
@@ -55,9 +69,22 @@ class Companion {
     this.advice = h("p", { class: "status big", "aria-live": "polite", id: "status" });
     this.asked = h("div", { id: "asked" });
     this.back = h("button", { onclick: () => trying(() => this.undo()), id: "undo" }, "Undo");
-    this.main.replaceChildren(h("div", { class: "companion" }, this.advice, this.asked, h("div", { class: "buttons" }, this.back,
-      h("a", { class: "button", id: "fresh", href: address({ page: "companion", game: "threes" }) }, "Another game"),
-      h("a", { class: "button", id: "analyse" }, "Analyse")), this.host));
+    this.main.replaceChildren(
+      h(
+        "div",
+        { class: "companion" },
+        this.advice,
+        this.asked,
+        h(
+          "div",
+          { class: "buttons" },
+          this.back,
+          h("a", { class: "button", id: "fresh", href: address({ page: "companion", game: "threes" }) }, "Another game"),
+          h("a", { class: "button", id: "analyse" }, "Analyse"),
+        ),
+        this.host,
+      ),
+    );
     this.changed(found);
   }
 
@@ -77,17 +104,18 @@ class Companion {
     const told = { game: "threes", options, start: first, moves };
     keepAddress({ page: "companion", ...told });
     this.back.disabled = !moves.length;
-    document.getElementById("analyse").href = address({ page: "analyse", ...told });
+    document.getElementById("analyse").setAttribute("href", address({ page: "analyse", ...told }));
     this.marks = {};
     this.show();
     this.asked.replaceChildren();
-    if (state.over) this.advice.textContent = `Game over: ${Math.round(state.returns).toLocaleString("en")} points since the start (${question.asks})`;
+    if (state.over) this.advice.textContent = `Game over: ${state.points.toLocaleString("en")} points (${question.asks})`;
     else if (state.player === "chance") this.askChance(now);
     else trying(() => this.advise(this.running.signal));
   }
 
-  show() {
-    const { moves, state } = this.now, at = moves.findLastIndex((name) => this.about.actions.includes(name));
+  draw() {
+    const { moves, state } = this.now,
+      at = moves.findLastIndex((name) => this.about.actions.includes(name));
     const last = moves.slice(Math.max(0, at)).map((name) => ({ name }));
     this.board.show(state, { live: state.player === 1, last, worths: null, shares: null, best: null, line: [], ...this.marks });
   }
@@ -97,14 +125,27 @@ class Companion {
     const { options, state } = this.now;
     this.advice.textContent = "…";
     let asked = "";
-    await analyse({ game: "threes", options }, state.text, "best", SECONDS, (answer) => {
-      this.marks = { ...answer, shares: shares(answer), line: [] };
-      this.advice.textContent = `Swipe ${answer.best.toUpperCase()} – ${answer.worth} (${answer.unit})${answer.no_unit && `; ${answer.no_unit}`}`;
-      this.show();
-      if (answer.best === asked) return;
-      asked = answer.best;
-      trying(() => this.lookAhead(answer.best, signal));
-    }, (stage) => { if (stage === "loading" && !asked) this.advice.textContent = "loading the search …"; }, signal);
+    await analyse(
+      { game: "threes", options },
+      state.text,
+      "best",
+      SECONDS,
+      (answer) => {
+        this.marks = { ...answer, line: [] };
+        this.advice.textContent = `Swipe ${answer.best.toUpperCase()}: ${answer.unit} ${answer.worth}${answer.no_unit && `; ${answer.no_unit}`}`;
+        this.show();
+        if (answer.best === asked) return;
+        asked = answer.best;
+        trying(() => this.lookAhead(answer.best, signal));
+      },
+      (stage) => {
+        if (stage === "loading" && !asked) this.advice.textContent = "loading the search …";
+      },
+      signal,
+    ).catch((problem) => {
+      if (problem.name !== "AbortError" && !asked) this.advice.textContent = "no answer";
+      throw problem;
+    });
   }
 
   /** Asks what happened after a swipe that was not taken down yet. */
@@ -112,9 +153,23 @@ class Companion {
     const after = await this.after(this.now, name, signal);
     if (signal.aborted) return;
     if (after.state.player === "chance") this.askChance(after);
-    else this.asked.replaceChildren(h("div", { class: "buttons taps" }, h("button", { // all that followed was the only thing possible
-      class: "tap", "data-outcome": name, onclick: () => this.changed(after),
-    }, `${name.toUpperCase()}, done`)));
+    else
+      this.asked.replaceChildren(
+        h(
+          "div",
+          { class: "buttons taps" },
+          h(
+            "button",
+            {
+              // all that followed was the only thing possible
+              class: "tap",
+              "data-outcome": name,
+              onclick: () => this.changed(after),
+            },
+            `${name.toUpperCase()}, done`,
+          ),
+        ),
+      );
   }
 
   /** Another swipe than the recommended one, made on the board. */
@@ -128,11 +183,12 @@ class Companion {
   /** Asks what chance did where an answer stands: that of the game, or one after the swipe that is recommended. */
   askChance(after) {
     const { state, question } = after;
-    const take = (name) => trying(async () => {
-      this.running.abort();
-      this.running = this.taking = new AbortController();
-      this.changed(await this.after(after, name, this.running.signal));
-    });
+    const take = (name) =>
+      trying(async () => {
+        this.running.abort();
+        this.running = this.taking = new AbortController();
+        this.changed(await this.after(after, name, this.running.signal));
+      });
     if (state.stage === "draw") {
       if (after === this.now) this.advice.textContent = "What comes next?";
       this.asked.replaceChildren(after === this.now ? "" : h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
@@ -151,25 +207,55 @@ class Companion {
 
 /** Returns a button for each tile that may come next. */
 function nextButtons(choices, take) {
-  return h("div", { class: "buttons taps", role: "group", "aria-label": "Next tile" }, [...choices].sort((a, b) =>
-    Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10) || 0).map((one) => h("button", {
-    class: "tap", "data-outcome": one.name, onclick: () => take(one.name), style: `background:${paint(one.name)[0]};color:${paint(one.name)[1]}`,
-  }, one.name)));
+  return h(
+    "div",
+    { class: "buttons taps", role: "group", "aria-label": "Next tile" },
+    [...choices]
+      .sort((a, b) => Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10) || 0)
+      .map((one) =>
+        h(
+          "button",
+          { class: "tap", "data-outcome": one.name, onclick: () => take(one.name), style: `background:${paint(one.name)[0]};color:${paint(one.name)[1]}` },
+          one.name,
+        ),
+      ),
+  );
 }
 
 /** Returns the board after the swipe, with a place to tap wherever the tile may have entered; with a bonus, one for each value. */
 function entryBoard(state, choices, take) {
-  const { cells } = read(state.text), places = new Map();
+  const { cells } = read(state.text),
+    places = new Map();
   for (const one of choices) {
-    const [tile, place] = one.name.split("@"), [row, column] = place.split(",").map(Number), k = 4 * row + column;
+    const [tile, place] = one.name.split("@"),
+      [row, column] = place.split(",").map(Number),
+      k = 4 * row + column;
     places.set(k, [...(places.get(k) || []), { name: one.name, tile }]);
   }
-  return h("div", { class: "entry", role: "group", "aria-label": "Where the tile entered" }, cells.map((tile, k) => {
-    const [back, ink] = paint(tile), here = places.get(k);
-    if (!here) return h("span", { class: "cell", style: `background:${back};color:${ink}` }, tile === "0" ? "" : tile);
-    return h("span", { class: "cell places" }, here.map((one) => h("button", {
-      class: "tap", "data-outcome": one.name, "aria-label": threes.outcomeTitle(one.name), onclick: () => take(one.name),
-      style: `background:${paint(one.tile)[0]};color:${paint(one.tile)[1]}`,
-    }, one.tile)));
-  }));
+  return h(
+    "div",
+    { class: "entry", role: "group", "aria-label": "Where the tile entered" },
+    cells.map((tile, k) => {
+      const [back, ink] = paint(tile),
+        here = places.get(k);
+      if (!here) return h("span", { class: "cell", style: `background:${back};color:${ink}` }, tile === "0" ? "" : tile);
+      return h(
+        "span",
+        { class: "cell places" },
+        here.map((one) =>
+          h(
+            "button",
+            {
+              class: "tap",
+              "data-outcome": one.name,
+              "aria-label": threes.outcomeTitle(one.name),
+              onclick: () => take(one.name),
+              style: `background:${paint(one.tile)[0]};color:${paint(one.tile)[1]}`,
+            },
+            one.tile,
+          ),
+        ),
+      );
+    }),
+  );
 }

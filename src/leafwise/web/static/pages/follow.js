@@ -1,9 +1,11 @@
 // A game at a real table is followed: a tap or two letters say what happened there, and every option is told with what it is worth.
 // The address holds the game: #/follow/GAME?o=OPTIONS&t=START&m=STEPS.
 
-import { keepAddress } from "../address.js";
+import { address, keepAddress } from "../address.js";
 import { ask, stream } from "../api.js";
-import { complain, h, trying } from "../dom.js";
+import { gameModule } from "../games/index.js";
+import { betweenClicks, complain, h, trying } from "../dom.js";
+import { withDifference } from "../thinking.js";
 
 const LETTERS = 2; // typed letters after which the only card that fits is taken
 const SECONDS = 3; // that it thinks about a decision
@@ -23,23 +25,52 @@ export function fits(typed, words) {
 }
 
 export async function open(main, told) {
-  let now = null, advice = null, thinking = null, busy = false, deaf = 0;
-  const leaving = new AbortController();
+  let now = null,
+    advice = null,
+    thinking = null,
+    busy = false,
+    deaf = 0;
+  const leaving = new AbortController(),
+    drawChoices = betweenClicks(drawnChoices);
 
-  const status = h("p", { class: "status", role: "status" }), last = h("p", { class: "quiet" });
-  const picture = h("div", { class: "host picture" }), choices = h("div", { class: "choices", role: "group", "aria-label": "What happened" });
-  const notes = h("ul", { class: "notes" }), lines = h("ol", { class: "moves" }), legend = h("pre", { class: "legend" });
+  const status = h("p", { class: "status", role: "status" }),
+    last = h("p", { class: "quiet" });
+  const picture = h("div", { class: "host picture" }),
+    choices = h("div", { class: "choices", role: "group", "aria-label": "What happened" });
+  const notes = h("ul", { class: "notes" }),
+    lines = h("ol", { class: "moves" }),
+    legend = h("pre", { class: "legend" });
   const typed = h("input", {
-    type: "text", autocomplete: "off", spellcheck: "false", "aria-label": "Type what happened", placeholder: "or type: two letters, or a number and Enter",
-    oninput: typing, onkeydown: keys,
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-label": "Type what happened",
+    placeholder: "or type: two letters, or a number and Enter",
+    oninput: typing,
+    onkeydown: keys,
   });
   const undo = h("button", { onclick: takeBack }, "Undo");
+  const analysis = h("a", { class: "button" }, "Analyse"),
+    rules = h("a", { class: "button", href: address({ page: "rules", game: told.game }) }, "Rules");
   const again = h("button", { onclick: () => trying(() => begin()) }, "New game");
   const help = h("pre", { class: "legend" });
-  main.append(h("h1", {}, "At the table"), h("div", { class: "game" },
-    h("div", {}, status, choices, h("div", { class: "buttons" }, typed, undo, again), last, notes),
-    h("div", {}, picture, h("details", {}, h("summary", {}, "The game so far"), lines),
-      h("details", {}, h("summary", {}, "Cards and their codes"), legend), h("details", {}, h("summary", {}, "What may be typed"), help))));
+  main.append(
+    h("h1", {}, "At the table"),
+    h(
+      "div",
+      { class: "game" },
+      h("div", {}, status, choices, h("div", { class: "buttons" }, typed, undo, again, analysis, rules), last, notes),
+      h(
+        "div",
+        {},
+        picture,
+        h("details", {}, h("summary", {}, "The game so far"), lines),
+        h("details", {}, h("summary", {}, "Cards and their codes"), legend),
+        h("details", {}, h("summary", {}, "What may be typed"), help),
+      ),
+    ),
+  );
+  const board = (await gameModule(told.game)).makeBoard(picture, {}, () => {});
   status.textContent = "Loading the game; the first time it is compiled …";
   if (told.start) await show(await ask("api/follow", { game: told.game, options: told.options, text: told.start, moves: told.moves }));
   else await begin();
@@ -81,7 +112,8 @@ export async function open(main, told) {
     status.textContent = now.state?.over ? now.question.asks : `${now.state?.player === "chance" || !now.state ? "" : "You decide: "}${now.question.asks}`;
     last.textContent = now.told ? `Taken down: ${now.told}` : "";
     undo.disabled = !now.first;
-    again.hidden = !now.first;
+    again.hidden = analysis.hidden = !now.first;
+    analysis.href = address({ page: "analyse", game: told.game, options: now.options, start: now.first, moves: now.moves });
     help.textContent = now.help;
     legend.textContent = now.legend;
     legend.parentElement.hidden = !now.legend;
@@ -93,27 +125,36 @@ export async function open(main, told) {
   }
 
   function showBoard() {
-    if (!now.state) return picture.replaceChildren();
-    const image = new DOMParser().parseFromString(now.state.svg, "image/svg+xml").documentElement;
-    return picture.replaceChildren(document.importNode(image, true));
+    picture.hidden = !now.state;
+    if (now.state) board.show(now.state, { live: false });
   }
 
-  function drawChoices() {
+  function drawnChoices() {
     const worth = new Map(advice?.options.map((one) => [one.name, one]) ?? []);
     const shown = now.question.choices.filter((one) => fits(typed.value, one.words) || String(one.number).startsWith(typed.value));
-    choices.replaceChildren(...shown.map((one) => h("button", {
-      class: advice?.best === one.name ? "best" : null, "data-name": one.name, onclick: () => say(one.name),
-    }, h("span", {}, h("small", { class: "quiet" }, `${one.number} `), worth.get(one.name)?.words ?? one.words),
-    one.chance === null ? h("strong", {}, worth.get(one.name)?.told ?? "") : h("span", { class: "quiet" }, `${(100 * one.chance).toFixed(1)} %`))));
+    choices.replaceChildren(
+      ...shown.map((one) =>
+        h(
+          "button",
+          { class: advice?.best === one.name ? "best" : null, "data-name": one.name, onclick: () => say(one.name) },
+          h("span", {}, h("small", { class: "quiet" }, `${one.number} `), worth.get(one.name)?.words ?? one.words),
+          one.chance === null
+            ? h("strong", {}, withDifference(worth.get(one.name)?.told ?? "", worth.get(one.name)?.difference))
+            : h("span", { class: "quiet" }, `${(100 * one.chance).toFixed(1)} %`),
+        ),
+      ),
+    );
     notes.replaceChildren(...(advice ? [`${advice.unit}, ${advice.depth} decisions deep`, ...advice.notes] : []).map((note) => h("li", {}, note)));
   }
 
   async function think() {
     thinking = new AbortController();
     const own = now;
-    for await (const { event, data } of stream("api/follow-advice", {
-      game: told.game, options: now.options, text: now.state.text, seconds: SECONDS,
-    }, thinking.signal)) {
+    for await (const { event, data } of stream(
+      "api/follow-advice",
+      { game: told.game, options: now.options, text: now.state.text, seconds: SECONDS },
+      thinking.signal,
+    )) {
       if (own !== now) return;
       if (event === "stage" && data === "loading") notes.replaceChildren(h("li", {}, "loading the search; the first time it is compiled …"));
       if (event === "answer") {

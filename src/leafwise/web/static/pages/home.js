@@ -1,26 +1,94 @@
-// The first page: the games and their variants.
+// The first page: the games and their variants, each with a picture, and the games that were played here.
 
 import { address } from "../address.js";
 import { get } from "../api.js";
 import { h } from "../dom.js";
 import { variantTitle } from "../games/index.js";
+import { forgetPlayed, played } from "../played.js";
+import { RULES, picture } from "../rules.js";
 
-/** Games with a page of their own. */
-const PAGES = { starship: "#/ship" };
+/** Games with a page of their own: where a variant of options is built. */
+const PAGES = { starship: (options) => address({ page: "ship", more: options }) };
 /** Games that are played elsewhere and followed here. */
-const ELSEWHERE = { friday: ["#/follow/friday", "At the table"] };
+const ELSEWHERE = { friday: ["#/follow/friday", "Follow at a table"], threes: ["#/companion/threes", "Follow on a phone"] };
 
 export const title = () => "Games";
+
+/** Returns the links that begin something with a game: its variants, what else there is, and `more`. */
+export function ways({ game, ids }, ...more) {
+  return [
+    h(
+      "p",
+      { class: "buttons" },
+      Object.entries(ids).map(([short, options]) =>
+        h("a", { class: "button main", href: PAGES[game]?.(options) ?? address({ page: "play", game, options }) }, variantTitle(short, options)),
+      ),
+    ),
+    h(
+      "p",
+      { class: "buttons" },
+      !PAGES[game] && h("a", { class: "button", href: address({ page: "analyse", game, options: Object.values(ids)[0] ?? {} }) }, "Analyse"),
+      ELSEWHERE[game] && h("a", { class: "button", href: ELSEWHERE[game][0] }, ELSEWHERE[game][1]),
+      more,
+    ),
+  ];
+}
 
 export async function open(main) {
   main.append(h("h1", {}, "Games"));
   const { games } = await get("api/games");
-  main.append(h("ul", { class: "cards" }, games.map((one) => {
-    const [name, about = ""] = one.title.split(/,(.*)/s);
-    return h("li", {}, h("h2", {}, name), h("p", {}, about.trim()),
-      h("p", { class: "buttons" }, Object.entries(one.ids).map(([short, options]) =>
-        h("a", { class: "button", href: PAGES[one.game] || address({ page: "play", game: one.game, options }) },
-          variantTitle(one.game, short, options))),
-      ELSEWHERE[one.game] && h("a", { class: "button", href: ELSEWHERE[one.game][0] }, ELSEWHERE[one.game][1])));
-  })));
+  main.append(
+    h(
+      "ul",
+      { class: "cards" },
+      games.map((one) => {
+        const [name, about = ""] = one.title.split(/,(.*)/s),
+          thumbnail = h("div", { class: `thumbnail ${one.game}` });
+        picture(thumbnail, one.game).catch(() => thumbnail.remove()); // the page is whole without it
+        return h(
+          "li",
+          {},
+          thumbnail,
+          h("h2", {}, name),
+          h("p", {}, about.trim()),
+          ways(
+            one,
+            RULES[one.game] && h("a", { class: "button", href: address({ page: "rules", game: one.game }), "aria-label": `Rules of ${name}` }, "Rules"),
+          ),
+        );
+      }),
+    ),
+    recent(games),
+  );
+}
+
+/** Returns the list of the games that were played in this browser, the newest first. */
+function recent(games) {
+  const known = played().filter((one) => games.some(({ game }) => game === one.game));
+  if (!known.length) return "";
+  const place = h(
+    "section",
+    { "aria-label": "Played here" },
+    h("h2", {}, "Played here"),
+    h(
+      "ul",
+      { class: "played" },
+      known.map((one) => h("li", {}, h("a", { class: "button", href: one.href }, one.title), ` ${new Date(one.when).toLocaleString()}, ${one.says} `)),
+    ),
+    h(
+      "p",
+      { class: "buttons" },
+      h(
+        "button",
+        {
+          onclick: () => {
+            forgetPlayed();
+            place.remove();
+          },
+        },
+        "Forget these",
+      ),
+    ),
+  );
+  return place;
 }

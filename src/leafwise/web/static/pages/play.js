@@ -1,14 +1,32 @@
 // Play: people and players in any seats, undo, hints; the game is in the address at every moment.
 
 import { address, keepAddress } from "../address.js";
-import { ask } from "../api.js";
-import { complain, h, offered, select, trying } from "../dom.js";
+import { ask, stream } from "../api.js";
+import { betweenClicks, complain, copy, h, offered, select, trying } from "../dom.js";
+import { evaluationBar } from "../evaluation.js";
+import { titleOf } from "../games/index.js";
+import { notePlayed } from "../played.js";
 import { Session, newSeed } from "../session.js";
-import { analyse, exactMarks, shares, solve } from "../thinking.js";
+import { analyse, exactMarks, solve, withDifference } from "../thinking.js";
+import { tint } from "../tint.js";
 import { chanceByHand, oddsLine } from "../chance.js";
 import { optionsForm } from "../variants.js";
 
-const HUMAN = "human", HINT_SECONDS = 1.5, EXACT_SECONDS = 5;
+const HUMAN = "human",
+  EXACT_SECONDS = 5,
+  SLOW = 400;
+const HINT_SECONDS = { 1: "1 s", 3: "3 s", 10: "10 s", 30: "30 s" },
+  BAR_SECONDS = 0.5;
+const HINTS = 5,
+  SHOWN = 6; // moves of a hint that are listed, and of a line
+/** A player that searches: its name without its time, and the time. */
+const PACED = /^(search:.*),seconds=([\d.]+)$/;
+
+const STAGES = {
+  waiting: "waiting for a free process …",
+  working: "thinking …",
+  loading: "thinking; a player that is new here is compiled first, which may take a minute …",
+};
 
 export const title = ({ game }) => `Play ${game}`;
 
@@ -17,19 +35,28 @@ export async function open(main, told) {
   more.s ||= String(newSeed());
   const session = await Session.open(told, more.c === "hand" ? null : Number(more.s));
   session.startGiven = Boolean(told.start);
+  session.branches = more.b;
   const page = new PlayPage(main, session, more);
   page.build();
   page.changed();
-  trying(() => ask("api/prepare", session.variant, page.ending.signal));
+  trying(async () => {
+    for await (const { event } of stream("api/prepare", session.variant, page.ending.signal)) if (event === "done") return;
+  });
   return () => page.end();
 }
 
 class PlayPage {
+  /** @type {Session} */ session;
+  /** @type {HTMLElement} */ main;
+  /** @type {Record<string, string>} */ more;
+
   constructor(main, session, more) {
     Object.assign(this, { main, session, more });
     this.ending = new AbortController();
     this.hint = null;
     this.turn = 0;
+    this.chosen = []; // what was clicked, until it is played
+    this.show = betweenClicks(() => this.draw());
     if (session.about.players === 2) {
       more.p1 ||= HUMAN;
       more.p2 ||= "level:medium";
@@ -38,49 +65,158 @@ class PlayPage {
 
   build() {
     const { about, module } = this.session;
-    const host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });
+    const host = (this.host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` }));
     this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
+    this.bar = evaluationBar(about, module);
+    this.hints = h("div", { id: "hints" });
     this.luck = h("div", { id: "luck" });
+    this.others = h("div", { id: "others" });
     this.list = h("ol", { class: "moves", "aria-label": "Moves" });
+    document.title = `${titleOf(about)} – Leafwise`;
     this.buttons = {
       undo: h("button", { onclick: () => this.undo(), title: "key u" }, "Undo"),
       hint: h("button", { onclick: () => this.showHint(), title: "key h" }, "Hint"),
       fresh: h("button", { onclick: () => this.fresh() }, "New game"),
     };
     this.links = h("p", { class: "buttons" });
+    this.ended = h("p", { class: "buttons" });
+    this.walk = ["« Start", "‹ Back", "› On", "» Now"].map((sign, k) =>
+      h("button", { onclick: () => this.go([() => 0, (at) => at - 1, (at) => at + 1, () => Infinity][k]), "aria-label": sign.slice(2) }, sign[0]),
+    );
     this.board = module.makeBoard(host, about, (name) => this.act(name));
-    this.main.append(h("h1", {}, about.title.split(",")[0]), h("div", { class: "game" },
-      h("section", { "aria-label": "Board" }, host, this.status, this.luck),
-      h("section", { "aria-label": "Game" },
-        h("div", { class: "buttons" }, Object.values(this.buttons)), this.seats(), this.links,
-        h("h2", {}, "Moves"), this.list,
-        h("details", {}, h("summary", {}, "Variant"), optionsForm(about, (options) => {
-          location.hash = address({ page: "play", game: about.game, options, more: { p1: this.more.p1, p2: this.more.p2 || "" } });
-        })))));
+    this.main.append(
+      h("h1", {}, titleOf(about)),
+      h(
+        "div",
+        { class: "game" },
+        h("section", { "aria-label": "Board" }, this.bar.element, host, this.status, this.ended, this.hints, this.luck),
+        h(
+          "section",
+          { "aria-label": "Game" },
+          h("div", { class: "buttons" }, Object.values(this.buttons)),
+          this.seats(),
+          this.help(),
+          this.links,
+          h("h2", {}, "Moves"),
+          h("div", { class: "buttons", role: "group", "aria-label": "Look back" }, this.walk),
+          this.list,
+          this.others,
+          h(
+            "details",
+            {},
+            h("summary", {}, "Variant"),
+            optionsForm(about, (options) => {
+              location.hash = address({ page: "play", game: about.game, options, more: { p1: this.more.p1, p2: this.more.p2 || "" } });
+            }),
+          ),
+        ),
+      ),
+    );
     this.keys = (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
       if (event.key === "u") this.undo();
       else if (event.key === "h") this.showHint();
+      else if (["ArrowLeft", ","].includes(event.key)) this.go((at) => at - 1);
+      else if (["ArrowRight", "."].includes(event.key)) this.go((at) => at + 1);
     };
     addEventListener("keydown", this.keys);
+    host.addEventListener(
+      "keydown",
+      (event) => {
+        // who looks back walks on by the arrows, also over a board with a cursor
+        if (!this.back || !/^Arrow(Left|Right)$/.test(event.key)) return;
+        event.stopPropagation();
+        event.preventDefault();
+        this.go((at) => at + (event.key === "ArrowLeft" ? -1 : 1));
+      },
+      true,
+    );
     host.focus();
   }
 
   seats() {
     const { about, module } = this.session;
-    const people = [[HUMAN, "a person"], ...offered(about.opponents, about.unusable)];
-    const seat = (key, label) => select(label, people, this.more[key], (value) => {
-      this.more[key] = value;
-      this.changed();
-    });
     const names = module.players || ["Player 1", "Player 2"];
-    return h("div", { class: "buttons" },
-      about.players === 2 ? [seat("p1", names[0]), seat("p2", names[1])] : seat("p1", "Who plays"),
-      about.has_chance && select("Chance", [["drawn", "is drawn"], ["hand", "told by hand"]], this.more.c || "drawn", (value) => {
-        this.more.c = value === "hand" ? "hand" : "";
-        this.session.seed = value === "hand" ? null : Number(this.more.s);
-        this.changed();
-      }));
+    return h(
+      "div",
+      { class: "buttons" },
+      about.players === 2 ? [this.seat("p1", names[0]), this.seat("p2", names[1])] : this.seat("p1", "Who plays"),
+      about.has_chance &&
+        select(
+          "Chance",
+          [
+            ["drawn", "is drawn"],
+            ["hand", "told by hand"],
+          ],
+          this.more.c || "drawn",
+          (value) => {
+            this.more.c = value === "hand" ? "hand" : "";
+            this.session.seed = value === "hand" ? null : Number(this.more.s);
+            this.changed();
+          },
+        ),
+    );
+  }
+
+  /** Returns the choice of who sits in a seat, and beside it of the time for one who searches. */
+  seat(key, label) {
+    const { about } = this.session,
+      group = h("div", { class: "buttons" }),
+      paces = new Map(),
+      players = [];
+    for (const { name, title: said } of about.opponents) {
+      const [, base, pace] = PACED.exec(name) || [];
+      if (!base) players.push({ name, title: said });
+      else {
+        const [, search, time] = /^(.*), (.*)$/.exec(said);
+        if (!paces.has(base)) players.push({ name: base, title: `search: ${search}` });
+        paces.set(base, [...(paces.get(base) || []), [pace, time]]);
+      }
+    }
+    const draw = () => {
+      const [, base = this.more[key], pace] = PACED.exec(this.more[key]) || [];
+      group.replaceChildren(
+        select(label, [[HUMAN, "a person"], ...offered(players, about.unusable)], base, (value) => {
+          const times = paces.get(value);
+          take(times ? `${value},seconds=${(times[1] ?? times[0])[0]}` : value);
+        }),
+        paces.has(base) ? select("for", paces.get(base), pace, (value) => take(`${base},seconds=${value}`)) : "",
+      );
+    };
+    const take = (value) => {
+      this.more[key] = value;
+      draw();
+      group.querySelector("select").focus();
+      this.changed();
+    };
+    draw();
+    return group;
+  }
+
+  /** Returns the choices of help: how long a hint thinks, and whether the bar is shown. */
+  help() {
+    return h(
+      "div",
+      { class: "buttons" },
+      select("Hints think", Object.entries(HINT_SECONDS), this.more.h || "1", (value) => {
+        this.more.h = value;
+        this.keepAddress();
+      }),
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "checkbox",
+          checked: this.more.e === "1",
+          onchange: (event) => {
+            this.more.e = event.target.checked ? "1" : "";
+            this.keepAddress();
+            this.evaluate();
+          },
+        }),
+        "evaluation bar",
+      ),
+    );
   }
 
   get people() {
@@ -91,37 +227,218 @@ class PlayPage {
   changed() {
     this.turn += 1;
     this.hint = null;
-    keepAddress({ page: "play", ...this.session.told, more: this.more });
+    this.busy = "";
+    this.back = null;
+    this.keepAddress();
+    this.note();
     complain("");
     this.show();
+    this.evaluate();
     const { state } = this.session;
     if (state.over || this.people.includes(state.player)) return;
     if (state.player !== "chance") trying(() => this.letPlay());
     else if (this.session.seed !== null) trying(() => this.settle());
   }
 
-  show() {
-    const { session } = this, { state } = session;
-    const live = !state.over && this.people.includes(state.player) && !this.busy;
-    this.board.show(state, {
-      live, last: session.last, worths: null, shares: null, best: null, line: [], ...(this.hint || {}),
+  keepAddress() {
+    keepAddress({ page: "play", ...this.session.told, more: { ...this.more, b: this.session.branches } });
+  }
+
+  /** Notes the game among those that were played here, once a person has moved. */
+  note() {
+    const { session } = this,
+      { about, state } = session,
+      moves = session.stops.length - 1;
+    if (session.undoPoint(this.people) < 0) return;
+    notePlayed({
+      id: `${about.game} ${JSON.stringify(session.variant.options)} ${this.more.s} ${session.told.start}`,
+      game: about.game,
+      title: titleOf(about),
+      href: location.hash,
+      says: `${moves} ${moves === 1 ? "move" : "moves"}${state.over ? `: ${resultInWords(state, about, session.module)}` : ""}`,
     });
-    this.status.textContent = this.hint?.says || this.says();
+  }
+
+  /** Tells on the bar what the position that is shown is worth. */
+  evaluate() {
+    this.judging?.abort();
+    const { session, bar } = this,
+      { about, variant } = session,
+      state = this.back?.state ?? session.state,
+      isOn = this.more.e === "1";
+    const winner = /player ([12]) wins/.exec(state.result);
+    if (!isOn || state.over) return bar.show(isOn && about.players === 2 ? { player: 1, chance: winner ? Number(winner[1] === "1") : 0.5 } : null);
+    if (state.player === "chance") return undefined;
+    const { signal } = (this.judging = new AbortController());
+    return trying(() =>
+      analyse(
+        variant,
+        state.text,
+        "best",
+        BAR_SECONDS,
+        (answer) => bar.show(answer),
+        () => {},
+        signal,
+      ),
+    );
+  }
+
+  /** Looks at an earlier position: `to` gets the number of the stop that is shown, and returns that of another one. */
+  go(to) {
+    const { session } = this,
+      { stops } = session,
+      last = stops.length - 1;
+    const at = Math.max(0, Math.min(last, to(this.back ? stops.indexOf(this.back.count) : last)));
+    return trying(async () => {
+      const number = (this.looks = (this.looks || 0) + 1),
+        state = await session.stateAt(stops[at]);
+      if (number !== this.looks) return;
+      this.back = at === last ? null : { state, count: stops[at] };
+      this.show();
+      this.evaluate();
+    });
+  }
+
+  draw() {
+    const { session, back } = this,
+      { state } = session,
+      { stops } = session;
+    const shown = back?.state ?? state,
+      live = !shown.over && this.people.includes(shown.player) && !this.busy;
+    this.board.show(shown, {
+      live,
+      last: session.lastBefore(back?.count ?? session.steps.length),
+      worths: null,
+      shares: null,
+      best: null,
+      line: [],
+      ...((!back && this.hint) || {}),
+    });
+    const at = back ? stops.indexOf(back.count) : stops.length - 1;
+    this.status.textContent = back
+      ? `Position after ${at} of ${stops.length - 1} moves${live ? "; a move from here begins another line" : ""}`
+      : this.hint?.says || this.says();
+    this.hints.replaceChildren(...(!back && this.hint ? this.hinting(this.hint) : []));
+    this.ended.replaceChildren(
+      ...(state.over && !this.busy
+        ? [
+            h(
+              "a",
+              { class: "button main", href: address({ page: "review", ...session.told, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) },
+              "Analyse this game",
+            ),
+          ]
+        : []),
+    );
+    this.walk.forEach((button, k) => {
+      button.disabled = k < 2 ? !at : !back;
+    });
     this.luck.replaceChildren(...oddsLine(session.last, session.module));
     if (state.player === "chance" && session.seed === null) this.luck.append(chanceByHand(state, (name) => this.act(name), session.module));
-    this.list.replaceChildren(...moveItems(session.steps));
-    this.list.scrollTop = this.list.scrollHeight;
+    this.list.replaceChildren(...moveItems(session.steps, session.module, (number) => this.go(() => number), at));
+    if (!back) this.list.scrollTop = this.list.scrollHeight;
     this.buttons.undo.disabled = session.undoPoint(this.people) < 0;
-    this.buttons.hint.disabled = !live;
+    this.showOthers();
+    this.buttons.hint.disabled = !live || Boolean(back);
     const here = session.told;
-    this.links.replaceChildren(...[
-      h("a", { class: "button", href: address({ page: "analyse", ...here, more: {} }) }, "Analyse"),
-      h("a", { class: "button", href: address({ page: "review", ...here, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) },
-        "Curve of the game"),
-      session.about.has_companion && h("a", { class: "button", href: address({
-        page: session.about.game === "threes" ? "companion" : "follow", game: session.about.game, options: session.variant.options,
-      }) }, "Follow a game elsewhere"),
-      h("button", { onclick: () => trying(() => this.save()) }, "Save as a file")].filter(Boolean));
+    this.links.replaceChildren(
+      ...[
+        h("a", { class: "button", href: address({ page: "analyse", ...here, more: {} }) }, "Analyse"),
+        h("a", { class: "button", href: address({ page: "review", ...here, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) }, "Curve of the game"),
+        session.about.has_companion &&
+          h(
+            "a",
+            {
+              class: "button",
+              href: address({ page: session.about.game === "threes" ? "companion" : "follow", game: session.about.game, options: session.variant.options }),
+            },
+            "Follow a game elsewhere",
+          ),
+        h("a", { class: "button", href: address({ page: "rules", game: session.about.game }) }, "Rules"),
+        this.telling("Share", "Address copied", () => (navigator.share ? navigator.share({ title: document.title, url: location.href }) : copy(location.href))),
+        this.telling("Copy as text", "Copied", async () => copy(await this.file())),
+        h("button", { onclick: () => trying(() => this.save()) }, "Save as a file"),
+      ].filter(Boolean),
+    );
+  }
+
+  /** Returns a button that says when what it does is done. */
+  telling(label, done, work) {
+    return h(
+      "button",
+      {
+        onclick: ({ currentTarget: button }) =>
+          trying(async () => {
+            await work();
+            button.textContent = done;
+          }),
+      },
+      label,
+    );
+  }
+
+  /** Returns the best moves of a hint with what they lack to the best, and the line that begins with it. */
+  hinting({ worths, action_values: values, differences, shares, best, line }) {
+    const { about, module, state } = this.session;
+    const words = (name) => state.words?.[name] ?? (about.actions.includes(name) ? name : (module.outcomeTitle?.(name) ?? name));
+    const names = Object.keys(worths ?? {}).sort((a, b) => Number(b === best) - Number(a === best) || values[b] - values[a]);
+    return [
+      h(
+        "ol",
+        { class: "hints", "aria-label": "Best moves" },
+        names
+          .slice(0, HINTS)
+          .map((name) =>
+            h(
+              "li",
+              {},
+              h(
+                "button",
+                {
+                  class: name === best ? "best" : null,
+                  onclick: () => this.act(name),
+                  style: tint(shares?.[name]) ? `background:${tint(shares[name])}` : null,
+                },
+                h("b", {}, words(name)),
+                ` ${withDifference(worths[name], differences?.[name])}`,
+              ),
+            ),
+          ),
+      ),
+      line?.length > 1 && h("p", { class: "line" }, `Then: ${line.slice(1, SHOWN).map(words).join(", ")}`),
+    ].filter(Boolean);
+  }
+
+  /** Lists the ways that the game went before somebody went back and played on. */
+  showOthers() {
+    const { session } = this,
+      { about, steps, others } = session,
+      isMove = (name) => about.actions.includes(name);
+    this.others.replaceChildren(
+      ...(others.length
+        ? [
+            h("h3", {}, "Other lines"),
+            h(
+              "div",
+              { class: "buttons" },
+              others.map(([common, way]) => {
+                const moves = way.slice(common).filter(isMove),
+                  number = steps.slice(0, common).filter((step) => step.player !== "chance").length + 1;
+                return h(
+                  "button",
+                  {
+                    onclick: () => {
+                      this.turn += 1;
+                      trying(() => session.take(way).then(() => this.changed()));
+                    },
+                  },
+                  `${number}. ${moves.slice(0, SHOWN).join(" ")}${moves.length > SHOWN ? ` … (${moves.length})` : ""}`,
+                );
+              }),
+            ),
+          ]
+        : []),
+    );
   }
 
   says() {
@@ -130,67 +447,116 @@ class PlayPage {
     if (this.busy) return this.busy;
     if (state.player === "chance") return `Chance acts: ${state.stage}`;
     const stage = state.stage && state.stage !== "decision" ? ` (${state.stage})` : "";
-    const points = about.players === 1 ? `Score ${Math.round(state.returns).toLocaleString("en")}. ` : "";
-    return about.players === 2 ? `${(module.players || ["Player 1", "Player 2"])[state.player - 1]} to move${stage}`
-      : `${points}Your move${stage}`;
+    const points = about.players === 1 ? `Score ${brief(state.points)}. ` : "";
+    return about.players === 2 ? `${(module.players || ["Player 1", "Player 2"])[state.player - 1]} to move${stage}` : `${points}Your move${stage}`;
   }
 
-  async act(name) {
-    if (this.busy) return;
-    this.busy = "…";
+  /** Plays what was clicked; a click while the one before is still on its way counts when that has arrived. */
+  act(name) {
+    if (!this.sending) this.chosen.length = 0;
+    this.chosen.push(name);
+    if (!this.sending) trying(() => this.playChosen());
+  }
+
+  async playChosen() {
+    const { session } = this,
+      slow = setTimeout(() => {
+        this.status.textContent = "your move is on its way …";
+      }, SLOW);
+    this.sending = true;
     try {
-      await trying(() => this.session.play(name));
+      for (let name; (name = this.chosen[0]) !== undefined; this.chosen.shift()) {
+        if (this.back && (await this.leaveBack(name))) continue;
+        const { actions, outcomes, player } = session.state,
+          byHand = player === "chance" && session.seed === null;
+        if (byHand ? !outcomes.some((one) => one.name === name) : !this.people.includes(player) || !actions.includes(name)) continue;
+        this.host.querySelector(`[data-action="${CSS.escape(name)}"]`)?.classList.add("sent");
+        await session.play(name);
+        this.changed();
+      }
     } finally {
-      this.busy = "";
+      this.sending = false;
+      clearTimeout(slow);
+      this.show();
     }
-    this.changed();
   }
 
-  async settle() {
-    this.session.state = await this.session.tell(this.session.state.text, [], this.session.steps.length);
-    this.session.steps.push(...this.session.state.steps);
-    this.changed();
+  /** Goes back to the position that is looked at, to play on there; only looks at the next one where the game went on with this move. */
+  async leaveBack(name) {
+    const { count } = this.back,
+      { session } = this;
+    if (session.steps[count]?.name === name) {
+      await this.go((at) => at + 1);
+      return true;
+    }
+    await session.goBack(() => count);
+    this.back = null;
+    return false;
+  }
+
+  settle() {
+    return this.session.settle().then(() => this.changed());
   }
 
   async letPlay() {
-    const own = this.turn, { session } = this;
-    this.busy = "thinking …";
-    this.show();
+    const own = this.turn,
+      { session } = this;
+    const says = (text) => {
+      if (own !== this.turn) return;
+      this.busy = text;
+      this.show();
+    };
+    says("thinking …");
     try {
-      const body = { ...session.variant, text: session.state.text, player: this.more[`p${session.state.player}`],
-        seed: (Number(this.more.s) + session.steps.length) % 2 ** 53 };
-      const { action } = await ask("api/move", body, this.ending.signal);
+      const body = {
+        ...session.variant,
+        text: session.state.text,
+        player: this.more[`p${session.state.player}`],
+        seed: (Number(this.more.s) + session.steps.length) % 2 ** 53,
+      };
+      const { action } = await ask("api/move", body, this.ending.signal, (stage) => says(STAGES[stage]));
       if (own === this.turn) await session.play(action);
-    } finally {
-      this.busy = "";
+    } catch (problem) {
+      says("");
+      throw problem;
     }
     if (own === this.turn) this.changed();
   }
 
   async undo() {
-    if (this.busy === "…") return;
     this.turn += 1;
-    await trying(() => this.session.goBack(() => this.session.undoPoint(this.people)));
-    this.changed();
+    this.chosen.length = 0;
+    await trying(() => this.session.goBack(() => this.session.undoPoint(this.people)).then(() => this.changed()));
   }
 
   async showHint() {
-    const { session } = this, own = this.turn;
-    if (this.buttons.hint.disabled) return;
-    this.buttons.hint.disabled = true;
+    const { session } = this,
+      own = this.turn;
+    if (this.buttons.hint.disabled || this.hintAsked === own) return;
+    this.hintAsked = own;
     await trying(async () => {
       if (session.about.has_solver) {
         const found = await solve(session.variant, session.state.text, EXACT_SECONDS, this.ending.signal).catch(() => null);
         if (found?.complete) return this.hinted(own, { ...exactMarks(found), says: "Exact, by the solver" });
       }
-      await analyse(session.variant, session.state.text, "best", HINT_SECONDS, (answer) => this.hinted(own, {
-        ...answer, shares: shares(answer), says: `${answer.best}: ${answer.worth} (${answer.unit}; depth ${answer.depth})${answer.no_unit && `; ${answer.no_unit}`}`,
-      }), (stage) => {
-        if (own === this.turn && stage === "loading") this.status.textContent = "loading the search …";
-      }, this.ending.signal);
+      await analyse(
+        session.variant,
+        session.state.text,
+        "best",
+        Number(this.more.h || 1),
+        (answer) =>
+          this.hinted(own, {
+            ...answer,
+            says: `Best is ${session.state.words?.[answer.best] ?? answer.best}, ${answer.unit} ${answer.worth}, ${answer.depth} decisions deep${answer.no_unit && `; ${answer.no_unit}`}`,
+          }),
+        (stage) => {
+          if (own === this.turn && stage === "loading") this.status.textContent = "loading the search …";
+        },
+        this.ending.signal,
+      );
       return undefined;
     });
-    if (own === this.turn) this.buttons.hint.disabled = false;
+    this.hintAsked = null;
   }
 
   hinted(own, marks) {
@@ -201,14 +567,15 @@ class PlayPage {
 
   fresh() {
     const { about } = this.session;
-    location.hash = address({
-      page: "play", game: about.game, options: this.session.variant.options, more: { ...this.more, s: String(newSeed()) },
-    });
+    location.hash = address({ page: "play", game: about.game, options: this.session.variant.options, more: { ...this.more, s: String(newSeed()), b: "" } });
+  }
+
+  file() {
+    return this.session.file([this.more.p1, this.more.p2].slice(0, this.session.about.players));
   }
 
   async save() {
-    const players = [this.more.p1, this.more.p2].slice(0, this.session.about.players);
-    const text = await this.session.file(players);
+    const text = await this.file();
     const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: "text/plain" })), download: `${this.session.about.game}.txt` });
     link.click();
     URL.revokeObjectURL(link.href);
@@ -217,25 +584,33 @@ class PlayPage {
   end() {
     this.turn += 1;
     this.ending.abort();
+    this.judging?.abort();
     removeEventListener("keydown", this.keys);
   }
 }
 
-/** Returns the items of a list of moves, each with what chance did after it. */
-export function moveItems(steps) {
+/** Returns the items of a list of moves, each with what chance did after it; `go(number)` shows the position after one, `at` is shown. */
+export function moveItems(steps, module, go = null, at = 0) {
   const items = [];
   let number = 0;
   for (const step of steps) {
     if (step.player === "chance") {
-      if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.name}`));
-    } else items.push(h("li", {}, `${++number}. ${step.name}`));
+      if (items.length) items.at(-1).append(h("span", { class: "quiet" }, ` › ${step.words ?? module.outcomeTitle?.(step.name) ?? step.name}`));
+    } else {
+      const own = ++number,
+        told = `${own}. ${step.words ?? step.name}`;
+      items.push(h("li", {}, go ? h("button", { class: "move", "aria-current": own === at ? "step" : null, onclick: () => go(own) }, told) : told));
+    }
   }
   return items;
 }
 
+/** Returns a score with at most three decimals. */
+const brief = (points) => (Math.round(1000 * points) / 1000).toLocaleString("en");
+
 /** Returns how a game ended, in the names of its players. */
 export function resultInWords(state, about, module) {
-  if (about.players === 1) return `${Math.round(1000 * state.returns) / 1000} points`;
+  if (about.players === 1) return `${brief(state.points)} points`;
   const winner = /player ([12]) wins/.exec(state.result);
-  return winner && module.players ? `${module.players[winner[1] - 1]} wins` : state.result;
+  return (winner && module.players ? `${module.players[Number(winner[1]) - 1]} wins` : state.result) + (module.how?.(state, about) ?? "");
 }

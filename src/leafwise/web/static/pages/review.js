@@ -5,6 +5,7 @@ import { ask, stream } from "../api.js";
 import { curve } from "../curve.js";
 import { complain, h, offered, select, trying } from "../dom.js";
 import { gameModule } from "../games/index.js";
+import { withDifference } from "../thinking.js";
 
 const PACES = { 0.05: "50 ms a move", 0.2: "200 ms a move", 1: "1 s a move" };
 
@@ -18,6 +19,14 @@ export async function open(main, told) {
 }
 
 class ReviewPage {
+  /** @type {HTMLElement} */ main;
+  /** @type {any} an address, read */ told;
+  /** @type {AbortController} */ running;
+  /** @type {string} */ pace;
+  /** @type {string} */ leaf;
+  /** @type {any} the answer of /api/game */ about;
+  /** @type {any} what draws the game */ module;
+
   constructor(main, told) {
     Object.assign(this, { main, told, running: new AbortController(), pace: "0.2", leaf: "best" });
   }
@@ -25,15 +34,26 @@ class ReviewPage {
   build() {
     this.file = h("textarea", { rows: 6, spellcheck: "false", id: "file", placeholder: '[Game "cassis"]\n1. 0-1\n2. 2-3' });
     this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
-    this.picture = h("div", { class: "scroll", id: "curve" });
+    this.picture = h("div", { class: "scroll", id: "curve", tabindex: 0, role: "group", "aria-label": "Curve" });
     this.worst = h("div", { id: "worst" });
     this.host = h("div", { class: "host", role: "application", "aria-label": "position" });
     this.link = h("p", {});
     this.controls = h("div", { class: "buttons" });
-    this.main.append(h("h1", {}, "Curve of a game"),
-      h("details", { open: !this.told.moves.length, id: "paste" }, h("summary", {}, "Paste a game file"), h("label", { for: "file" }, "Game file"), this.file,
-        h("p", { class: "buttons" }, h("button", { class: "main", onclick: () => trying(() => this.read(this.file.value)) }, "Show its curve"))),
-      this.controls, this.status, this.picture, h("div", { class: "game" }, h("div", {}, this.host, this.link), this.worst));
+    this.main.append(
+      h("h1", {}, "Curve of a game"),
+      h(
+        "details",
+        { open: !this.told.moves.length, id: "paste" },
+        h("summary", {}, "Paste a game file"),
+        h("label", { for: "file" }, "Game file"),
+        this.file,
+        h("p", { class: "buttons" }, h("button", { class: "main", onclick: () => trying(() => this.read(this.file.value)) }, "Show its curve")),
+      ),
+      this.controls,
+      this.status,
+      this.picture,
+      h("div", { class: "game" }, h("div", {}, this.host, this.link), this.worst),
+    );
   }
 
   async fromAddress() {
@@ -61,7 +81,10 @@ class ReviewPage {
     const titled = this.about.leaves.map((one) => ({ ...one, title: `${one.title}${one.unit ? "" : " (no curve: its numbers have no unit)"}` }));
     const leaves = offered(titled, this.about.unusable);
     if (!leaves.some(([name]) => name === this.leaf)) this.leaf = leaves[0][0];
-    const again = (key) => (value) => { this[key] = value; trying(() => this.read(file)); };
+    const again = (key) => (value) => {
+      this[key] = value;
+      trying(() => this.read(file));
+    };
     this.controls.replaceChildren(select("Leaf", leaves, this.leaf, again("leaf")), select("with", Object.entries(PACES), this.pace, again("pace")));
     this.decisions = this.game.steps.map((step, k) => ({ ...step, k })).filter((step) => step.player !== "chance");
     this.judged = [];
@@ -70,7 +93,10 @@ class ReviewPage {
     for await (const { event, data } of stream("api/review", { file, leaf: this.leaf, seconds: Number(this.pace) }, signal)) {
       if (event === "stage") this.status.textContent = data === "working" ? "" : `${data} …`;
       else if (event === "answer" && data.moves !== undefined) this.head = data;
-      else if (event === "answer") { this.judged.push(data); this.draw(); }
+      else if (event === "answer") {
+        this.judged.push(data);
+        this.draw();
+      }
     }
     this.draw(true);
   }
@@ -85,52 +111,122 @@ class ReviewPage {
     const names = module.players || ["Player 1", "Player 2"];
     this.status.textContent = done ? this.summary() : `move ${judged.length} of ${head.moves}`;
     if (head.unit === null) {
-      this.picture.replaceChildren(h("p", {}, `The values of the leaf ${head.leaf} have no unit that people know, so there is no curve; what each move gave away is told in its own numbers.${head.no_unit && ` (${head.no_unit})`}`));
+      this.picture.replaceChildren(
+        h(
+          "p",
+          {},
+          `The values of the leaf ${head.leaf} have no unit that people know, so there is no curve; what each move gave away is told in its own numbers.${head.no_unit && ` (${head.no_unit})`}`,
+        ),
+      );
     } else {
-      const points = judged.map((one) => ({
-        x: one.move - 1, y: this.worthOf(one, one.best_value_in_unit), blunder: one.blunder,
-        title: `${one.move}. ${one.played}, better ${one.best}`,
-      }));
+      const points = judged
+        .filter((one) => one.best_value_in_unit !== null)
+        .map((one) => ({
+          x: one.move - 1,
+          y: this.worthOf(one, one.best_value_in_unit),
+          blunder: one.blunder,
+          title: `${one.move}. ${one.played}, better ${one.best}`,
+        }));
       if (done && head.result !== null && head.is_chance && judged.length) {
-        points.push({ x: judged.length, y: about.players === 2 ? (head.result + 1) / 2 : points.at(-1).y });
+        points.push({ x: judged.length, blunder: false, title: "", y: about.players === 2 ? (head.result + 1) / 2 : points.at(-1).y });
       }
       const high = head.is_chance ? 1 : Math.max(1, ...points.map((one) => one.y)) * 1.05;
-      const ticks = head.is_chance ? [[0, "0 %"], [0.5, "50 %"], [1, "100 %"]] : [0, 0.5, 1].map((t) => [t * high, Math.round(t * high).toLocaleString("en")]);
+      const ticks = head.is_chance
+        ? [
+            [0, "0 %"],
+            [0.5, "50 %"],
+            [1, "100 %"],
+          ]
+        : [0, 0.5, 1].map((t) => [t * high, Math.round(t * high).toLocaleString("en")]);
       const whose = about.players === 2 ? `, for ${names[0]}` : "";
-      this.picture.replaceChildren(h("p", { class: "quiet" }, `${head.unit}${whose}; before each move; red: blunders; click to see the position`),
-        curve(points, { low: 0, high, ticks, label: `${head.unit}${whose} over ${judged.length} moves`, at: this.at, choose: (k) => this.goTo(k) }));
+      this.picture.replaceChildren(
+        h(
+          "p",
+          { class: "quiet" },
+          `${head.unit}${whose}; before each move${head.has_solver ? ", by the exact solver where it answers in time" : ""}; red: blunders; click to see the position`,
+        ),
+        curve(points, { low: 0, high, ticks, label: `${head.unit}${whose} over ${judged.length} moves`, at: this.at, choose: (k) => this.goTo(k) }),
+      );
     }
     this.showWorst();
   }
 
   summary() {
     const blunders = this.judged.filter((one) => one.blunder).length;
-    const who = this.game.players.length ? `${this.game.players.join(" – ")}: ` : "";
-    const result = this.game.result === null ? "not finished" : `result ${this.game.result}`;
-    return `${who}${this.judged.length} moves, ${result}${this.head.unit === null ? "" : `, ${blunders} blunder${blunders === 1 ? "" : "s"}`}`;
+    const titles = new Map([["human", "a person"], ...this.about.opponents.map((one) => [one.name, one.title])]);
+    const who = this.game.players.length ? `${this.game.players.map((name) => titles.get(name) ?? name).join(" against ")}: ` : "";
+    const mistakes = blunders ? `${blunders} of them ${blunders === 1 ? "a blunder" : "blunders"}` : "none of them a blunder";
+    const ending = this.head.ending.replace(/player ([12])/, (text, player) => this.module.players?.[player - 1] ?? text);
+    return `${who}${this.judged.length} moves, ${this.head.unit === null ? "" : `${mistakes}; `}${ending}.`;
   }
 
   showWorst() {
     const loss = (one) => one.loss_in_unit ?? one.loss;
-    const worst = [...this.judged].filter((one) => loss(one) > 1e-9).sort((a, b) => loss(b) - loss(a)).slice(0, 12);
+    const worst = [...this.judged]
+      .filter((one) => loss(one) > 1e-9)
+      .sort((a, b) => loss(b) - loss(a))
+      .slice(0, 12);
     const names = this.module.players || ["player 1", "player 2"];
-    this.worst.replaceChildren(h("h2", {}, "Most given away"), worst.length ? h("div", { class: "scroll" }, h("table", {},
-      h("thead", {}, h("tr", {}, ["Move", "Played", "worth", "Better", "worth"].map((word) => h("th", { scope: "col" }, word)))),
-      h("tbody", {}, worst.map((one) => h("tr", { class: one.blunder ? "blunder" : null },
-        h("th", { scope: "row" }, h("button", { onclick: () => this.goTo(one.move - 1) }, `${one.move}.${this.about.players === 2 ? ` ${names[one.player - 1]}` : ""}`)),
-        h("td", {}, one.played), h("td", {}, one.worth), h("td", {}, one.best), h("td", {}, one.best_worth)))))) : h("p", {}, "nothing"));
+    this.worst.replaceChildren(
+      h("h2", {}, "Most given away"),
+      worst.length
+        ? h(
+            "div",
+            { class: "scroll" },
+            h(
+              "table",
+              {},
+              h(
+                "thead",
+                {},
+                h(
+                  "tr",
+                  {},
+                  ["Move", "Played", "worth", "Better", "worth"].map((word) => h("th", { scope: "col" }, word)),
+                ),
+              ),
+              h(
+                "tbody",
+                {},
+                worst.map((one) =>
+                  h(
+                    "tr",
+                    { class: one.blunder ? "blunder" : null },
+                    h(
+                      "th",
+                      { scope: "row" },
+                      h("button", { onclick: () => this.goTo(one.move - 1) }, `${one.move}.${this.about.players === 2 ? ` ${names[one.player - 1]}` : ""}`),
+                    ),
+                    h("td", {}, one.played),
+                    h("td", {}, withDifference(one.worth, one.cost)),
+                    h("td", {}, one.best),
+                    h("td", {}, one.best_worth),
+                  ),
+                ),
+              ),
+            ),
+          )
+        : h("p", {}, "nothing"),
+    );
   }
 
   /** Shows the position before a move. */
   async goTo(index) {
-    const step = this.decisions[index] || this.decisions.at(-1), before = index < this.decisions.length ? step.k : this.game.steps.length;
+    const step = this.decisions[index] || this.decisions.at(-1),
+      before = index < this.decisions.length ? step.k : this.game.steps.length;
     const text = before ? this.game.steps[before - 1].text : this.game.first;
     this.at = index;
     const state = await trying(() => ask("api/state", { ...this.variant, text, svg: Boolean(this.module.needsSvg) }));
     if (!state) return;
     const one = this.judged[index];
-    this.board.show(state, { live: false, last: [], worths: one ? { [one.played]: one.worth, [one.best]: one.best_worth } : null, shares: null,
-      best: one?.best ?? null, line: [] });
+    this.board.show(state, {
+      live: false,
+      last: [],
+      worths: one ? { [one.played]: one.worth, [one.best]: one.best_worth } : null,
+      shares: null,
+      best: one?.best ?? null,
+      line: [],
+    });
     if (this.judged.length) this.draw(this.judged.length === this.head?.moves);
     const link = address({ page: "analyse", ...this.variant, start: text });
     this.link.replaceChildren(h("a", { href: link }, `Analyse this position (before move ${index + 1})`));

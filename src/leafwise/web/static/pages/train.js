@@ -3,21 +3,27 @@
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { brief, chart } from "../chart.js";
-import { h, trying } from "../dom.js";
+import { complain, h, trying } from "../dom.js";
 import { replay } from "../replay.js";
 
 const AGAIN = 5000; // milliseconds from one look at a run to the next
 
 export const title = (told) => (told.game ? `Run ${told.game}` : "Training");
 
-/** What the charts show: [title, tags with their names, tags of an interval]; all else is below "More curves". */
+/** What the charts show: title, unit, tags with their names, tags of an interval, what to know of it; all else is below "More curves". */
 const CHARTS = [
-  ["Score", { "eval/score_mean": "evaluation" }, ["eval/score_ci_low", "eval/score_ci_high"]],
-  ["Elo", { "eval/elo": "newest", "eval/best_elo": "best" }],
-  ["Loss", { "train/loss": "loss", "train/error": "error", "train/value_loss": "value loss" }],
-  ["Games of the learner", { "rollout/ep_rew_mean": "mean return" }],
+  { name: "Score", unit: "mean of the evaluation", tags: { "eval/score_mean": "evaluation" }, interval: ["eval/score_ci_low", "eval/score_ci_high"] },
+  { name: "Elo", unit: "Elo points", tags: { "eval/elo": "newest", "eval/best_elo": "best" } },
+  { name: "Games of the learner", unit: "mean return of a game", tags: { "rollout/ep_rew_mean": "mean return" } },
+  { name: "Loss", unit: "loss", tags: { "train/loss": "loss", "train/value_loss": "value loss" } },
+  {
+    name: "Error of the values",
+    unit: "root mean square, in points",
+    tags: { "train/error": "from one move to the next" },
+    note: "It rises as games get longer and scores higher.",
+  },
 ];
-const SHOWN = new Set(CHARTS.flatMap(([, tags, interval = []]) => [...Object.keys(tags), ...interval]));
+const SHOWN = new Set(CHARTS.flatMap(({ tags, interval = [] }) => [...Object.keys(tags), ...interval]));
 
 export async function open(main, told) {
   return told.game ? openRun(main, told) : openList(main);
@@ -27,13 +33,26 @@ async function openList(main) {
   const found = await ask("api/runs", {});
   main.append(h("h1", {}, "Training runs"));
   if (!found.runs.length) {
-    main.append(h("p", {}, `There are no runs in ${found.folder ? `the folder ${found.folder}` : "a folder runs"} where the server was started.`),
-      h("p", {}, "Runs are started in a shell, for instance: ", h("code", {}, "leafwise train threes")));
+    main.append(
+      h("p", {}, `There are no runs in ${found.folder ? `the folder ${found.folder}` : "a folder runs"} where the server was started.`),
+      h("p", {}, "Runs are started in a shell, for instance: ", h("code", {}, "leafwise train threes")),
+    );
     return;
   }
-  main.append(h("ul", { class: "cards" }, found.runs.map((run) => h("li", {},
-    h("h2", {}, h("a", { href: address({ page: "train", game: run.name }) }, run.name)),
-    run.wrong ? h("p", { class: "quiet" }, run.wrong) : h("p", {}, summary(run))))));
+  main.append(
+    h(
+      "ul",
+      { class: "cards" },
+      found.runs.map((run) =>
+        h(
+          "li",
+          {},
+          h("h2", {}, h("a", { href: address({ page: "train", game: run.name }) }, run.name)),
+          run.wrong ? h("p", { class: "quiet" }, run.wrong) : h("p", {}, summary(run)),
+        ),
+      ),
+    ),
+  );
 }
 
 function summary(run) {
@@ -50,30 +69,49 @@ function ago(seconds) {
 }
 
 async function openRun(main, told) {
-  const state = h("p", { class: "status", role: "status" });
-  const charts = h("div", { class: "charts" }), more = h("div", { class: "charts" }), options = h("dl", { class: "options" });
+  const state = h("p", { class: "status", role: "status" }),
+    first = h("p", { class: "quiet" });
+  const charts = h("div", { class: "charts" }),
+    more = h("div", { class: "charts" }),
+    options = h("dl", { class: "options" });
   const games = h("section", { "aria-label": "Games of its network" });
-  main.append(h("h1", {}, `Run ${told.game}`), state, charts,
-    h("details", {}, h("summary", {}, "More curves"), more), h("details", {}, h("summary", {}, "Options"), options), games);
+  main.append(
+    h("h1", {}, `Run ${told.game}`),
+    state,
+    first,
+    charts,
+    h("details", {}, h("summary", {}, "More curves"), more),
+    h("details", {}, h("summary", {}, "Options"), options),
+    games,
+  );
   const end = new AbortController();
-  let timer = 0, finished = false;
+  let timer = 0,
+    finished = false;
 
   async function look() {
     const run = await ask("api/run", { name: told.game }, end.signal);
     const steps = `${run.steps.toLocaleString("en")}${run.total_steps ? ` of ${run.total_steps.toLocaleString("en")}` : ""} steps`;
     state.textContent = `${summary(run)} · ${steps}`;
-    charts.replaceChildren(...CHARTS.map((one) => shown(run.curves, ...one)).filter(Boolean));
+    charts.replaceChildren(...CHARTS.map((one) => shown(run.curves, one)).filter(Boolean));
+    const { interval, evaluate_every: every } = run.options;
+    first.textContent =
+      !run.curves["eval/score_mean"]?.length && interval > 0 && every > 0
+        ? `The first score comes after ${(interval * every).toLocaleString("en")} steps (interval × evaluate_every).`
+        : "";
     if (!charts.children.length) charts.append(h("p", { class: "quiet" }, "No curves yet."));
-    more.replaceChildren(...Object.entries(run.curves).filter(([tag]) => !SHOWN.has(tag))
-      .map(([tag, points]) => figure(tag, [{ name: tag, points, colour: 1 }])));
-    options.replaceChildren(...Object.entries(run.options).flatMap(([name, value]) =>
-      [h("dt", {}, name), h("dd", {}, Array.isArray(value) ? value.join(", ") : String(value))]));
+    more.replaceChildren(
+      ...Object.entries(run.curves)
+        .filter(([tag]) => !SHOWN.has(tag))
+        .map(([tag, points]) => figure({ name: tag }, [{ name: tag, points, colour: 1 }])),
+    );
+    const given = Object.entries(run.options).filter(([, value]) => value !== null && String(value) !== "");
+    options.replaceChildren(...given.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, Array.isArray(value) ? value.join(", ") : String(value))]));
     finished = run.state === "finished";
     return run;
   }
   async function again() {
     if (end.signal.aborted) return;
-    if (!document.hidden && !finished) await trying(look);
+    if (!document.hidden && !finished && (await trying(look))) complain("");
     timer = setTimeout(again, AGAIN);
   }
   const run = await look();
@@ -85,19 +123,31 @@ async function openRun(main, told) {
   };
 }
 
-function shown(curves, name, tags, interval = []) {
+function shown(curves, about) {
+  const { tags, interval = [] } = about;
   const [low, high] = interval.map((tag) => new Map(curves[tag] ?? []));
-  const series = Object.entries(tags).filter(([tag]) => curves[tag]?.length).map(([tag, title], k) => ({
-    name: title, points: curves[tag], colour: k + 1,
-    band: low && k === 0 ? curves[tag].filter(([x]) => low.has(x) && high.has(x)).map(([x]) => [x, low.get(x), high.get(x)]) : [],
-  }));
-  return series.length ? figure(name, series) : null;
+  const series = Object.entries(tags)
+    .filter(([tag]) => curves[tag]?.length)
+    .map(([tag, title], k) => ({
+      name: title,
+      points: curves[tag],
+      colour: k + 1,
+      band: low && k === 0 ? curves[tag].filter(([x]) => low.has(x) && high.has(x)).map(([x]) => [x, low.get(x), high.get(x)]) : [],
+    }));
+  return series.length ? figure(about, series) : null;
 }
 
-function figure(name, series) {
-  const legend = series.map((one) => h("span", { class: `chart-name chart-colour-${one.colour}` },
-    `${one.name}${one.band?.length ? " with 95 % interval" : ""}`));
-  return h("figure", {}, h("figcaption", {}, h("strong", {}, name), " ", legend), chart(series, name));
+function figure({ name, unit = "", note = "" }, series) {
+  const legend = series.map((one) =>
+    h("span", { class: `chart-name chart-colour-${one.colour}` }, `${one.name}${one.band?.length ? " with 95 % interval" : ""}`),
+  );
+  return h(
+    "figure",
+    {},
+    h("figcaption", {}, h("strong", {}, name), " ", legend),
+    chart(series, name, { x: "steps", y: unit }),
+    note && h("small", { class: "quiet" }, note),
+  );
 }
 
 /** Lets the network that the run keeps play, and shows its games. */
@@ -105,7 +155,8 @@ function openGames(host, run, told, signal) {
   host.append(h("h2", {}, "Games of its network"));
   if (!run.has_model) return host.append(h("p", { class: "quiet" }, "The run keeps no network yet."));
   let seed = Number(told.more.seed) || 0;
-  const board = h("div", {}), line = h("p", { class: "status", role: "status" });
+  const board = h("div", {}),
+    line = h("p", { class: "status", role: "status" });
   const button = h("button", { class: "main", onclick: () => trying(next) }, "Play a game");
   async function next() {
     button.disabled = true;
@@ -123,6 +174,10 @@ function openGames(host, run, told, signal) {
       button.disabled = false;
     }
   }
-  host.append(h("p", {}, "The network that the run keeps plays by its values alone, in games for two against itself."),
-    h("div", { class: "buttons" }, button), line, board);
+  host.append(
+    h("p", {}, "The network that the run keeps plays by its values alone, in games for two against itself."),
+    h("div", { class: "buttons" }, button),
+    line,
+    board,
+  );
 }

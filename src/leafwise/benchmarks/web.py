@@ -1,0 +1,98 @@
+"""How long the page of `leafwise web` waits: for an answer on a connection that is kept open, and for a click in each variant.
+
+A click is one move and the chance that follows, as the page asks for them, in a process that has the rules.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import urlsplit
+
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.registry import games, ids_of
+
+TIMES = 100
+"""Answers and clicks of which the quickest counts."""
+
+
+def least(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    """Returns the milliseconds that work takes at least."""
+    times = []
+    for _ in range(TIMES):
+        start = clock()
+        work()
+        times.append(clock() - start)
+    return 1000 * min(times)
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """Runs `leafwise web` and yields its host and port; raises ValueError without the extra `web`."""
+    if find_spec("uvicorn") is None:
+        raise UserError("expected uvicorn for leafwise web, it is not installed: pip install 'leafwise[web]'")
+    command = [sys.executable, "-m", "leafwise", "web", "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield urlsplit(process.stdout.readline().split()[-1]).netloc
+        finally:
+            process.terminate()
+
+
+def connection_waits() -> dict[str, float]:
+    """Returns milliseconds of the clock that a small answer takes on a connection that is kept open, and that over a new one's."""
+    with served() as address:
+        kept = HTTPConnection(address)
+
+        def ask(connection: HTTPConnection) -> None:
+            connection.request("POST", "/api/state", json.dumps({"game": "trilobite"}))
+            connection.getresponse().read()
+
+        def ask_anew() -> None:
+            connection = HTTPConnection(address)
+            ask(connection)
+            connection.close()
+
+        ask(kept)  # loads the rules
+        milliseconds = least(lambda: ask(kept), time.perf_counter)
+        anew = least(ask_anew, time.perf_counter)
+        kept.close()
+    return {
+        "ms, an answer on a kept-open connection": milliseconds,
+        "an answer on a kept-open connection / on a new one": milliseconds / anew,
+    }
+
+
+def click(game: str, options: dict[str, Any]) -> Callable[[], object]:
+    """Returns a click in a new game, its rules loaded."""
+    from leafwise.web.games import tell_state
+    from leafwise.web.requests import StateRequest
+    from leafwise.web.workers import JobContext
+
+    context = JobContext(lambda message: None)
+    first = tell_state(StateRequest(game=game, options=options, seed=1), context)
+    asked = StateRequest(game=game, options=options, text=first["text"], moves=first["actions"][:1], seed=2)
+    return lambda: tell_state(asked, context)
+
+
+def web_waits() -> dict[str, float]:
+    """Returns what is waited for, by name; a click in a variant also over that in the game's first one."""
+    found = connection_waits()
+    for game in games():
+        usual = ""
+        for name, options in ids_of(game).items():
+            found[f"ms of the processor, a click in {name}"] = now = least(
+                click(game, dict(options)), time.process_time
+            )
+            if usual:
+                found[f"a click in {name} / in {usual}"] = now / found[f"ms of the processor, a click in {usual}"]
+            usual = usual or name
+    return found

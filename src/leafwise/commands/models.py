@@ -1,4 +1,4 @@
-"""Lists the models that ship: game, kind of network, size, measured strength; `models export` writes one for other programs."""
+"""Lists the models that ship: game, kind of network, size, measured strength; `models export` and `models push` write one for others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ COUNTS = ("games", "positions", "seeds")
 
 @dataclass(frozen=True)
 class Config:
-    """Lists the models that ship, with the figures that their files hold. `leafwise models export --help`: one for other programs.
+    """Lists the models that ship, with the figures that their files hold. `leafwise models export --help`: one for other programs;
+    `leafwise models push --help`: one for the Hugging Face Hub.
 
     Measured is a mean over games, ships or positions that nothing was learned from, by a search of that depth: the final score,
     the share of games won, the quality of a ship, or the share of critical positions in which the move keeps what the
@@ -214,9 +215,52 @@ def export(config: ExportConfig) -> Iterator[Report]:
     yield f"{config.onnx}: {network.game!r}, {size:.1f} MB, ONNX opset {OPSET}"
 
 
+@dataclass(frozen=True)
+class PushConfig:
+    """Tells what of a model the Hugging Face Hub would get, and with `--yes` writes it there: the model and its card, nothing else.
+
+    Others then play with it as `search:hf://OWNER/NAME,depth=2`. Who you are there is told by `hf auth login`. Needs the extra `hub`.
+    """
+
+    model: tyro.conf.Positional[str]
+    """Name of a model that ships, a run folder or a model file; the card is the .md beside a file, where there is one."""
+    repository: tyro.conf.Positional[str]
+    """OWNER/NAME there."""
+    yes: bool = False
+    """Write it; a repository that is not there is made."""
+    private: bool = False
+    """Make the repository for you alone."""
+    license: str = ""
+    """Licence of the model by the Hub's names (default: mit for models that ship, else none)."""
+
+
+@command(PushConfig, "leafwise models push")
+def push(config: PushConfig) -> Iterator[Report]:
+    """Writes a model to the Hub."""
+    from leafwise import hub
+    from leafwise.models.files import game_of, model_path
+
+    path = model_path(config.model)
+    files = hub.operations(path, game_of(config.model), config.repository, config.license)
+    message = f"{path.stem if path.parent == weights() else 'Model'} of Leafwise"
+    for file in files:
+        content = file.path_or_fileobj
+        yield f"{file.path_in_repo}: {file.upload_info.size:,} bytes" + (f" of {content}" if isinstance(content, str) else "")
+    yield f"\n{files[1].path_or_fileobj.decode()}"
+    if config.yes:
+        yield hub.push(config.repository, files, message, config.private)
+    else:
+        yield f"nothing is written: --yes makes it one commit of {config.repository}, {message!r}"
+
+
+OTHERS = {"export": export, "push": push}
+"""What else is done with one model."""
+
+
 def main(words: Sequence[str]) -> int:
     """Runs one of the commands."""
-    return export(words[1:]) if words[:1] == ["export"] else listing(words)
+    other = OTHERS.get(words[0] if words else "")
+    return other(words[1:]) if other else listing(words)
 
 
 @command(Config, "leafwise models")

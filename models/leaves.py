@@ -207,26 +207,29 @@ class Values:
 
     def __init__(self, game: Game, model: Model, speaks_for: Speaks, to_go: bool) -> None:
         self.game, self.model, self.speaks_for, self.to_go = game, model, speaks_for, to_go
-        self._observer = Observer(game)
+        self._observer = Observer(game, masked=model.kind == "q")
         seen = self._observer(game.rows(1)[:0])
         arrays = seen.obs.values() if isinstance(seen.obs, dict) else [seen.obs]
         self._most = max(1, OBSERVED_BYTES // sum(int(np.prod(a.shape[1:])) * a.itemsize for a in arrays))
 
     def __call__(self, rows: Array, T: Any) -> Floats:
         """Returns a number for each of the rows [n, width], for the player who acts; raises ValueError at a chance stage."""
+        if 0 < len(rows) <= self._most:
+            return self._some(rows, T)
         parts = [self._some(rows[k : k + self._most], T) for k in range(0, len(rows), self._most)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _some(self, rows: Array, T: Any) -> Floats:
         seen = self._observer(rows, T)
+        decided = seen.player >= 0
+        if decided.all():
+            return self._numbers(seen.obs, seen.mask, seen.player)
         if (seen.player == CHANCE).any():
             raise UserError(f"leaf {self.model.name!r}: expected decisions and finished games, got a chance stage")
-        decided = seen.player >= 0
         found = np.zeros(len(rows)) if self.to_go else seen.returns
         if decided.any():
-            obs, everywhere = seen.obs, decided.all()
-            if not everywhere:
-                obs = {name: a[decided] for name, a in obs.items()} if isinstance(obs, dict) else obs[decided]
+            obs = seen.obs
+            obs = {name: a[decided] for name, a in obs.items()} if isinstance(obs, dict) else obs[decided]
             found[decided] = self._numbers(obs, seen.mask[decided], seen.player[decided])
         return found
 
@@ -234,16 +237,12 @@ class Values:
         """Returns the model's numbers for decisions, for the player who acts."""
         n, model = len(mask), self.model
         found = real_numbers(model.numbers(obs), f"leaf {model.name!r}: expected numbers")
-        if model.kind == "value" and found.shape == (n,):
-            found = found[:, None]
         width = 1 if model.kind == "value" else mask.shape[1]
-        if found.shape != (n, width):
+        if found.shape != (n, width) and (model.kind == "q" or found.shape != (n,)):
             raise UserError(f"leaf {model.name!r}: expected numbers [{n}, {width}], got {list(found.shape)}")
         if self.speaks_for == "player_0":
-            found = np.where(player == 1, -1.0, 1.0)[:, None] * found
-        if model.kind == "q":
-            found = np.where(mask, found, -np.inf)
-        best: Floats = found.max(axis=1)
+            found = (np.where(player == 1, -1.0, 1.0) * found.T).T
+        best: Floats = np.where(mask, found, -np.inf).max(axis=1) if model.kind == "q" else found.reshape(n)
         if not np.isfinite(best).all():
             raise UserError(f"leaf {model.name!r}: expected finite numbers, got nan or infinity")
         return best * (model.discount * model.scale)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
-from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.compile.jit import Direct, bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
@@ -86,7 +86,8 @@ def make_look(rules: Rules, room: Path) -> Compiled:
     def look(S, viewers, obs, mask, player, gains, A, T):
         """Writes what is to be seen of the rows S [n, width] to buffers as `Seen` has them; A [actions] is scratch.
 
-        `viewers` [n] are the players who look, -1 where it is who acts, or player 0 where the game is over.
+        `viewers` [n] are the players who look, -1 where it is who acts, or player 0 where the game is over. No mask is written to
+        one without columns.
         """
         for e in range(S.shape[0]):
             i = u64(e)
@@ -99,7 +100,7 @@ def make_look(rules: Rules, room: Path) -> Compiled:
                 observe_as(S, i, np.int64(max(acts, 0)), obs, e, T)
             for a in range(mask.shape[1]):
                 mask[e, a] = acts < 0
-            if acts >= 0:
+            if acts >= 0 and mask.shape[1]:
                 for k in range(legal_actions(S, i, A, T)):
                     mask[e, A[k]] = 1
 
@@ -109,9 +110,10 @@ def make_look(rules: Rules, room: Path) -> Compiled:
 class Observer:
     """Turns rows of a game into exactly the observations and masks that `GameEnv.step` gives there."""
 
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        self._look = make_look(game.rules, game.room)
+    def __init__(self, game: Game, *, masked: bool = True) -> None:
+        """Without `masked` nobody asks which actions are legal: masks are [n, 0]."""
+        self.game, self._columns = game, len(game.actions) if masked else 0
+        self._look = Direct(make_look(game.rules, game.room))
         self._tables = game.tables()
         self._blank = new_observations(game, 0)
 
@@ -125,7 +127,7 @@ class Observer:
         buffer = each(lambda array: np.zeros((n, *array.shape[1:]), array.dtype), self._blank)
         seen = Seen(
             obs=buffer if isinstance(buffer, np.ndarray) else buffer._asdict(),
-            mask=np.zeros((n, len(game.actions)), dtype=np.int8),
+            mask=np.zeros((n, self._columns), dtype=np.int8),
             player=np.zeros(n, dtype=np.int8),
             returns=np.zeros(n),
         )

@@ -22,6 +22,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
+from leafwise.envs.core.waiting import speak
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
 from leafwise.training.evaluation.results import Fault, FaultKind
@@ -175,8 +176,15 @@ def unseen(job: Job, outcome: Outcome) -> GameRecord:
     return recorded(Recorder(job.opening, job.names, job.chance), outcome)
 
 
-def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[str, Maker], limit: float) -> None:
-    """Plays the games that come through a pipe, until it closes or the parent is gone; runs in the worker."""
+def serve(
+    pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[str, Maker], limit: float, speaks: bool
+) -> None:
+    """Plays the games that come through a pipe, until it closes or the parent is gone; runs in the worker.
+
+    One that `speaks` tells what all wait for.
+    """
+    if speaks:
+        speak()
     parent = parent_process()
     assert parent is not None
     end_with(parent.join)
@@ -192,11 +200,11 @@ def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[s
 class Worker:
     """The parent's side of a worker process."""
 
-    def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float) -> None:
+    def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float, speaks: bool) -> None:
         context = get_context("spawn")
         self.clock = context.RawArray("d", [-1.0, 0.0, 0.0])
         self.pipe, theirs = context.Pipe()
-        arguments = (theirs, self.clock, game, dict(makers), limit)
+        arguments = (theirs, self.clock, game, dict(makers), limit, speaks)
         self.process = context.Process(target=serve, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
@@ -268,7 +276,7 @@ class MatchWorkers(Executor[Job, Outcome]):
         """Gives the games that wait to who has none, and one more where games are brief."""
         while self._waiting:
             if len(self._workers) < self.slots and all(worker.jobs for worker in self._workers):
-                self._workers.append(self._new())
+                self._workers.append(self._new(speaks=not self._workers))
             worker = min(self._workers, key=lambda one: len(one.jobs))
             if len(worker.jobs) > self._brief:
                 return

@@ -15,10 +15,12 @@ import pytest
 
 import leafwise
 from games import dice, faulty
+from leafwise.envs.core import waiting
 from leafwise.envs.core.contract.state import State
-from leafwise.search.players import RandomPlayer
+from leafwise.envs.core.errors import Forfeit
+from leafwise.search.players import Player, RandomPlayer
 from leafwise.training.evaluation.arena import Tournament, arena, evaluate, plan
-from leafwise.training.evaluation.match_workers import Job, Maker, Table, from_text
+from leafwise.training.evaluation.match_workers import Job, Maker, MatchWorkers, Table, from_text
 from leafwise.training.evaluation.openings import openings
 from leafwise.training.evaluation.statistics import elo_difference
 from running.killing import alive
@@ -158,6 +160,17 @@ def test_figures_add_up_and_do_not_depend_on_the_processes() -> None:
 
 def _greedy(game: leafwise.Game, seed: int) -> object:
     return leafwise.player("greedy", game, seed)
+
+
+def make_telling(game: leafwise.Game, seed: int) -> Player:
+    raise Forfeit(f"speaks: {waiting._watch.speaks}")
+
+
+def test_the_first_process_says_what_all_wait_for() -> None:
+    jobs = [Job(("telling", "telling"), TRILOBITE.new(0), 0, (0, 0))] * 2
+    with MatchWorkers(TRILOBITE, {"telling": make_telling}, 60.0, slots=2) as workers:
+        faults = [outcome.fault for outcome in workers.in_order(enumerate(jobs))]
+    assert [fault and fault.what for fault in faults] == ["speaks: True", "speaks: False"]
 
 
 def test_two_players_get_the_elo_of_their_share() -> None:

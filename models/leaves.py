@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.errors import UserError, short
-from leafwise.envs.core.gym.observation import Observation, Observer
+from leafwise.envs.core.gym.observation import Observation, Observer, Seen
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
 from leafwise.models import onnx_leaf, sb3
 from leafwise.models.files import LEARNED, best_leaf, is_there, need_shipped
@@ -214,35 +214,42 @@ class Values:
 
     def __call__(self, rows: Array, T: Any) -> Floats:
         """Returns a number for each of the rows [n, width], for the player who acts; raises ValueError at a chance stage."""
-        if 0 < len(rows) <= self._most:
-            return self._some(rows, T)
-        parts = [self._some(rows[k : k + self._most], T) for k in range(0, len(rows), self._most)]
+        model = self.model.numbers
+        if len(rows) == 1 and isinstance(model, onnx_leaf.Numbers) and model.is_free.acquire(blocking=False):
+            try:
+                return self._of(self._observer.of_one(rows), model.of_one)
+            finally:
+                model.is_free.release()
+        some = (rows[k : k + self._most] for k in range(0, len(rows), self._most))
+        parts = [self._of(self._observer(one, T), model) for one in some]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _some(self, rows: Array, T: Any) -> Floats:
-        seen = self._observer(rows, T)
-        decided = seen.player >= 0
-        if decided.all():
-            return self._numbers(seen.obs, seen.mask, seen.player)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Values, (self.game, self.model, self.speaks_for, self.to_go)
+
+    def _of(self, seen: Seen, numbers: Callable[[Observation], Any]) -> Floats:
+        """Returns a number for each position seen."""
+        if seen.lowest >= 0:
+            return self._decided(numbers(seen.obs), seen.mask, seen.player)
         if (seen.player == CHANCE).any():
             raise UserError(f"leaf {self.model.name!r}: expected decisions and finished games, got a chance stage")
-        found = np.zeros(len(rows)) if self.to_go else seen.returns
+        found, decided = np.zeros(len(seen.player)) if self.to_go else seen.returns.copy(), seen.player >= 0
         if decided.any():
             obs = seen.obs
             obs = {name: a[decided] for name, a in obs.items()} if isinstance(obs, dict) else obs[decided]
-            found[decided] = self._numbers(obs, seen.mask[decided], seen.player[decided])
+            found[decided] = self._decided(numbers(obs), seen.mask[decided], seen.player[decided])
         return found
 
-    def _numbers(self, obs: Observation, mask: NDArray[np.int8], player: NDArray[np.int8]) -> Floats:
+    def _decided(self, numbers: Any, mask: NDArray[np.int8], player: NDArray[np.int8]) -> Floats:
         """Returns the model's numbers for decisions, for the player who acts."""
         n, model = len(mask), self.model
-        found = real_numbers(model.numbers(obs), f"leaf {model.name!r}: expected numbers")
+        found = real_numbers(numbers, f"leaf {model.name!r}: expected numbers")
         width = 1 if model.kind == "value" else mask.shape[1]
         if found.shape != (n, width) and (model.kind == "q" or found.shape != (n,)):
             raise UserError(f"leaf {model.name!r}: expected numbers [{n}, {width}], got {list(found.shape)}")
         if self.speaks_for == "player_0":
             found = (np.where(player == 1, -1.0, 1.0) * found.T).T
         best: Floats = np.where(mask, found, -np.inf).max(axis=1) if model.kind == "q" else found.reshape(n)
-        if not np.isfinite(best).all():
+        if not (math.isfinite(best[0]) if n == 1 else np.isfinite(best).all()):
             raise UserError(f"leaf {model.name!r}: expected finite numbers, got nan or infinity")
         return best * (model.discount * model.scale)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,10 @@ class Numbers:
         self, made: tuple[Any, ...], session: Any, output: str, takes: dict[str, tuple[str, Any]], front: str
     ) -> None:
         self.made, self.session, self.output, self.takes, self.front = made, session, [output], takes, front
+        self.one: Any = None
+        """One observation, its numbers, and what runs them in their place, in half the time of `session.run`."""
+        self.is_free = threading.Lock()
+        """Held by whoever asks for the numbers of one."""
 
     def __call__(self, obs: Observation) -> Any:
         named = obs if isinstance(obs, dict) else {"": obs}
@@ -70,6 +75,25 @@ class Numbers:
             return self.session.run(self.output, given)[0]
         except Exception as problem:  # of classes of its own
             raise UserError(f"{self.front} a model that runs, got: {one_line(problem)}") from None
+
+    def of_one(self, obs: Observation) -> Any:
+        """Returns the numbers of one observation, until the next are asked for; for whoever holds `is_free`."""
+        named = obs if isinstance(obs, dict) else {"": obs}
+        if self.one is None:
+            import onnxruntime
+
+            found, bound, held = self(obs), self.session.io_binding(), []
+            value = onnxruntime.OrtValue.ortvalue_from_numpy  # stays in the array's own memory
+            for name, (part, kind) in self.takes.items():
+                held.append((np.array(named[part], dtype=kind, order="C"), part))
+                bound.bind_ortvalue_input(name, value(held[-1][0]))
+            bound.bind_ortvalue_output(self.output[0], value(found))
+            self.one = held, found, bound
+        held, found, bound = self.one
+        for array, part in held:
+            array[...] = named[part]
+        self.session.run_with_iobinding(bound)
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return read_again, self.made

@@ -9,10 +9,11 @@
 
 import jax
 import jax.numpy as jnp
-import leafwise
 import numpy as np
 import optax
 from flax import nnx
+
+import leafwise
 
 CASSIS = leafwise.game("cassis")
 data = leafwise.collect_dataset(CASSIS, "search:safe_edges,depth=1", games=200)
@@ -38,7 +39,7 @@ def learn(network, optimiser, x, y):
     return loss
 
 
-for step in range(200):
+for _ in range(200):
     loss = learn(network, optimiser, observations, results)
 
 value = nnx.jit(lambda network, x: network(x))

@@ -21,8 +21,9 @@ import re
 from typing import Any
 from uuid import uuid4
 
-import leafwise
 from openenv.core.env_server import Action, Environment, Observation, State, create_app
+
+import leafwise
 
 WRONG_ANSWERS = 3
 """So many in a row end a game."""
@@ -95,8 +96,11 @@ class GameEnvironment(Environment[Answer, Prompt, Position]):
             told = [*told, self.now.board(), {1: "You won.", 0: "A draw.", -1: "You lost."}[int(result)]]
         elif not done:
             side = ("first", "second")[self.seat]
-            told = [*told, ASKED.format(side=side, title=self.game.title, board=self.now.board(), moves=", ".join(moves))]
-        return Prompt(text="\n".join(told), legal_moves=moves, reward=-abs(reward), done=over or done)
+            told = [
+                *told,
+                ASKED.format(side=side, title=self.game.title, board=self.now.board(), moves=", ".join(moves)),
+            ]
+        return Prompt(text="\n".join(told), legal_moves=moves, reward=reward + 0.0, done=over or done)
 
     @property
     def state(self) -> Position:

@@ -7,19 +7,20 @@
 # ///
 """Optuna looks for options of a method by what the trained networks score."""
 
-import leafwise
 import optuna
+
+import leafwise
 
 THREES = leafwise.game("threes")
 
 
 def score(trial):
-    """Trains a network for a moment and returns its mean score two decisions deep, on seeds that judge nothing published."""
+    """Trains a network for two seconds and returns its mean score two decisions deep, on seeds that judge nothing published."""
     options = {
         "learning_rate": trial.suggest_float("learning_rate", 0.05, 1.0, log=True),
         "td_lambda": trial.suggest_float("td_lambda", 0.0, 0.9),
     }
-    run = leafwise.train("threes", "ntuple-td", run=f"runs/optuna-{trial.number}", total_steps=50_000, **options)
+    run = leafwise.train("threes", "ntuple-td", run=f"runs/optuna-{trial.number}", total_steps=500_000, **options)
     return leafwise.evaluate(THREES, f"search:{run},depth=2", games=20, first_seed=950_000).mean
 
 

@@ -9,12 +9,13 @@
 """RLlib's PPO heeds the mask of legal actions, to the end of a short training."""
 
 import gymnasium as gym
-import leafwise
 import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 from ray.tune.registry import register_env
+
+import leafwise
 
 
 def make(config):

@@ -8,7 +8,6 @@
 """Tianshou's DQN heeds the mask of legal actions, to the end of a short training."""
 
 import gymnasium as gym
-import leafwise
 import torch
 from tianshou.algorithm import DQN
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
@@ -17,6 +16,8 @@ from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
+
+import leafwise
 
 
 def make():

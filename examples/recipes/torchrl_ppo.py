@@ -9,7 +9,6 @@
 """TorchRL's losses and collectors heed the mask of legal actions, to the end of a short training."""
 
 import gymnasium as gym
-import leafwise
 import torch
 from tensordict.nn import TensorDictModule
 from torchrl.collectors import Collector
@@ -17,6 +16,8 @@ from torchrl.envs import ActionMask, Compose, DTypeCastTransform, GymWrapper, Tr
 from torchrl.modules import MaskedCategorical, ProbabilisticActor
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
+
+import leafwise
 
 torch.manual_seed(1)
 base = leafwise.MaskedObservation(gym.make("leafwise/Cassis-v0", opponent="random", seat="random", illegal="raise"))

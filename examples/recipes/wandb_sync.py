@@ -8,9 +8,9 @@
 """Weights & Biases follows a run by its TensorBoard events."""
 
 import wandb
+from tensorboard.summary.writer import event_file_writer
 
 import leafwise
-from tensorboard.summary.writer import event_file_writer
 
 FOLDER = "runs/wandb"
 wandb.init(project="leafwise", mode="offline", sync_tensorboard=True)

@@ -41,11 +41,17 @@ def results(told: dict[str, Any], units: dict[str, Any] | None, game: str) -> li
             name, variant, mean = one["unit"] or "mean result", one["variant"], one["mean"]
             how = {"depth": one["depth"], one["of"]: one["count"], "ci_low": one["ci_low"], "ci_high": one["ci_high"]}
         else:
-            name, variant, mean, first = "mean result, by which the run chose this network", "", said["mean"], SELECTION_SEED
+            name, variant, mean, first = (
+                "mean result, by which the run chose this network",
+                "",
+                said["mean"],
+                SELECTION_SEED,
+            )
             how = {key: value for key, value in said.items() if key != "mean" and not isinstance(value, (dict, list))}
         found.append(
             EvalResult(
-                task_type="reinforcement-learning", dataset_type=f"leafwise/{told['game']}", dataset_name=f"{game} {variant}".strip(),
+                task_type="reinforcement-learning",
+                dataset_type=f"leafwise/{told['game']}", dataset_name=f"{game} {variant}".strip(),
                 metric_type=re.sub(r"\W+", "_", name), metric_name=name, metric_value=mean, metric_args={"first_seed": first} | how,
             )
         )  # fmt: skip

@@ -19,8 +19,8 @@ from leafwise import authoring
 ROOT = Path(__file__).parents[2]
 LEAFWISE = [
     "ContractError", "Dataset", "Evaluation", "Evaluator", "Following", "Game", "GameEnv", "GameRecord", "GameVectorEnv",
-    "MaskedObservation", "Mcts", "MctsResult", "Network", "NetworkKind", "Player", "Result", "Search", "State", "Tournament", "Units",
-    "UserError", "aec",
+    "MaskedObservation", "Mcts", "MctsResult", "Network", "NetworkKind", "Player", "Result", "Search", "State", "Tournament",
+    "Units", "UserError", "aec",
     "arena", "check_game", "collect_dataset", "envs", "evaluate", "executor_for", "game", "games", "leaf", "load",
     "load_game", "player", "read_dataset", "reference", "register_game", "register_network", "save_network", "sb3_vec_env",
     "score", "train", "units_of", "write_dataset",

@@ -16,8 +16,8 @@ from safetensors.numpy import save
 
 import leafwise
 from leafwise.commands import models
-from leafwise.models.tensors import WEIGHTS, load_metadata
 from leafwise.models.files import save_network
+from leafwise.models.tensors import WEIGHTS, load_metadata
 from leafwise.models.units import shipped_units, units_of
 from running.networks import random_network
 
@@ -128,25 +128,36 @@ class StandIn:
     def create_commit(self, repository: str, operations: list[Any], *, commit_message: str) -> Any:
         held = {one.path_in_repo: one.path_or_fileobj for one in operations}
         assert all(isinstance(one, huggingface_hub.CommitOperationAdd) for one in operations)
-        self.taken.append((repository, {name: Path(c).read_bytes() if isinstance(c, str) else c for name, c in held.items()}))
+        self.taken.append(
+            (repository, {name: Path(c).read_bytes() if isinstance(c, str) else c for name, c in held.items()})
+        )
         return SimpleNamespace(commit_url=f"https://the.hub/{repository}/commit/1 {commit_message}")
 
 
-def test_a_model_and_its_card_are_pushed_and_nothing_else(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_and_its_card_are_pushed_and_nothing_else(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken: list[Any] = []
     monkeypatch.setattr("leafwise.hub.HfApi", lambda: StandIn(taken))
     run, (cassis7,) = tmp_path / "run", (one for one in shell("models cassis --json").jsons if one["name"] == "cassis7")
     score = {"mean": 0.25, "games": 90, "player": "greedy", "ci_low": 0.1, "ci_high": 0.4}
     save_network(run / "model.safetensors", random_network(leafwise.game("trilobite")), BEFORE | {"score": score})
     (run / "state.secret").write_text("secret")
-    for source, file, license in (("cassis7", WEIGHTS / "cassis7.safetensors", "mit"), (str(run), run / "model.safetensors", None)):
+    for source, file, license in (
+        ("cassis7", WEIGHTS / "cassis7.safetensors", "mit"),
+        (str(run), run / "model.safetensors", None),
+    ):
         taken.clear()
         shown = shell("models push", source, "me/net")
         shows(shown.out, f"of {file}\n", "nothing is written: --yes makes it one commit of me/net, ")
         assert (shown.status, taken) == (0, [])
         assert "https://the.hub/me/net/commit/1" in shell("models push", source, "me/net", "--yes").out
         made, (repository, written) = taken
-        assert (made, repository, list(written)) == (("me/net", False, True), "me/net", ["model.safetensors", "README.md"])
+        assert (made, repository, list(written)) == (
+            ("me/net", False, True),
+            "me/net",
+            ["model.safetensors", "README.md"],
+        )
         assert written["model.safetensors"] == file.read_bytes()
         text = written["README.md"].decode()
         assert text in shown.out

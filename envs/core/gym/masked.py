@@ -21,11 +21,11 @@ class MaskedObservation(gym.Wrapper[dict[str, Any], int, Observation, int], gym.
         self, env: gym.Env[Observation, int], observation: str = "observation", mask: str = "action_mask"
     ) -> None:
         gym.utils.RecordConstructorArgs.__init__(self, observation=observation, mask=mask)
-        gym.Wrapper.__init__(self, env)
-        legal = gym.spaces.Box(0, 1, (int(env.action_space.n),), np.int8)  # type: ignore[attr-defined]
-        self.names, self.observation_space = (
-            (observation, mask),
-            gym.spaces.Dict({observation: env.observation_space, mask: legal}),
+        super().__init__(env)
+        actions: Any = env.action_space
+        self.names = observation, mask
+        self.observation_space = gym.spaces.Dict(
+            {observation: env.observation_space, mask: gym.spaces.Box(0, 1, (int(actions.n),), np.int8)}
         )
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], Info]:

@@ -1,4 +1,4 @@
-"""Lists the models that ship: game, kind of network, size, measured strength; `models export` and `models push` write one for others."""
+"""Lists the models that ship: game, kind of network, size, measured strength; `export` and `push` write one for others."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def export(config: ExportConfig) -> Iterator[Report]:
 class PushConfig:
     """Tells what of a model the Hugging Face Hub would get, and with `--yes` writes it there: the model and its card, nothing else.
 
-    Others then play with it as `search:hf://OWNER/NAME,depth=2`. Who you are there is told by `hf auth login`. Needs the extra `hub`.
+    Others then play with it as `search:hf://OWNER/NAME,depth=2`. Who you are there says `hf auth login`. Needs the extra `hub`.
     """
 
     model: tyro.conf.Positional[str]
@@ -245,7 +245,9 @@ def push(config: PushConfig) -> Iterator[Report]:
     message = f"{path.stem if path.parent == weights() else 'Model'} of Leafwise"
     for file in files:
         content = file.path_or_fileobj
-        yield f"{file.path_in_repo}: {file.upload_info.size:,} bytes" + (f" of {content}" if isinstance(content, str) else "")
+        yield f"{file.path_in_repo}: {file.upload_info.size:,} bytes" + (
+            f" of {content}" if isinstance(content, str) else ""
+        )
     yield f"\n{files[1].path_or_fileobj.decode()}"
     if config.yes:
         yield hub.push(config.repository, files, message, config.private)

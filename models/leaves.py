@@ -16,7 +16,8 @@ from leafwise.envs import registry
 from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW
+from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer, Seen
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
@@ -31,6 +32,8 @@ Speaks = Literal["to_act", "player_0"]
 SPEAKS: tuple[Speaks, ...] = ("to_act", "player_0")
 OBSERVED_BYTES = 1 << 26
 """Most memory of the observations that a model is handed at once."""
+TRIED, WITHIN = 8, 1e-4
+"""Positions that a torch module is asked about alone and together, and by how much its numbers may differ, as a share or at all."""
 GIVEN = (
     "a function of observations, a torch module, a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 or its .zip, "
     "an .onnx file, or the text of a leaf"
@@ -47,6 +50,7 @@ def leaf(
     discount: float | None = None,
     scale: float | None = None,
     normalize: Any = None,
+    observation: str | None = None,
 ) -> Evaluator:
     """Returns a leaf evaluator made of a model that was trained on the environment's observations.
 
@@ -71,12 +75,21 @@ def leaf(
             behind, else 1.
         normalize: the `VecNormalize` that a model of Stable-Baselines3 was trained behind, or the path of its file (which is
             pickle as well); a model that still has its environment brings it along.
+        observation: what it sees, as the environments' `observation` says: "default", "planes", "onehot". Default: what a model of
+            Stable-Baselines3 was made for, else "default".
 
     Finished games are worth their return, whatever the model would say. Raises ValueError in one line for what is no model, or for
     one that does not fit the game.
     """
     game = registry.game(game) if isinstance(game, str) else game
-    told = {"kind": kind, "discount": discount, "scale": scale, "normalize": normalize, "to_go": to_go}
+    told = {
+        "kind": kind,
+        "discount": discount,
+        "scale": scale,
+        "normalize": normalize,
+        "to_go": to_go,
+        "observation": observation,
+    }
     told = {name: value for name, value in told.items() if value is not None}
     for what, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
         need_among(given, choices, what, "leaf")
@@ -96,6 +109,9 @@ def leaf(
     )
     values = Values(game, known, speaks_for, known.to_go if to_go is None else to_go)
     values(game.new(0).row[None], game.tables())  # what does not fit is said here, not inside a search
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module) and not _is_sb3(model):
+        _check_module(game, model, values)
     return Evaluator(known.name, None, batch=values, to_go=values.to_go, terminal="returns")
 
 
@@ -143,8 +159,9 @@ def _is_sb3(model: Any) -> bool:
 
 def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     """Returns what is known of a model; raises ValueError, listing what can be given, for anything else."""
+    view = told.get("observation", DEFAULT_VIEW)
     if isinstance(model, (str, os.PathLike)) and os.fspath(model).lower().endswith(".onnx"):
-        model = onnx_leaf.model_of(game, model)
+        model = onnx_leaf.model_of(game, model, view=view)
     if isinstance(model, Model):
         need_no_normalize(told)
         return model
@@ -153,9 +170,9 @@ def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     need_no_normalize(told)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        return Model(type(model).__name__, _of_module(game, model))
+        return Model(type(model).__name__, _of_module(game, model), observation=view)
     if callable(model) and not isinstance(model, type):
-        return Model(getattr(model, "__name__", type(model).__name__), model)
+        return Model(getattr(model, "__name__", type(model).__name__), model, observation=view)
     raise UserError(f"leaf: expected {GIVEN}, got {type(model).__name__} {short(repr(model), 60)}")
 
 
@@ -195,6 +212,32 @@ def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
     return numbers
 
 
+def _check_module(game: Game, module: Any, values: Values) -> None:
+    """Raises ValueError for a torch module that changes when it is asked, or says something else of a position in another batch."""
+    import torch
+
+    state, stream = game.new(0), new_stream(0)
+    rows = [state.row]
+    while len(rows) < TRIED:
+        legal = state.legal_actions
+        state = state.play(legal[int(below(stream, len(legal)))]).settle(stream)
+        state = game.new(len(rows)) if state.is_terminal else state
+        rows.append(state.row)
+    before, T = {name: part.clone() for name, part in module.state_dict().items()}, game.tables()
+    alone, together = np.concatenate([values(row[None], T) for row in rows]), values(np.array(rows), T)
+    changed = [name for name, part in module.state_dict().items() if not torch.equal(before[name], part)]
+    name = values.model.name
+    if changed:
+        raise UserError(
+            f"leaf {name!r}: expected forward to leave all parameters and buffers, got a change of {changed[0]!r}"
+        )
+    if len(unlike := np.flatnonzero(~np.isclose(alone, together, rtol=WITHIN, atol=WITHIN))):
+        one, other = alone[unlike[0]], together[unlike[0]]
+        raise UserError(
+            f"leaf {name!r}: expected one number for a position in every batch, got {one:g} alone, {other:g} among {TRIED}"
+        )
+
+
 def shapes(obs: Observation) -> str:
     """Returns the shapes of observations in words: `[n, 24]`, or one for each name."""
     if isinstance(obs, dict):
@@ -207,7 +250,7 @@ class Values:
 
     def __init__(self, game: Game, model: Model, speaks_for: Speaks, to_go: bool) -> None:
         self.game, self.model, self.speaks_for, self.to_go = game, model, speaks_for, to_go
-        self._observer = Observer(game, masked=model.kind == "q")
+        self._observer = Observer(game, model.observation, masked=model.kind == "q")
         seen = self._observer(game.rows(1)[:0])
         arrays = seen.obs.values() if isinstance(seen.obs, dict) else [seen.obs]
         self._most = max(1, OBSERVED_BYTES // sum(int(np.prod(a.shape[1:])) * a.itemsize for a in arrays))

@@ -17,6 +17,7 @@ import numpy as np
 
 from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.ranges import Range, need_in
@@ -43,8 +44,8 @@ def files_of(text: str) -> tuple[str, int]:
     return found[1], int(need_in(int(found[2] or 1), Range(1, MAX_THREADS), "threads", kind=int))
 
 
-def model_of(game: Game, path: str | os.PathLike[str], threads: int = 1) -> Model:
-    """Returns what is in a file; raises ValueError for one that does not fit the game.
+def model_of(game: Game, path: str | os.PathLike[str], threads: int = 1, view: str = DEFAULT_VIEW) -> Model:
+    """Returns what is in a file that takes a view of the game; raises ValueError for one that does not fit.
 
     An output `value` has one number for each observation, `action_values` one for each action. Else there is one output.
     """
@@ -53,7 +54,7 @@ def model_of(game: Game, path: str | os.PathLike[str], threads: int = 1) -> Mode
         written = path.stat()
     except OSError as problem:
         raise UserError(f"expected an ONNX file, got {str(path)!r}: {problem.strerror}") from None
-    return _read(game, path, threads, written.st_mtime_ns, written.st_size)
+    return _read(game, path, threads, view, written.st_mtime_ns, written.st_size)
 
 
 class Numbers:
@@ -99,9 +100,9 @@ class Numbers:
         return read_again, self.made
 
 
-def read_again(game: Game, path: Path, threads: int) -> Callable[[Observation], Any]:
+def read_again(game: Game, path: Path, threads: int, view: str) -> Callable[[Observation], Any]:
     """Returns a file as a function, in another process."""
-    return model_of(game, path, threads).numbers
+    return model_of(game, path, threads, view).numbers
 
 
 def one_line(problem: Exception) -> str:
@@ -110,7 +111,7 @@ def one_line(problem: Exception) -> str:
 
 
 @functools.lru_cache(maxsize=4)
-def _read(game: Game, path: Path, threads: int, written: int, size: int) -> Model:
+def _read(game: Game, path: Path, threads: int, view: str, written: int, size: int) -> Model:
     """Reads a file, or remembers it."""
     try:
         import onnxruntime
@@ -127,15 +128,15 @@ def _read(game: Game, path: Path, threads: int, written: int, size: int) -> Mode
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as problem:  # of classes of its own, one for each kind of defect
         raise UserError(f"{front} a model that ONNX Runtime takes, got: {one_line(problem)}") from None
-    takes = inputs_of(game, session.get_inputs(), front)
+    takes = inputs_of(game.observation_space(view), session.get_inputs(), front)
     outputs = [one.name for one in session.get_outputs()]
     output = next((name for name in (VALUE, ACTION_VALUES) if name in outputs), outputs[0])
     if len(outputs) > 1 and output not in (VALUE, ACTION_VALUES):
         raise UserError(f"{front} one output, or one called {VALUE!r}, got {', '.join(outputs)}")
-    numbers = Numbers((game, path, threads), session, output, takes, front)
+    numbers = Numbers((game, path, threads, view), session, output, takes, front)
     told = session.get_modelmeta().custom_metadata_map
     kind: Kind = "q" if output == ACTION_VALUES else "value"
-    return Model(f"{PREFIX}:{path}", numbers, kind, to_go=told.get(TO_GO) != "0")
+    return Model(f"{PREFIX}:{path}", numbers, kind, to_go=told.get(TO_GO) != "0", observation=view)
 
 
 def checked(path: Path, size: int, front: str) -> bytes:
@@ -192,12 +193,11 @@ def tensors_of(model: Any) -> Iterator[Any]:
             yield from (one.values, one.indices)
 
 
-def inputs_of(game: Game, inputs: Iterable[Any], front: str) -> dict[str, tuple[str, Any]]:
+def inputs_of(space: Any, inputs: Iterable[Any], front: str) -> dict[str, tuple[str, Any]]:
     """Returns which part of an observation ("": all of it) each input of a model takes, and as which type.
 
-    Raises ValueError for names, shapes and types that are not those of the game's observation.
+    Raises ValueError for names, shapes and types that are not those of an observation space.
     """
-    space: Any = game.observation_space()
     parts = dict(space.items()) if hasattr(space, "items") else {"": space}
     inputs = list(inputs)
     names = [one.name for one in inputs]

@@ -49,6 +49,26 @@ def observe(S, i, O, e, T):
     observe_as(S, i, mover(S, i), O, e, T)
 
 
+def onehot_space(options: Options) -> gym.spaces.Box:
+    """Returns a Box float32 [2 * edges] of 0 and 1: own edges, then the other's."""
+    import gymnasium as gym
+
+    return gym.spaces.Box(0.0, 1.0, (2 * len(edges(options.n)),), dtype=np.float32)
+
+
+def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `onehot_as` writes."""
+    names = action_names(options)
+    return {"": tuple(Labels(tuple(f"{who} {e}" for e in names), f"1: an edge, {who}") for who in ("own", "other's"))}
+
+
+@jit(inline=True)
+def onehot_as(S, i, player, O, e, T):
+    for edge in range(T.edges):
+        O[e, edge] = np.float32((S[i, player] >> u64(edge)) & ONE)
+        O[e, T.edges + edge] = np.float32((S[i, 1 - player] >> u64(edge)) & ONE)
+
+
 @jit(inline=True)
 def renaming(k, n):
     """Returns renaming k of n points, four bits for the new name of each; they are numbered as Lehmer codes, 0 renames none.

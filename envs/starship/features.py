@@ -204,6 +204,30 @@ def observe(S, i, O, e, T):
     show_ship(S, i, O.grid, O.vec, e, T.ship)
 
 
+def planes_space(options: Options) -> gym.spaces.Box:
+    """Returns a Box float32 [73, side, side], with targets [87, side, side]: `grid`, then a plane for each number of `vec`."""
+    import gymnasium as gym
+
+    (channels, *cells), (numbers,) = (box.shape or () for box in observation_space(options).values())
+    return gym.spaces.Box(-1.0, 1.0, (channels + numbers, *cells), np.float32)
+
+
+def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `planes_as` writes."""
+    grid, numbers = labels(options).values()
+    return {"": (*grid, *(Labels(names, f"everywhere: {meaning}") for names, meaning in numbers))}
+
+
+@jit(inline_source=True)
+def planes_as(S, i, player, O, e, T):
+    """Writes the maps of row `i`, and its numbers as further maps, the same everywhere."""
+    grid = O[e : e + 1]
+    numbers = grid[:, len(CHANNELS) :, 0, 0]
+    show_ship(S, i, grid, numbers, 0, T.ship)
+    for k in range(numbers.shape[1]):
+        O[e, len(CHANNELS) + k, :, :] = numbers[0, k]
+
+
 CODES = ROOM + 4 * 11
 """Space, armour, corridor, and each part in each rotation."""
 M_X, M_Y, M_ASIDE, M_DISTANCE, M_LANE, M_COCKPIT, M_CREW, M_AMMO, M_POWER = 0, 1, 2, 3, 4, 8, 9, 10, 11

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.compile.jit import Direct, bind
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
 
 Arrays = dict[str, Array]
@@ -27,10 +27,10 @@ Info = dict[str, Any]
 """What an environment tells besides."""
 
 
-def new_observations(game: Game, n: int) -> Any:
-    """Returns what `rules.observe` writes n observations to: an array [n, ...], or a NamedTuple of such arrays."""
-    space: Any = game.observation_space()
-    layout = game.observation.layout
+def new_observations(game: Game, n: int, view: str = DEFAULT_VIEW) -> Any:
+    """Returns what `observe` of a view writes n observations to: an array [n, ...], or a NamedTuple of such arrays."""
+    space: Any = game.observation_space(view)
+    layout = game.view(view).layout
     if layout is None:
         return np.zeros((n, *space.shape), space.dtype)
     return layout(**{name: np.zeros((n, *box.shape), box.dtype) for name, box in space.items()})
@@ -113,14 +113,14 @@ def make_look(rules: Rules, room: Path) -> Compiled:
 
 
 class Observer:
-    """Turns rows of a game into exactly the observations and masks that `GameEnv.step` gives there."""
+    """Turns rows of a game into exactly the observations, of a view, and masks that `GameEnv.step` gives there."""
 
-    def __init__(self, game: Game, *, masked: bool = True) -> None:
+    def __init__(self, game: Game, view: str = DEFAULT_VIEW, *, masked: bool = True) -> None:
         """Without `masked` nobody asks which actions are legal: masks are [n, 0]."""
         self.game, self._columns = game, len(game.actions) if masked else 0
-        self._look = Direct(make_look(game.rules, game.room))
+        self._look = Direct(make_look(game.rules_seen(view), game.room))
         self._tables = game.tables()
-        self._blank = new_observations(game, 0)
+        self._blank = new_observations(game, 0, view)
         self._one: Any = None
 
     def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> Seen:

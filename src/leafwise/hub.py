@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from leafwise.commands.models import measured
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
+from leafwise.measured import measured
 from leafwise.models.files import WORD, load_network, one_line
 from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
 from leafwise.models.units import shipped_units
@@ -41,12 +41,8 @@ def results(told: dict[str, Any], units: dict[str, Any] | None, game: str) -> li
             name, variant, mean = one["unit"] or "mean result", one["variant"], one["mean"]
             how = {"depth": one["depth"], one["of"]: one["count"], "ci_low": one["ci_low"], "ci_high": one["ci_high"]}
         else:
-            name, variant, mean, first = (
-                "mean result, by which the run chose this network",
-                "",
-                said["mean"],
-                SELECTION_SEED,
-            )
+            name, variant = "mean result, by which the run chose this network", ""
+            mean, first = said["mean"], SELECTION_SEED
             how = {key: value for key, value in said.items() if key != "mean" and not isinstance(value, (dict, list))}
         found.append(
             EvalResult(

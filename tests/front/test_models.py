@@ -16,6 +16,7 @@ from safetensors.numpy import save
 
 import leafwise
 from leafwise.commands import models
+from leafwise.measured import measured
 from leafwise.models.files import save_network
 from leafwise.models.tensors import WEIGHTS, load_metadata
 from leafwise.models.units import shipped_units, units_of
@@ -70,8 +71,8 @@ def test_games_of_other_packages_are_measured_otherwise() -> None:
     two = {"depth": 1, "games": 90, "players": 2, "learned": {"mean": 0.25, "ci_low": 0.1, "ci_high": 0.4}}
     alone = {"depth": 1, "games": 90, "players": 1, "learned": {"mean": 64, "ci_low": 63, "ci_high": 65.5}}
     measured = [
-        models.measured(two, shipped_units()["trilobite.safetensors"]),
-        models.measured(alone | {"hand_made": {"mean": 12}}, None),
+        measured(two, shipped_units()["trilobite.safetensors"]),
+        measured(alone | {"hand_made": {"mean": 12}}, None),
     ]
     shown = [[row.get(name, "") for name in models.HEADER[5:9]] for row in models.rows(about | {"score": measured})]
     assert shown == [["0.250", "0.100 to 0.400", "90 games", ""], ["64.000", "63.000 to 65.500", "90 games", "12.000"]]

@@ -221,13 +221,6 @@ def test_texts_that_run_programs_are_known(evil: str) -> None:
     assert not runs_code("search:lines,depth=2", GAME)
 
 
-def asks_the_page(evil: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    context = JobContext(lambda stage: None)
-    for name in (evil, "named:mine", f"named:{evil}"):
-        with pytest.raises(ValueError, match="expected a player among"):
-            games.player_text(games.need_game(GameRequest(game="trilobite"), context), name)
-
-
 DOORS = {
     "config.toml": ("train trap --method ppo --resume --run .", 'game = "trap"\nopponent = EVIL\n', 2),
     "arena.json": (

@@ -17,9 +17,7 @@ class MaskedObservation(gym.Wrapper[dict[str, Any], int, Observation, int], gym.
     `observation` and `mask` are the two names.
     """
 
-    def __init__(
-        self, env: gym.Env[Observation, int], observation: str = "observation", mask: str = "action_mask"
-    ) -> None:
+    def __init__(self, env: gym.Env[Any, int], observation: str = "observation", mask: str = "action_mask") -> None:
         gym.utils.RecordConstructorArgs.__init__(self, observation=observation, mask=mask)
         super().__init__(env)
         actions: Any = env.action_space

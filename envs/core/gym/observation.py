@@ -141,8 +141,8 @@ class Observer:
         if self._one is None:
             buffers = self._buffers(1)
             self._one = (np.full(1, -1, dtype=np.int8), *buffers, self._tables), (_named(buffers[0]), *buffers[1:4])
-        arguments, seen = self._one
-        return Seen(*seen, lowest=self._look(np.ascontiguousarray(rows), *arguments))
+        arguments, (obs, mask, player, gains) = self._one
+        return Seen(obs, mask, player, gains, self._look(np.ascontiguousarray(rows), *arguments))
 
     def _buffers(self, n: int) -> tuple[Any, ...]:
         """Returns what `look` writes n observations, masks, players and returns to, and its scratch."""

@@ -14,6 +14,7 @@ import tyro
 from leafwise.cli import OutputFile, Report, command, folder_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
+from leafwise.measured import measured
 
 HEADER = (
     "model",
@@ -29,8 +30,6 @@ HEADER = (
     "off by",
 )
 RIGHT = ("MB", "depth", "measured", "by hand", "off by")
-COUNTS = ("games", "positions", "seeds")
-"""Entries of a measurement that say of how many things it is the mean."""
 
 
 @dataclass(frozen=True)
@@ -113,26 +112,6 @@ def wrong(path: Path, problem: Exception) -> str:
     except UserError as refused:
         return short(refused, 240)
     return short(f"expected what is written of a model that is published, got {str(path)!r}: {problem!r}", 240)
-
-
-def measured(told: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
-    """Returns one measurement in one form, whichever publisher wrote it."""
-    count = next(name for name in COUNTS if name in told)
-    unit = units and units["name"]
-    if count == "positions":
-        unit = "share of best moves"
-    elif told.get("players") == 2:
-        unit = "mean result, a win 1, a loss -1"
-    learned, by_hand = told.get("learned", told), told.get("hand_made") or told.get("hand")
-    return {
-        "variant": told.get("variant", ""),
-        "depth": told["depth"],
-        "count": told[count],
-        "of": count,
-        "unit": unit,
-        **{name: learned[name] for name in ("mean", "ci_low", "ci_high")},
-        "hand_made": by_hand and by_hand["mean"],
-    }
 
 
 def number(value: float | None, unit: str | None) -> str:
@@ -245,10 +224,10 @@ def push(config: PushConfig) -> Iterator[Report]:
     message = f"{path.stem if path.parent == weights() else 'Model'} of Leafwise"
     for file in files:
         content = file.path_or_fileobj
-        yield f"{file.path_in_repo}: {file.upload_info.size:,} bytes" + (
-            f" of {content}" if isinstance(content, str) else ""
-        )
-    yield f"\n{files[1].path_or_fileobj.decode()}"
+        beside = f" of {content}" if isinstance(content, str) else ""
+        yield f"{file.path_in_repo}: {file.upload_info.size:,} bytes{beside}"
+        if isinstance(content, bytes):
+            yield f"\n{content.decode()}"
     if config.yes:
         yield hub.push(config.repository, files, message, config.private)
     else:

@@ -96,10 +96,8 @@ class GameEnvironment(Environment[Answer, Prompt, Position]):
             told = [*told, self.now.board(), {1: "You won.", 0: "A draw.", -1: "You lost."}[int(result)]]
         elif not done:
             side = ("first", "second")[self.seat]
-            told = [
-                *told,
-                ASKED.format(side=side, title=self.game.title, board=self.now.board(), moves=", ".join(moves)),
-            ]
+            asked = {"side": side, "title": self.game.title, "board": self.now.board(), "moves": ", ".join(moves)}
+            told = [*told, ASKED.format(**asked)]
         return Prompt(text="\n".join(told), legal_moves=moves, reward=reward + 0.0, done=over or done)
 
     @property

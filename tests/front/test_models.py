@@ -70,11 +70,11 @@ def test_games_of_other_packages_are_measured_otherwise() -> None:
     about = {"name": "x", "game": "x", "kind": "sparse", "megabytes": 1, "unit": None, "unit_error": None, **BEFORE}
     two = {"depth": 1, "games": 90, "players": 2, "learned": {"mean": 0.25, "ci_low": 0.1, "ci_high": 0.4}}
     alone = {"depth": 1, "games": 90, "players": 1, "learned": {"mean": 64, "ci_low": 63, "ci_high": 65.5}}
-    measured = [
+    score = [
         measured(two, shipped_units()["trilobite.safetensors"]),
         measured(alone | {"hand_made": {"mean": 12}}, None),
     ]
-    shown = [[row.get(name, "") for name in models.HEADER[5:9]] for row in models.rows(about | {"score": measured})]
+    shown = [[row.get(name, "") for name in models.HEADER[5:9]] for row in models.rows(about | {"score": score})]
     assert shown == [["0.250", "0.100 to 0.400", "90 games", ""], ["64.000", "63.000 to 65.500", "90 games", "12.000"]]
 
 
@@ -162,7 +162,7 @@ def test_a_model_and_its_card_are_pushed_and_nothing_else(
         assert written["model.safetensors"] == file.read_bytes()
         text = written["README.md"].decode()
         assert text in shown.out
-        about = huggingface_hub.ModelCard(text).data
+        about: Any = huggingface_hub.ModelCard(text).data
         assert (about.library_name, about.license, about.model_name) == ("leafwise", license, "net")
         assert {"leafwise", "reinforcement-learning", "sparse"} < set(about.tags)
         if source == "cassis7":

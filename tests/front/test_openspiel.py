@@ -52,10 +52,9 @@ def test_games_pass_openspiels_own_test(name: str, monkeypatch: pytest.MonkeyPat
     assert str(game.new_initial_state({"position": str(state)})) == str(state)
     if not state.is_terminal() and not state.is_chance_node():
         acting = state.current_player()
-        seen = leafwise.GameEnv(state.state.game).observation_space
-        assert len(state.observation_tensor(acting)) == sum(
-            int(np.prod(b.shape)) for b in getattr(seen, "values", lambda: [seen])()
-        )
+        seen: Any = leafwise.GameEnv(state.state.game).observation_space
+        sizes = [int(np.prod(box.shape)) for box in getattr(seen, "values", lambda: [seen])()]
+        assert len(state.observation_tensor(acting)) == sum(sizes)
     clone = state.clone()
     assert clone.state is state.state
 

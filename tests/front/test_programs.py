@@ -42,7 +42,7 @@ POSITION, GO = {"ask": "position", "state": "x../o../xo."}, {"ask": "go"}
 
 
 def test_an_engine_says_who_it_is_plays_and_refuses_in_one_line() -> None:
-    wrong = [
+    wrong: list[dict[str, Any] | str] = [
         "[1]",
         "no JSON",
         '{"x": "' + "x" * (1 << 20) + '"}',
@@ -51,7 +51,7 @@ def test_an_engine_says_who_it_is_plays_and_refuses_in_one_line() -> None:
         GO,
     ]
     wrong += [{"ask": "new", "game": "chess"}, {"ask": "new", "game": "trilobite", "options": {"k": 9}}, POSITION]
-    right = [
+    right: list[dict[str, Any] | str] = [
         NEW,
         {**POSITION, "state": "xxx"},
         POSITION,

@@ -31,7 +31,8 @@ TRILOBITE, THREES = leafwise.game("trilobite"), leafwise.game("threes")
 
 def decisions(game: Game, count: int) -> Any:
     """Returns the rows of decisions in random games."""
-    rng, rows, seed = np.random.default_rng(1), [], 0
+    rows: list[Any] = []
+    rng, seed = np.random.default_rng(1), 0
     while len(rows) < count:
         state, seed = game.new(seed), seed + 1
         while not state.is_terminal and len(rows) < count:
@@ -54,6 +55,7 @@ def agree(network: Any, file: Path, count: int = 10_000) -> None:
     T, own = game.tables(leaf), np.zeros(len(rows))
     values_of(leaf, game.room)(rows, own, T)
     model, seen = model_of(game, file), Observer(game)(rows)
+    assert isinstance(seen.obs, np.ndarray)
     assert model.to_go == leaf.to_go
     theirs = np.concatenate([model.numbers(seen.obs[k : k + 1000]) for k in range(0, len(rows), 1000)])
     if model.kind == "q":

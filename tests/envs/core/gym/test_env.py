@@ -121,7 +121,7 @@ def test_the_mask_stands_in_the_observation_under_the_names_asked_for(names: dic
     first, second = names.get("observation", "observation"), names.get("mask", "action_mask")
     for env in (made, gym.make(made.spec)):  # type: ignore[arg-type]
         plain = GameEnv("trilobite")
-        steps = [(env.reset(seed=3), plain.reset(seed=3)), (env.step(2), plain.step(2))]
+        steps: list[Any] = [(env.reset(seed=3), plain.reset(seed=3)), (env.step(2), plain.step(2))]
         for (seen, *_, info), (own, *_, told) in steps:
             assert env.observation_space.contains(seen)
             assert list(seen) == [first, second]

@@ -153,6 +153,10 @@ for line in sys.stdin:
 """
 
 
+ALONE = """import os; group = getattr(os, "getpgrp", os.getpid)()
+        print(json.dumps({"error": "in a group of its own" if group == os.getpid() else "among others"}), flush=True)"""
+
+
 def bad(folder: Path, ready: int = 1, go: str = "", options: str = "") -> str:
     (path := folder / "bad.py").write_text(BAD.replace("READY", str(ready)).replace("GO", go))
     return f'program:"{sys.executable}" "{path}"{options}'
@@ -164,6 +168,7 @@ def bad(folder: Path, ready: int = 1, go: str = "", options: str = "") -> str:
         ("""print('{"move": "9"}', flush=True)""", "", "expected a legal move, got '9' (at .../.../...)"),
         ("sys.exit(3)", "", "its process ended (at .../.../...)"),
         ("time.sleep(600)", ",seconds=0.2,allowance=0.1", "took more than 0.2 s (at .../.../...)"),
+        (ALONE, "", "in a group of its own (at .../.../...)"),
         ("print('nothing', flush=True)", "", "expected a line with a JSON object, got 'nothing' (at"),
     ],
 )
@@ -186,6 +191,7 @@ def test_a_program_that_breaks_a_rule_forfeits_and_plays_the_next_game(
         ("program:", "expected program:COMMAND, got 'program:'"),
         ("program:'a", 'expected a command line, got "\'a" (No closing quotation)'),
         ("program:no-such-program x", "expected a command that starts, got ['no-such-program', 'x']"),
+        ("program:no-such-program $HOME;x >ran", "got ['no-such-program', '$HOME;x', '>ran']"),  # no shell
         ("program:a,seconds=0", "expected seconds above 0"),
         ("program:a,depth=x", "expected a number for depth, got 'x'"),
         ('program:"{python}" -c "print(1)"', "expected a program that loads, got: expected a line with a JSON object"),

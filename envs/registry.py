@@ -36,6 +36,7 @@ MORE_PLAYERS = (
     "mcts:LEAF,seconds=0.01",
     "rollout:n=20",
     "sb3:FILE.zip",
+    "program:COMMAND",
 )
 """Players of every game beside `random`, the greedy ones and the room's own: what messages list."""
 

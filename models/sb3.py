@@ -49,6 +49,8 @@ class Model:
     kind: Kind = "value"
     discount: float = 1.0
     scale: float = 1.0
+    to_go: bool = True
+    """Whether the numbers are the return still to come."""
     observation: str = DEFAULT_VIEW
     """The view of the game that it takes."""
 

@@ -208,6 +208,15 @@ def table_index(S, i, k, T):
     return (first << SIX) | (ones << THREE) | twos
 
 
+def observed(obs, options: Options):
+    """Returns the cells of observations [n, 20], and the indices into the small tables that they tell."""
+    cells, deck = obs[:, :16], (obs[:, 17] * 5 + obs[:, 18]) * 5 + obs[:, 19]
+    few = [np.minimum((cells == rank).sum(axis=1), 7) for rank in (1, 2)]
+    large = sum(np.minimum((cells == rank).sum(axis=1), 3) * 4 ** (14 - rank) for rank in range(10, 15))
+    empties = (cells == 0).sum(axis=1) % 16
+    return cells, {"deck": (deck * 8 + few[0]) * 8 + few[1], "deck_empties": deck * 16 + empties, "large": large}
+
+
 TABLES = {
     "deck": SmallTable(125 * 64, placed=False),  # deck x 1s x 2s on the board
     "deck_empties": SmallTable(125 * 16, placed=False),  # deck x empty cells
@@ -227,4 +236,5 @@ CELLS = CellFeatures(
     names=tuple(str(tile_value(rank)) for rank in range(16)),
     stages=("draw", "enter"),
     stage_words=("entered", "afterstate"),  # the tile that was shown is on the board, or not yet
+    observed=observed,
 )

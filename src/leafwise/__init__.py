@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.errors import UserError
     from leafwise.envs.core.gym.env import GameEnv
+    from leafwise.envs.core.gym.masked import MaskedObservation
     from leafwise.envs.core.gym.vector import GameVectorEnv
     from leafwise.envs.core.play.companion import Following
     from leafwise.envs.core.play.gamefile import GameRecord, load_game
@@ -53,6 +54,7 @@ __all__ = [
     "GameEnv",
     "GameRecord",
     "GameVectorEnv",
+    "MaskedObservation",
     "Mcts",
     "MctsResult",
     "Network",
@@ -100,6 +102,7 @@ _HOMES = {
     "GameEnv": "envs.core.gym.env",
     "GameRecord": "envs.core.play.gamefile",
     "GameVectorEnv": "envs.core.gym.vector",
+    "MaskedObservation": "envs.core.gym.masked",
     "Mcts": "search.mcts",
     "MctsResult": "search.mcts",
     "Network": "models",
@@ -134,7 +137,7 @@ def __getattr__(name: str) -> Any:
         with loading():
             found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
         return found
-    if name in ("authoring", "search", "models", "training", "experiments"):
+    if name in ("authoring", "openspiel", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")
     raise AttributeError(f"module 'leafwise' has no attribute {name!r}")
 

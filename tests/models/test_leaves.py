@@ -223,7 +223,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (
         3,
         {},
-        "expected a function of observations, a torch module, a PPO, .* or its .zip, or the text of a leaf, got int 3$",
+        "expected a function of observations, a torch module, a PPO, .* or its .zip, an .onnx file, or the text of a leaf, got int",
     ),
     (object, {}, "expected a function of observations, .*, got type"),
     ("nonsense", {}, "expected a leaf among best, openness, .*, hf://OWNER/NAME, or a model's path, got 'nonsense'$"),

@@ -10,6 +10,7 @@ This file alone imports torch among those of its floor, and is itself imported o
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -172,8 +173,9 @@ def made(
         if not space.shape:
             raise UserError(f"network {name!r}: expected an observation that is one array, got {space}")
     try:
+        json.dumps(dict(arguments))  # a file holds them
         module: nn.Module = (own or BUILT_IN[name])(space, outputs, **arguments)
-    except (TypeError, ValueError, RuntimeError, KeyError, MemoryError) as problem:
+    except (AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as problem:
         reason = str(problem).partition("\n")[0] or type(problem).__name__
         raise UserError(
             f"network {name!r}: cannot be built with {short(repr(dict(arguments)), 60)}: {reason}"

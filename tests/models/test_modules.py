@@ -131,6 +131,7 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         (Says, TRILOBITE, {"number": float("nan")}, "expected finite numbers"),
         (Says, TRILOBITE, {"number": 0.0, "width": 2}, r"expected numbers \[1, 1\], got \[1, 2\]"),
         (Says, TRILOBITE, {}, r"test_modules:Says': cannot be built with \{\}: .*'number'"),
+        (Says, TRILOBITE, {"number": 0j}, "cannot be built with .*: Object of type complex is not JSON serializable"),
         (int, TRILOBITE, {}, "expected a class of torch modules, got <class 'int'>"),
         ("mpl", TRILOBITE, {}, "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         ("conv", FRIDAY, {}, r"expected a board \[channels, rows, columns\] for convolutions"),

@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from multiprocessing import parent_process
 from typing import Any
 
 import numpy as np
@@ -189,6 +190,8 @@ def create(
     game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, Any] | None = None
 ) -> TorchNetwork:
     """Returns a network as `NetworkKind.create` does: one of the package's takes no more memory than the file has weights for."""
+    if parent_process() is not None:
+        torch.set_num_threads(1)  # several processes play
     ours = told["network"] in BUILT_IN and tensors is not None
     with torch.device("meta" if ours else "cpu"):
         found = made(game, told["network"], told["sees"], told["says"], told["scale"], told["arguments"])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.gym.vector import GameVectorEnv
     from leafwise.envs.core.play.companion import Following
     from leafwise.envs.core.play.gamefile import GameRecord, load_game
-    from leafwise.models import Network, NetworkKind, register_network, save_network
+    from leafwise.models import Network, NetworkKind, register_network, save_network, torch_network
     from leafwise.models.leaves import leaf
     from leafwise.models.units import Units, units_of
     from leafwise.search import Result, Search
@@ -86,6 +86,7 @@ __all__ = [
     "save_network",
     "sb3_vec_env",
     "score",
+    "torch_network",
     "train",
     "units_of",
     "write_dataset",
@@ -124,6 +125,7 @@ _HOMES = {
     "read_dataset": "training.dataset",
     "register_network": "models",
     "save_network": "models",
+    "torch_network": "models",
     "units_of": "models.units",
     "write_dataset": "training.dataset",
 }

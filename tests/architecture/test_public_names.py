@@ -23,7 +23,7 @@ LEAFWISE = [
     "Units", "UserError", "aec",
     "arena", "check_game", "collect_dataset", "envs", "evaluate", "executor_for", "game", "games", "leaf", "load",
     "load_game", "player", "read_dataset", "reference", "register_game", "register_network", "save_network", "sb3_vec_env",
-    "score", "train", "units_of", "write_dataset",
+    "score", "torch_network", "train", "units_of", "write_dataset",
 ]  # fmt: skip
 AUTHORING = [
     "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "Forfeit", "FunctionPlayer",

@@ -159,6 +159,10 @@ def test_threes_is_followed_in_two_taps_a_move(opened: Callable[..., Any]) -> No
     page.click("#follow")
     page.wait_for_selector(".entry [data-outcome]", timeout=LOADED)
     assert "deck%3D" in page.evaluate("location.hash")
+    best, *others = page.locator(".hints button").all_inner_texts()
+    assert len(others) == 3
+    assert re.search(r"^(up|down|left|right) [\d,]+$", best)
+    assert all(re.search(r" [\d,]+( \(-[\d,]+\))?$", one) for one in others)
     assert window.fits()
     window.picture("companion")
     for _ in range(6):

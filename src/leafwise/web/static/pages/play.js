@@ -5,10 +5,10 @@ import { ask, stream } from "../api.js";
 import { betweenClicks, complain, copy, h, offered, select, trying } from "../dom.js";
 import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
+import { hintList } from "../hints.js";
 import { notePlayed } from "../played.js";
 import { Session, newSeed } from "../session.js";
-import { analyse, exactMarks, solve, withDifference } from "../thinking.js";
-import { tint } from "../tint.js";
+import { analyse, exactMarks, solve } from "../thinking.js";
 import { chanceByHand, oddsLine } from "../chance.js";
 import { optionsForm } from "../variants.js";
 
@@ -17,8 +17,7 @@ const HUMAN = "human",
   SLOW = 400;
 const HINT_SECONDS = { 1: "1 s", 3: "3 s", 10: "10 s", 30: "30 s" },
   BAR_SECONDS = 0.5;
-const HINTS = 5,
-  SHOWN = 6; // moves of a hint that are listed, and of a line
+const SHOWN = 6; // moves of a line
 /** A player that searches: its name without its time, and the time. */
 const PACED = /^(search:.*),seconds=([\d.]+)$/;
 
@@ -378,33 +377,12 @@ class PlayPage {
   }
 
   /** Returns the best moves of a hint with what they lack to the best, and the line that begins with it. */
-  hinting({ worths, action_values: values, differences, shares, best, line }) {
-    const { about, module, state } = this.session;
+  hinting(hint) {
+    const { about, module, state } = this.session,
+      { line } = hint;
     const words = (name) => state.words?.[name] ?? (about.actions.includes(name) ? name : (module.outcomeTitle?.(name) ?? name));
-    const names = Object.keys(worths ?? {}).sort((a, b) => Number(b === best) - Number(a === best) || values[b] - values[a]);
     return [
-      h(
-        "ol",
-        { class: "hints", "aria-label": "Best moves" },
-        names
-          .slice(0, HINTS)
-          .map((name) =>
-            h(
-              "li",
-              {},
-              h(
-                "button",
-                {
-                  class: name === best ? "best" : null,
-                  onclick: () => this.act(name),
-                  style: tint(shares?.[name]) ? `background:${tint(shares[name])}` : null,
-                },
-                h("b", {}, words(name)),
-                ` ${withDifference(worths[name], differences?.[name])}`,
-              ),
-            ),
-          ),
-      ),
+      hintList(hint, words, (name) => this.act(name)),
       line?.length > 1 && h("p", { class: "line" }, `Then: ${line.slice(1, SHOWN).map(words).join(", ")}`),
     ].filter(Boolean);
   }

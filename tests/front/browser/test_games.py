@@ -97,6 +97,8 @@ def test_an_analysis_is_shown(opened: Callable[..., Any], where: str, unit: str,
     assert page.locator("#values td.best").count() > 0
     assert "friday" in where or page.locator(".board .worth").count() > 1
     assert "Line (learned)" in page.inner_text("#values")
+    for game, drawn in (("threes", ".swipe"), ("trap", ".reply")):  # the best answer, and what is expected after it
+        assert page.locator(f".board {drawn}").count() == where.startswith(game)
     window.picture(f"analysis of {where.partition('?')[0]}")
     assert window.fits()
 

@@ -404,7 +404,8 @@ def test_a_game_is_copied_and_shared(opened: Callable[..., Any]) -> None:
 
 
 def test_hints_list_moves_with_what_they_cost(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/play/threes?s=1&h=3")
+    window = opened()
+    page = window.go("#/play/threes?s=1&h=3&e=1")
     page.wait_for_selector(LIVE)
     assert page.get_by_label("Hints think").input_value() == "3"
     page.get_by_role("button", name="Hint", exact=True).click()
@@ -413,9 +414,16 @@ def test_hints_list_moves_with_what_they_cost(opened: Callable[..., Any]) -> Non
     best, *others = page.locator(".hints button").all()
     assert re.search(r"^(up|down|left|right) [\d,]+$", best.inner_text())
     assert all(re.search(r" [\d,]+ \(-[\d,]+\)$", one.inner_text()) for one in others)
+    bar = page.locator(".evaluation")
+    bar.wait_for()
+    assert re.search(r"^Expected final score [\d,]+$", bar.inner_text())
+    assert 0 < float(bar.get_attribute("aria-valuenow")) <= float(bar.get_attribute("aria-valuemax"))
     best.click()
     moves(page, 1)
     assert page.locator(".hints").count() == 0
+    window.go(f"#/play/threes?e=1&t={quote('3 6 3 6/6 3 6 3/3 6 3 6/6 3 6 3 next=1')}")
+    page.get_by_text("Game over: 96 points").wait_for()
+    assert bar.inner_text() == "Final score 96"
 
 
 def test_what_a_move_costs_is_its_colour(opened: Callable[..., Any]) -> None:

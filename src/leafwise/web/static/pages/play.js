@@ -265,8 +265,7 @@ class PlayPage {
       { about, variant } = session,
       state = this.back?.state ?? session.state,
       isOn = this.more.e === "1";
-    const winner = /player ([12]) wins/.exec(state.result);
-    if (!isOn || state.over) return bar.show(isOn && about.players === 2 ? { player: 1, chance: winner ? Number(winner[1] === "1") : 0.5 } : null);
+    if (!isOn || state.over) return bar.show(isOn ? ended(state, about) : null);
     if (state.player === "chance") return undefined;
     const { signal } = (this.judging = new AbortController());
     return trying(() =>
@@ -585,6 +584,13 @@ export function moveItems(steps, module, go = null, at = 0) {
 
 /** Returns a score with at most three decimals. */
 const brief = (points) => (Math.round(1000 * points) / 1000).toLocaleString("en");
+
+/** Returns what a position where a game is over is worth, as the evaluation bar takes it; null where that is no score but a chance. */
+function ended(state, about) {
+  const [, winner] = /player ([12]) wins/.exec(state.result) || [];
+  if (about.players === 2) return { player: 1, chance: winner ? Number(winner === "1") : 0.5 };
+  return about.leaves[0]?.unit?.startsWith("chance") ? null : { unit: "final score", value_in_unit: state.points, worth: brief(state.points) };
+}
 
 /** Returns how a game ended, in the names of its players. */
 export function resultInWords(state, about, module) {

@@ -57,7 +57,7 @@ def test_curves_grow_while_a_run_goes_on_and_a_run_that_there_is_not_is_one_line
     expect(figure.locator("svg")).to_have_attribute("aria-label", "Elo: newest 55 at 30", timeout=20_000)
     window.picture("growing")
     lock.release()
-    expect(page.locator(".status")).to_contain_text("nothing written for", timeout=20_000)
+    expect(page.locator(".status")).to_contain_text(" · stopped ", timeout=20_000)
     window = opened()
     page = window.go("#/train/nothing")
     expect(page.get_by_role("alert")).to_contain_text("expected a run among")

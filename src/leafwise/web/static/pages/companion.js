@@ -7,7 +7,8 @@ import { ask } from "../api.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
-import { analyse, withDifference } from "../thinking.js";
+import { hintList } from "../hints.js";
+import { analyse } from "../thinking.js";
 
 const SECONDS = 1.0;
 const START = "0 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0";
@@ -67,15 +68,14 @@ class Companion {
     this.host = h("div", { class: "host" });
     this.board = threes.makeBoard(this.host, this.about, (name) => this.swipe(name));
     this.advice = h("p", { class: "status big", "aria-live": "polite", id: "status" });
-    this.costs = h("p", { class: "quiet number", id: "costs" });
     this.asked = h("div", { id: "asked" });
+    this.hints = h("div", { id: "hints" });
     this.back = h("button", { onclick: () => trying(() => this.undo()), id: "undo" }, "Undo");
     this.main.replaceChildren(
       h(
         "div",
         { class: "companion" },
         this.advice,
-        this.costs,
         this.asked,
         h(
           "div",
@@ -85,6 +85,7 @@ class Companion {
           h("a", { class: "button", id: "analyse" }, "Analyse"),
         ),
         this.host,
+        this.hints,
       ),
     );
     this.changed(found);
@@ -109,7 +110,6 @@ class Companion {
     document.getElementById("analyse").setAttribute("href", address({ page: "analyse", ...told }));
     this.marks = {};
     this.show();
-    this.costs.textContent = "";
     this.asked.replaceChildren();
     if (state.over) this.advice.textContent = `Game over: ${state.points.toLocaleString("en")} points (${question.asks})`;
     else if (state.player === "chance") this.askChance(now);
@@ -121,6 +121,15 @@ class Companion {
       at = moves.findLastIndex((name) => this.about.actions.includes(name));
     const last = moves.slice(Math.max(0, at)).map((name) => ({ name }));
     this.board.show(state, { live: state.player === 1, last, worths: null, shares: null, best: null, line: [], ...this.marks });
+    this.hints.replaceChildren(
+      this.marks.worths
+        ? hintList(
+            this.marks,
+            (name) => name,
+            (name) => this.swipe(name),
+          )
+        : "",
+    );
   }
 
   /** Tells the best swipe as the search finds it, and asks what entered after it. */
@@ -136,11 +145,6 @@ class Companion {
       (answer) => {
         this.marks = { ...answer, line: [] };
         this.advice.textContent = `Swipe ${answer.best.toUpperCase()}: ${answer.unit} ${answer.worth}${answer.no_unit && `; ${answer.no_unit}`}`;
-        this.costs.textContent = Object.keys(answer.worths)
-          .filter((name) => name !== answer.best)
-          .sort((a, b) => answer.action_values[b] - answer.action_values[a])
-          .map((name) => `${name} ${withDifference(answer.worths[name], answer.differences[name])}`)
-          .join(" · ");
         this.show();
         if (answer.best === asked) return;
         asked = answer.best;

@@ -39,7 +39,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.features import FeatureTable, SparseFeatures
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import TERMINAL, Compiled
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, need_among, need_in
@@ -98,11 +98,21 @@ class SparseFunctions(NamedTuple):
 
 
 @functools.cache
-def _compiled(game: Game, active: Compiled, first_view: bool, head: str) -> SparseFunctions:
+def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | None, head: str) -> SparseFunctions:
     rules, room = game.rules, game.room
     current_player, legal_actions = rules.current_player, rules.legal_actions
     alone = game.players == 1
     head_max, head_chance, head_wdl = head == "max", head == "chance", head == "wdl"
+    has_side = side is not None
+
+    @bind(room, inline=True)
+    def other_side(S, i, T):
+        """Returns whether the output for row i is for the other side than the value."""
+        if first_view:
+            return current_player(S, i, T) == 1
+        if has_side and current_player(S, i, T) == CHANCE:
+            return side(S, i, T) == 1  # type: ignore[misc]
+        return False
 
     @bind(room, inline=True)
     def sparse_value(S, i, T):
@@ -134,23 +144,23 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str) -> Spar
             bounded = BOUND * win_less_loss(best, np.float64(x[1]), np.float64(x[2]))
         else:
             bounded = BOUND * math.tanh(best)
-        return -bounded if first_view and current_player(S, i, T) == 1 else bounded
+        return -bounded if other_side(S, i, T) else bounded
 
     @bind(room)
     def describe_rows(S, F, L, signs, T):
         """Writes the features of every row of S [n, width] to F [n, most], filled up with `features`, its mask of legal
         actions to L [n, A], and its sign to signs [n].
 
-        The sign turns an output into a value for the player who acts: -1 where the features take the other side.
+        The sign turns an output into a value for the player who acts (at a chance stage for player 0): -1 where the features
+        take the other side.
         """
         W = T.leaf
         for i in range(S.shape[0]):
             n = active(S, u64(i), W.features, T)
             for k in range(F.shape[1]):
                 F[i, k] = W.features[k] if k < n else W.embedding.shape[0] - 1
-            player = current_player(S, u64(i), T)
-            signs[i] = -1.0 if first_view and player == 1 else 1.0
-            if player != TERMINAL and L.shape[1]:
+            signs[i] = -1.0 if other_side(S, u64(i), T) else 1.0
+            if current_player(S, u64(i), T) != TERMINAL and L.shape[1]:
                 for k in range(legal_actions(S, u64(i), W.legal, T)):
                     L[i, W.legal[k]] = 1
 
@@ -171,7 +181,7 @@ def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
     found = features_of(game, sees)
     first_view = found.view == "first" and head != "max"  # what an action is worth is said for who takes it
-    return _compiled(game.with_defaults, found.active, first_view, head)
+    return _compiled(game.with_defaults, found.active, first_view, found.side, head)
 
 
 def outputs_of(game: Game, head: str) -> int:
@@ -219,6 +229,10 @@ class SparseNetwork:
         if head == "wdl" and game.players != 2:
             raise UserError(f"sparse networks: expected the head wdl for a game for two, got {game.name!r}")
         features = features_of(game, sees)
+        if (game.players, features.view, features.side) == (2, "acting", None) and features.stage != "decision":
+            raise UserError(
+                f"sparse networks: expected features with a side at the chance stage {features.stage!r}, got none in {game.name!r}"
+            )
         if head == "policy" and features.stage != "decision":
             raise UserError(
                 f"sparse networks: expected the head policy for a game whose decisions are valued, got {game.name!r}"

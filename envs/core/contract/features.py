@@ -194,6 +194,9 @@ class SparseFeatures:
     """options -> how many can be active at once: the length of F."""
     view: Literal["acting", "first"] = "acting"
     """Whose side the features take: the player's who acts next, or always player 0's (where the seats differ)."""
+    side: Callable[..., Any] | None = None
+    """Compiled `(S, i, T)` -> 0 or 1: whose side they take where chance acts next; needed for a `stage` of chance
+    of a two-player game with the view "acting"."""
     invariant: bool = False
     """Whether symmetric rows have the same features; if not, training shows rows under random symmetries."""
     stage: str = "decision"

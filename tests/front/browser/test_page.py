@@ -355,7 +355,7 @@ def test_a_game_that_was_played_here_is_gone_on_with(opened: Callable[..., Any])
     fill = """room => { localStorage.clear(); localStorage.other = "x".repeat(5 * 2 ** 20 - room - 16);
         localStorage.played = JSON.stringify([{id: "old", href: "x".repeat(room - 100)}]); }"""
     no_room = page.get_by_text("The browser has no room")
-    for room, is_kept in ((2000, True), (120, False)):  # an older game gives its room; where that is not enough, a line says so
+    for room, is_kept in ((2000, True), (120, False)):  # an older game gives its room, which may not be enough
         page.evaluate(fill, room)
         page.get_by_role("button", name="Undo").click()
         moves(page, 1)

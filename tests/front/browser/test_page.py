@@ -352,6 +352,19 @@ def test_a_game_that_was_played_here_is_gone_on_with(opened: Callable[..., Any])
     assert region.get_by_role("listitem").first.inner_text().endswith("2 moves")
     region.get_by_role("link", name="Trilobite").click()
     moves(page, 2)
+    fill = """room => { localStorage.clear(); localStorage.other = "x".repeat(5 * 2 ** 20 - room - 16);
+        localStorage.played = JSON.stringify([{id: "old", href: "x".repeat(room - 100)}]); }"""
+    no_room = page.get_by_text("The browser has no room")
+    for room, is_kept in ((2000, True), (120, False)):  # whether an older game gives enough room
+        page.evaluate(fill, room)
+        page.get_by_role("button", name="Undo").click()
+        moves(page, 1)
+        click(page)
+        moves(page, 2)
+        assert no_room.is_visible() is not is_kept
+        assert page.evaluate("(localStorage.played ?? '').includes('old')") is not is_kept
+    page.evaluate("localStorage.removeItem('other')")
+    page.get_by_role("button", name="Undo").click()
     page.get_by_role("link", name="Leafwise").click()
     region.get_by_role("button", name="Forget these").click()
     page.reload()
@@ -392,7 +405,8 @@ def test_a_game_is_copied_and_shared(opened: Callable[..., Any]) -> None:
     page.get_by_role("button", name="Copy as text").click()
     page.get_by_role("button", name="Copied", exact=True).wait_for()
     assert "\n1. 1\n2. 2" in page.evaluate("navigator.clipboard.readText()")
-    page.get_by_role("button", name="Share").click()
+    share = page.get_by_role("button", name="Share")
+    share.click()
     page.get_by_role("button", name="Address copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == page.evaluate("location.href")
     page = window.go("#/play/trilobite?p2=human&m=1~3")
@@ -401,6 +415,9 @@ def test_a_game_is_copied_and_shared(opened: Callable[..., Any]) -> None:
     )  # as where the page is not encrypted
     page.get_by_role("button", name="Copy as text").click()
     page.get_by_role("button", name="Copied", exact=True).wait_for()
+    page = window.go(f"#/play/trilobite?p2=human&m=1~3&x={'x' * 8000}")
+    page.get_by_text("Too long to share as an address: copy it as text").wait_for()
+    assert share.count() == 0
 
 
 def test_hints_list_moves_with_what_they_cost(opened: Callable[..., Any]) -> None:

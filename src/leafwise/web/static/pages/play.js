@@ -17,7 +17,8 @@ const HUMAN = "human",
   SLOW = 400;
 const HINT_SECONDS = { 1: "1 s", 3: "3 s", 10: "10 s", 30: "30 s" },
   BAR_SECONDS = 0.5;
-const SHOWN = 6; // moves of a line
+const SHOWN = 6, // moves of a line
+  MOST_SHARED = 8000; // characters of an address that other programs take
 /** A player that searches: its name without its time, and the time. */
 const PACED = /^(search:.*),seconds=([\d.]+)$/;
 
@@ -78,6 +79,7 @@ class PlayPage {
       fresh: h("button", { onclick: () => this.fresh() }, "New game"),
     };
     this.links = h("p", { class: "buttons" });
+    this.unkept = h("p", { class: "quiet", hidden: true }, "The browser has no room to list this game among those played here.");
     this.ended = h("p", { class: "buttons" });
     this.walk = ["« Start", "‹ Back", "› On", "» Now"].map((sign, k) =>
       h("button", { onclick: () => this.go([() => 0, (at) => at - 1, (at) => at + 1, () => Infinity][k]), "aria-label": sign.slice(2) }, sign[0]),
@@ -96,6 +98,7 @@ class PlayPage {
           this.seats(),
           this.help(),
           this.links,
+          this.unkept,
           h("h2", {}, "Moves"),
           h("div", { class: "buttons", role: "group", "aria-label": "Look back" }, this.walk),
           this.list,
@@ -249,7 +252,7 @@ class PlayPage {
       { about, state } = session,
       moves = session.stops.length - 1;
     if (session.undoPoint(this.people) < 0) return;
-    notePlayed({
+    this.unkept.hidden = notePlayed({
       id: `${about.game} ${JSON.stringify(session.variant.options)} ${this.more.s} ${session.told.start}`,
       game: about.game,
       title: titleOf(about),
@@ -353,7 +356,11 @@ class PlayPage {
             "Follow a game elsewhere",
           ),
         h("a", { class: "button", href: address({ page: "rules", game: session.about.game }) }, "Rules"),
-        this.telling("Share", "Address copied", () => (navigator.share ? navigator.share({ title: document.title, url: location.href }) : copy(location.href))),
+        location.href.length > MOST_SHARED
+          ? h("span", { class: "quiet" }, "Too long to share as an address: copy it as text.")
+          : this.telling("Share", "Address copied", () =>
+              navigator.share ? navigator.share({ title: document.title, url: location.href }) : copy(location.href),
+            ),
         this.telling("Copy as text", "Copied", async () => copy(await this.file())),
         h("button", { onclick: () => trying(() => this.save()) }, "Save as a file"),
       ].filter(Boolean),

@@ -201,7 +201,8 @@ export function makeEditor(host, about, text, changed) {
         ["1", "2", "3", "+"].map((one) => h("option", { value: one })),
       ),
       " ",
-      h("span", {}, "Left in the deck: 1s ", decks[0], " 2s ", decks[1], " 3s ", decks[2]),
+      "Left in the deck: ",
+      decks.map((field, k) => [h("label", {}, `${k + 1}s `, field), " "]),
     ),
   );
   return {};

@@ -56,7 +56,9 @@ def moves(page: Any, count: int) -> None:
 
 def click(page: Any, number: int = 0) -> None:
     """Presses and releases the mouse, as a hand does, over an action on the board."""
-    box = page.locator(LIVE).nth(number).bounding_box()
+    action = page.locator(LIVE).nth(number)
+    action.scroll_into_view_if_needed()
+    box = action.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 

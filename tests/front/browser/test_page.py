@@ -57,7 +57,7 @@ def moves(page: Any, count: int) -> None:
 def click(page: Any, number: int = 0) -> None:
     """Presses and releases the mouse, as a hand does, over an action on the board."""
     action = page.locator(LIVE).nth(number)
-    action.scroll_into_view_if_needed()  # on a phone the list of moves is below the board
+    action.scroll_into_view_if_needed()
     box = action.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 

@@ -158,15 +158,12 @@ def within(batch: Callable[..., Floats], low: float, high: float, name: str) -> 
     return values
 
 
-def made(
-    game: Game, network: str | type, sees: str, says: Kind, scale: float, arguments: Mapping[str, Any]
-) -> TorchNetwork:
+def made(game: Game, name: str, sees: str, says: Kind, scale: float, arguments: Mapping[str, Any]) -> TorchNetwork:
     """Returns a network with the weights that its module begins with, its last layer kept in the range of the game's values."""
     need_among(says, KINDS, "says", "network")
     need_in(scale, Range(0, math.inf, above=True, below=True), "a finite scale", "network")
     if bounds_of(game)[1] is not None and scale != 1:
         raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
-    name = network if isinstance(network, str) else f"{network.__module__}:{network.__qualname__}"
     space, outputs = game.observation_space(sees), len(game.actions) if says == "q" else 1
     own = class_of(name) if ":" in name else None
     if own is None:

@@ -239,20 +239,19 @@ def torch_network(
     Raises ValueError in one line for what does not fit, or without torch.
     """
     game = find_game(game) if isinstance(game, str) else game
-    network_kind("torch")  # raises ValueError without torch
+    kind = network_kind("torch")  # raises ValueError without torch
     if isinstance(network, type):
         if not is_module_class(network):
             raise UserError(f"expected a class of torch modules, got {network!r}")
         register_network(network)
+        network = f"{network.__module__}:{network.__qualname__}"
     import torch
-
-    from leafwise.models.modules import made
 
     view = sees or next((name for name in ("planes", "onehot") if name in game.view_names), DEFAULT_VIEW)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        found: Any = made(game, network, view, says, scale, arguments)
-    return found
+        told = {"network": network, "arguments": arguments, "sees": view, "says": says, "scale": scale}
+        return kind.create(game, told)
 
 
 @cache

@@ -121,15 +121,13 @@ def processor_seconds(version: Version, words: list[str], cache: str) -> float:
 def first_answer(version: Version, cache: str, *, command: str, empty: bool) -> float:
     """Returns processor seconds of a command, with an empty cache or with what an earlier start kept (the least of three)."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [
-            "-m",
-            "leafwise",
-            *COMMANDS[command].format(folder=folder).split(),
-            *["--overwrite"] * ("record" in command),
-        ]
-        if empty:
-            return processor_seconds(version, words, folder)
-        return min([processor_seconds(version, words, cache) for _ in range(4)][1:])
+
+        def seconds(kept: str) -> float:
+            with tempfile.TemporaryDirectory(dir=folder) as written:
+                words = ["-m", "leafwise", *COMMANDS[command].format(folder=written).split()]
+                return processor_seconds(version, words, kept)
+
+        return seconds(f"{folder}/empty") if empty else min([seconds(cache) for _ in range(4)][1:])
 
 
 def warmed(version: Version, cache: str) -> float:

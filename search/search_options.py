@@ -425,17 +425,18 @@ class MctsOptions(BaseOptions):
     def resolved(self, game: Game, evaluator: Evaluator) -> MctsOptions:
         """Returns the options in range, those that depend on the game and the leaf resolved; raises ValueError in one line."""
         simulations, prior = self.simulations, self.prior
+        has_policy = evaluator.policy is not None or evaluator.batch_policy is not None
         if simulations is None and self.seconds is None:
             simulations = game.search.simulations
         if prior is None:
-            prior = "values" if evaluator.policy is None else "policy"
+            prior = "policy" if has_policy else "values"
         if prior == "values" and (evaluator.value is None or evaluator.python_only):
             prior = "uniform"
         found = check_fields(replace(self, simulations=simulations, prior=prior), "mcts")
         if not callable(prior) and prior not in PRIORS:
             expected = f"a prior among {', '.join(PRIORS)} or a function of rows"
             raise UserError(f"mcts: expected {expected}, got {prior!r}")
-        if prior == "policy" and evaluator.policy is None:
+        if prior == "policy" and not has_policy:
             raise UserError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
         if found.gumbel and found.simulations is None:
             raise UserError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")

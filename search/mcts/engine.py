@@ -13,7 +13,15 @@ import numpy as np
 
 from leafwise.envs.core.arrays import Ints, Words
 from leafwise.envs.core.compile.intrinsics import HAS_CLOCKS
-from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, answered, finished_value, leaf_spec, value_bounds
+from leafwise.envs.core.contract.evaluator import (
+    EVALUATE,
+    Evaluator,
+    advised,
+    answered,
+    finished_value,
+    leaf_spec,
+    value_bounds,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
@@ -36,12 +44,12 @@ from leafwise.search.mcts.tree import (
     give_back,
     knows_all,
     new_tree,
+    nodes_within,
+    softmax_prior,
 )
 from leafwise.search.result import MctsResult, principal_line
 from leafwise.search.search_options import MOST_SIMULATIONS, MctsOptions, Policy, SearchOptions, make_buffers
 
-MOST_NODES = 1 << 20
-EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
 ROUND, SOON = 1 << 12, 1e-3
 """Simulations in one compiled call; of slow leaves fewer, some of these seconds."""
 
@@ -102,20 +110,19 @@ class Mcts(BaseSearch):
         super().__init__(game, evaluator, MctsOptions.of_call(locals()))
         # Options as compiled code reads them
         options, limits = self.options, value_bounds(game, evaluator)
-        batched = evaluator.value is None or callable(options.prior)
+        self._advises = options.prior == "policy" and evaluator.policy is None
+        batched = evaluator.value is None or callable(options.prior) or self._advises
         self.simulations = options.simulations
         self._read = Options(
             options.exploration,
             by_spread=options.scale == "spread",
             temperature=options.temperature,
             one_ply=options.prior == "values",
-            policy=options.prior == "policy",
+            policy=options.prior == "policy" and not self._advises,
         )
         # The tree, of as many nodes as fit into its memory
-        edges = min(game.max_actions, M.EDGES_A_NODE)
         proofs, at_once = options.proofs and game.max_outcomes == 0, options.at_once
-        per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges + (BOUND_BYTES * (1 + edges) if proofs else 0)
-        nodes = max(2, min(MOST_NODES, int(options.memory_mb * 1e6) // per_node))
+        nodes = nodes_within(game, options.memory_mb, proofs)
         self.tree = new_tree(
             game, nodes, at_once if batched else 1, new_stream(options.seed), limits if proofs else None
         )
@@ -216,6 +223,9 @@ class Mcts(BaseSearch):
             self._compiled.by_policy(self._S, root, tree, self._T)
         elif callable(self.options.prior):
             self._ask_policy(np.array([root]))
+        elif self._advises:
+            _, logits = advised(self.evaluator, tree.rows[root : root + 1], self._T, self.game.max_actions)
+            softmax_prior(tree, root, logits[0])
         return root
 
     def _simulate(self, root: int, root_edge: int, simulations: int) -> None:
@@ -268,9 +278,15 @@ class Mcts(BaseSearch):
                 self._batch_rows[len(asked)] = S[ROW]
                 asked.append(b)
             values = np.zeros(len(asked))
-            if asked and self._values is not None:
+            if asked and self._advises:
+                rows = self._batch_rows[: len(asked)]
+                values, logits = advised(self.evaluator, rows, self._T, self.game.max_actions)
+                for b, weights in zip(asked, logits, strict=True):
+                    if ends[b][1] != NONE:
+                        softmax_prior(tree, ends[b][1], weights)
+            elif asked and self._values is not None:
                 self._values(self._batch_rows[: len(asked)], values, self._T)
-                tree.counts[M.LEAVES] += len(asked)
+            tree.counts[M.LEAVES] += len(asked)
         except BaseException:
             for b in range(done):
                 give_back(tree, b)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.compile.intrinsics import read_clock, softmax_term
+from leafwise.envs.core.compile.intrinsics import read_clock
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
@@ -27,6 +27,7 @@ from leafwise.search.mcts.tree import (
     select,
     share_prior,
     slot_of,
+    softmax_prior,
     tighten,
     widen,
 )
@@ -183,14 +184,8 @@ def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: 
     @bind(room)
     def by_policy(S, node, tree, T):
         """Makes the leaf's policy the prior of a node, whose decision is row ROW of S; returns player 0's value of it."""
-        weights, total, greatest = tree.weights, 0.0, -np.inf
-        worth = policy(S, ROW, weights, T)
-        for e in range(tree.first[node], tree.end[node]):
-            greatest = max(greatest, weights[tree.action[e]])
-        for e in range(tree.first[node], tree.end[node]):
-            tree.prior[e] = softmax_term(weights[tree.action[e]], greatest)
-            total += tree.prior[e]
-        share_prior(tree, node, total)
+        worth = policy(S, ROW, tree.weights, T)
+        softmax_prior(tree, node, tree.weights)
         if tree.player[node] == 1:
             worth = -worth
         return worth + returns(S, ROW, T) if to_go else worth

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats, Ints, Words
+from leafwise.envs.core.compile.intrinsics import softmax_term
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
@@ -36,6 +37,8 @@ LEAST_SPREAD = 0.01
 """The spread counts as at least this share of the span: simulations that agree must not end exploration."""
 MOST_SQUARE = 1e290
 """The spread is measured up to such a square of the span: more would overflow."""
+MOST_NODES = 1 << 20
+EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
 EDGES_A_NODE = 8
 """Edges that there is memory for, per node, where a game has more actions than that."""
 
@@ -106,6 +109,13 @@ class Options(NamedTuple):
     """Whether a new node's actions are valued at once."""
     policy: bool
     """Whether the leaf's own policy is a new node's prior."""
+
+
+def nodes_within(game: Game, memory_mb: float, proofs: bool) -> int:
+    """Returns how many nodes a tree of this size has."""
+    edges = min(game.max_actions, EDGES_A_NODE)
+    per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges + (BOUND_BYTES * (1 + edges) if proofs else 0)
+    return max(2, min(MOST_NODES, int(memory_mb * 1e6) // per_node))
 
 
 def new_tree(game: Game, nodes: int, at_once: int, stream: Words, limits: tuple[float, float] | None = None) -> Tree:
@@ -329,6 +339,18 @@ def share_prior(tree, node, total):
     first, end = tree.first[node], tree.end[node]
     for e in range(first, end):
         tree.prior[e] = tree.prior[e] / total if total > 0.0 else 1.0 / (end - first)
+
+
+@jit(inline=True)
+def softmax_prior(tree, node, weights):
+    """Makes the softmax of a policy's logits `weights` [max_actions], over a node's actions, its prior."""
+    total, greatest = 0.0, -np.inf
+    for e in range(tree.first[node], tree.end[node]):
+        greatest = max(greatest, weights[tree.action[e]])
+    for e in range(tree.first[node], tree.end[node]):
+        tree.prior[e] = softmax_term(weights[tree.action[e]], greatest)
+        total += tree.prior[e]
+    share_prior(tree, node, total)
 
 
 @jit(inline=True)

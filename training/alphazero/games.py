@@ -125,7 +125,6 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 def _compiled(game: Game, found: MctsFunctions) -> Kernels:
     rules, by_policy, simulate = game.rules, found.by_policy, found.simulate
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
-    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
     add_node, open_game, settle = make_add_node(rules, game.room), make_open_game(game), make_settle(game)
     write_targets = make_write_targets(game)
 
@@ -147,23 +146,6 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
             take_back(tree, root, table.kept)
         return root
 
-    @bind(game.room, inline=True)
-    def choose(tree, root, sampled, R):
-        """Returns an action: that of most simulations, or `sampled`, drawn by them."""
-        first, end = tree.first[root], tree.end[root]
-        best, total = first, 0
-        for e in range(first, end):
-            total += tree.n[e]
-            if tree.n[e] > tree.n[best]:
-                best = e
-        if sampled:
-            left = uniform(R) * total
-            for e in range(first, end):
-                left -= tree.n[e]
-                if left < 0.0:
-                    return tree.action[e]
-        return tree.action[best]
-
     @bind(game.room)
     def record_game(table, record, policies, first, how, options, T):
         """Plays a game from row HERE on and records its positions from `first` on; returns where they end."""
@@ -172,11 +154,7 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
         while current_player(S, HERE, T) != TERMINAL and n < record.rows.shape[0]:
             root = think(table, table.own, how.simulations, how.noise, how.concentration, options, T)
             put_row(S, HERE, record.rows, n)
-            record.kinds[n], record.values[n] = CHOSEN, tree.total[root] / tree.visits[root]
-            for a in range(policies.shape[1]):
-                policies[n, a] = 0.0
-            for e in range(tree.first[root], tree.end[root]):
-                policies[n, tree.action[e]] = tree.n[e] / tree.visits[root]
+            record.kinds[n], record.values[n] = CHOSEN, tell_root(tree, root, policies, n)
             apply_action(S, HERE, choose(tree, root, n - first < how.sampled, R), HERE, T)
             settle(S, R, T)
             n += 1
@@ -210,6 +188,13 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
         seat = table.own if own else table.other
         return choose(seat.tree, think(table, seat, simulations, 0.0, 0.0, options, T), False, table.R)
 
+    return Kernels(record_games, make_play_matches(game, forget_both, act), make_turn(game))
+
+
+def make_turn(game: Game) -> Compiled:
+    """Returns `turn(rows, policies, symmetries, T)`."""
+    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
+
     @bind(game.room)
     def turn(rows, policies, symmetries, T):
         """Writes each row of the first half and its policy under its symmetry to the second half.
@@ -225,7 +210,35 @@ def _compiled(game: Game, found: MctsFunctions) -> Kernels:
                 if policies[i, a] > 0.0:
                     policies[n + i, transform_action(a, symmetries[i], T)] = policies[i, a]
 
-    return Kernels(record_games, make_play_matches(game, forget_both, act), turn)
+    return turn
+
+
+@jit(inline=True)
+def choose(tree, root, sampled, R):
+    """Returns an action: that of most simulations, or `sampled`, drawn by them."""
+    first, end = tree.first[root], tree.end[root]
+    best, total = first, 0
+    for e in range(first, end):
+        total += tree.n[e]
+        if tree.n[e] > tree.n[best]:
+            best = e
+    if sampled:
+        left = uniform(R) * total
+        for e in range(first, end):
+            left -= tree.n[e]
+            if left < 0.0:
+                return tree.action[e]
+    return tree.action[best]
+
+
+@jit(inline=True)
+def tell_root(tree, root, policies, n):
+    """Writes the shares of a root's simulations to policies [n]; returns its value for player 0."""
+    for a in range(policies.shape[1]):
+        policies[n, a] = 0.0
+    for e in range(tree.first[root], tree.end[root]):
+        policies[n, tree.action[e]] = tree.n[e] / tree.visits[root]
+    return tree.total[root] / tree.visits[root]
 
 
 @jit(inline=True)

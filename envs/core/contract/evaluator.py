@@ -84,6 +84,9 @@ class Evaluator:
     policy: Compiled | None = field(default=None, repr=False)
     """Compiled `(S, i, P, T)` -> `value` of a decision; writes to P [max_actions] the logarithm, up to a constant, of how probable
     it is that an action is the best. None: the evaluator says nothing of actions."""
+    batch_policy: Callable[..., Any] | None = field(default=None, repr=False)
+    """(rows [n, width], T) -> what `batch` says, float64 [n], and what `policy` writes for each, [n, max_actions], in one call;
+    illegal actions may have any number. None: there is none."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
     units: Callable[[Game], Meaning | None] | None = field(default=None, repr=False, compare=False)
@@ -94,6 +97,8 @@ class Evaluator:
             raise UserError(f"evaluator {self.name!r}: expected both of low and high or none")
         if self.value is None and self.batch is None:
             raise UserError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
+        if self.batch_policy is not None and self.batch is None:
+            raise UserError(f"evaluator {self.name!r}: expected a batch beside a batch_policy")
         if self.speed.sibling_values is not None and (self.to_go or self.value is None):
             raise UserError(f"evaluator {self.name!r}: expected sibling_values beside a value that is not to_go")
 
@@ -187,6 +192,22 @@ def real_numbers(found: Any, expected: str) -> Floats:
     except Exception as problem:  # of the library that the numbers are of
         raise UserError(f"{expected}, got {type(found).__name__}: {short(problem, 160)}") from None
     raise UserError(f"{expected}, got numbers of type {array.dtype}")
+
+
+def advised(evaluator: Evaluator, rows: Any, T: Any, actions: int) -> tuple[Floats, Floats]:
+    """Returns what an evaluator's `batch_policy` answers for rows [n, width]: values [n] and logits [n, actions].
+
+    Raises ValueError for other shapes, nan, and logits without an upper bound.
+    """
+    assert evaluator.batch_policy is not None
+    expected, found = f"evaluator {evaluator.name!r}: expected of batch_policy", evaluator.batch_policy(rows, T)
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise UserError(f"{expected} a pair of values and logits, got {type(found).__name__}")
+    values = answered(found[0], (len(rows),), f"{expected} {len(rows)} values")
+    logits = answered(found[1], (len(rows), actions), f"{expected} logits {(len(rows), actions)}")
+    if np.isposinf(logits).any():
+        raise UserError(f"{expected} logits below infinity, got inf")
+    return values, logits
 
 
 def answered(found: Any, shape: tuple[int, ...], expected: str) -> Floats:

@@ -1,0 +1,109 @@
+"""Trees side by side grow as each would alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import leafwise
+from games.refusals import one_line
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.search.mcts import Mcts
+from leafwise.search.mcts.forest import Forest
+from leafwise.search.mcts.root import values_of_edges
+from leafwise.search.mcts.tree import Options, Tree, edges_of
+
+SIMULATIONS = 40
+GAMES = [
+    ("trilobite", {"board": "7x6", "k": 4}),
+    pytest.param("cassis", {}, marks=pytest.mark.long),
+    ("trap", {}),
+    pytest.param("threes", {}, marks=pytest.mark.long),
+]
+
+
+def planted(game, to_go=False):
+    """Returns a leaf whose numbers depend on the row alone."""
+
+    def answers(rows, T):
+        words = rows.view(np.uint8).reshape(len(rows), -1).astype(np.float64)
+        numbers = np.sin(words @ np.arange(1, words.shape[1] + 1)[:, None] * np.arange(1, game.max_actions + 2))
+        return numbers[:, 0] * 0.9, 2 * numbers[:, 1:]
+
+    bounds = {} if to_go else {"low": -1.0, "high": 1.0}
+    return Evaluator(
+        "planted", None, batch=lambda rows, T: answers(rows, T)[0], batch_policy=answers, to_go=to_go, **bounds
+    )
+
+
+def positions(game, n):
+    """Returns decisions of random games."""
+    stream, found = new_stream(1), []
+    while len(found) < n:
+        state = game.start().settle(stream)
+        while not state.is_terminal and len(found) < n:
+            if below(stream, 3) == 0:
+                found.append(state)
+            state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
+    return found
+
+
+@pytest.mark.parametrize(("name", "how"), GAMES)
+def test_a_forest_makes_the_visits_of_single_trees(name, how):
+    game = leafwise.game(name, **how)
+    leaf = planted(game, to_go=game.players == 1)
+    states = positions(game, 100)
+    streams = np.array([new_stream(k) for k in range(len(states))])
+    options = Options(2.5, by_spread=True, temperature=1.0, one_ply=False, policy=False)
+    forest = Forest(game, leaf, streams, options, nodes=4 * SIMULATIONS)
+    roots = forest.search(np.array([state.row for state in states]), SIMULATIONS)
+    for k, (state, root) in enumerate(zip(states, roots, strict=True)):
+        tree = forest.tree(k)
+        alone = Mcts(game, leaf, simulations=SIMULATIONS, at_once=1, seed=k)(state)
+        edges = edges_of(tree, root)
+        assert dict(zip(tree.action[edges].tolist(), tree.n[edges].tolist(), strict=True)) == alone.visits
+        assert dict(zip(tree.action[edges].tolist(), values_of_edges(tree, root).tolist(), strict=True)) == alone.values
+
+
+def test_a_leaf_that_fails_leaves_no_trace():
+    game, calls = leafwise.game("cassis"), []
+    sound = planted(game)
+
+    def batch_policy(rows, T):
+        calls.append(len(rows))
+        if len(calls) == 5:
+            raise RuntimeError("once")
+        return sound.batch_policy(rows, T)
+
+    rows = np.array([state.row for state in positions(game, 6)])
+    options = Options(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
+    once, twice = (
+        Forest(game, leaf, np.zeros((6, 2), np.uint64), options, nodes=100)
+        for leaf in (sound, replace(sound, batch_policy=batch_policy))
+    )
+    with pytest.raises(RuntimeError, match="once"):
+        twice.search(rows, 20)
+    for forest in (once, twice):
+        forest.search(rows, 20)
+    for name, one, other in zip(Tree._fields, once.trees, twice.trees, strict=True):
+        if name in ("n", "w", "visits", "waiting"):
+            np.testing.assert_array_equal(one, other, name)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (lambda rows: np.zeros(len(rows)), "expected of batch_policy a pair"),
+        (lambda rows: (np.zeros(len(rows)), np.zeros((len(rows), 3))), "expected of batch_policy logits"),
+        (lambda rows: (np.full(len(rows), np.nan), np.zeros((len(rows), 15))), "values, got nan"),
+    ],
+)
+def test_answers_that_do_not_fit_are_refused_in_one_line(answer, told):
+    game = leafwise.game("cassis")
+    leaf = replace(planted(game), batch_policy=lambda rows, T: answer(rows))
+    options = Options(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
+    with one_line(told):
+        Forest(game, leaf, np.zeros((1, 2), np.uint64), options, nodes=100).search(game.new(1).row[None], 5)
+    with one_line(told):
+        Mcts(game, leaf, simulations=5)(game.new(1))

@@ -1,0 +1,69 @@
+"""Games side by side by tree search: what a piece holds depends on its key alone, and a network meets itself on even terms."""
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.training.alphazero.batches import BatchRecorder
+from leafwise.training.alphazero.games import GAMES, PLIES, How
+
+SIM = leafwise.game("cassis")
+
+
+class Planted:
+    """A network whose numbers depend on the row alone."""
+
+    game = SIM
+
+    def evaluator(self, name):
+        return Evaluator(
+            name,
+            None,
+            batch=lambda rows, T: answers(rows)[0],
+            batch_policy=lambda rows, T: answers(rows),
+            low=-1,
+            high=1,
+        )
+
+
+def answers(rows):
+    words = rows.view(np.uint8).reshape(len(rows), -1).astype(np.float64)
+    numbers = np.sin(words @ np.arange(1, words.shape[1] + 1)[:, None] * np.arange(1, SIM.max_actions + 2))
+    return numbers[:, 0] * 0.9, 2 * numbers[:, 1:]
+
+
+@pytest.fixture
+def recorder():
+    return BatchRecorder(Planted(), How(20, 4, 0.25, 10.0, 1.0), 4, 1.25, 200, 64.0)
+
+
+def test_a_piece_depends_on_its_key_alone(recorder):
+    once, other = recorder.piece(Planted(), 200, 7), recorder.piece(Planted(), 200, 8)
+    for one, again in zip(once, recorder.piece(Planted(), 200, 7), strict=True):
+        np.testing.assert_array_equal(one, again)
+    assert len(once.rows) != len(other.rows) or (once.rows != other.rows).any()
+
+
+def test_a_piece_holds_whole_games_and_what_their_searches_tried(recorder):
+    found = recorder.piece(Planted(), 200, 7)
+    assert 200 <= len(found.rows) == found.counts[PLIES] < 200 + 15 * recorder.at_once
+    states = [leafwise.State(SIM, row) for row in found.rows]
+    assert not any(state.is_terminal for state in states)
+    lasts = 0
+    for k, state in enumerate(states):
+        tried = np.flatnonzero(found.policies[k])
+        assert set(tried) <= set(state.legal_actions)
+        assert found.policies[k].sum() == pytest.approx(1, abs=1e-6)
+        follows = k + 1 < len(states) and any(state.play(int(a)) == states[k + 1] for a in tried)
+        sign = 1 if follows and states[k + 1].current_player == state.current_player else -1
+        if follows:
+            assert found.targets[k] == sign * found.targets[k + 1]
+        lasts += not follows
+    assert lasts == found.counts[GAMES]
+
+
+def test_a_network_meets_itself_on_even_terms(recorder):
+    results = recorder.match(Planted(), Planted(), np.arange(6, dtype=np.uint64), 20)
+    np.testing.assert_array_equal(results.sum(axis=1), 0)
+    assert set(results.ravel()) <= {-1.0, 1.0}

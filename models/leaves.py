@@ -195,7 +195,7 @@ def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
         training = module.training
         module.eval()
         try:
-            with torch.no_grad():
+            with torch.inference_mode():
                 found = module(given)
         except (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError) as problem:
             seen = shapes(obs)

@@ -13,18 +13,22 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from multiprocessing import parent_process
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from leafwise.envs.core.arrays import Array, Floats
+from leafwise.envs.core.arrays import Array, Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.models.leaves import leaf
 from leafwise.models.network import NetworkKind, Tensors, Told, class_of
@@ -37,8 +41,8 @@ OVER = 1e-5
 class Mlp(nn.Sequential):
     """Dense layers with ReLU."""
 
-    def __init__(self, space: Any, outputs: int, *, hidden: tuple[int, ...] = (128, 128)) -> None:
-        sizes = [math.prod(space.shape), *hidden]
+    def __init__(self, space: Any, outputs: int, *, hidden: int | tuple[int, ...] = (128, 128)) -> None:
+        sizes = [math.prod(space.shape), *([hidden] if isinstance(hidden, int) else hidden)]
         layers = [part for a, b in itertools.pairwise(sizes) for part in (nn.Linear(a, b), nn.ReLU())]
         super().__init__(nn.Flatten(), *layers, nn.Linear(sizes[-1], outputs))
 
@@ -46,11 +50,14 @@ class Mlp(nn.Sequential):
 class Conv(nn.Sequential):
     """Convolutions of 3 by 3 with ReLU, and a dense layer."""
 
-    def __init__(self, space: Any, outputs: int, *, channels: tuple[int, ...] = (32, 32), hidden: int = 64) -> None:
+    def __init__(
+        self, space: Any, outputs: int, *, channels: int | tuple[int, ...] = (32, 32), hidden: int = 64
+    ) -> None:
         planes, rows, columns = board_of(space)
-        pairs = itertools.pairwise([planes, *channels])
+        sizes = [planes, *([channels] if isinstance(channels, int) else channels)]
+        pairs = itertools.pairwise(sizes)
         layers = [part for a, b in pairs for part in (nn.Conv2d(a, b, 3, padding=1), nn.ReLU())]
-        super().__init__(*layers, *end((channels[-1] if channels else planes) * rows * columns, hidden, outputs))
+        super().__init__(*layers, *end(sizes[-1] * rows * columns, hidden, outputs))
 
 
 class Block(nn.Module):
@@ -124,6 +131,52 @@ class TorchNetwork:
         """Parameters and buffers as they are now."""
         return {name: np.array(part.detach().cpu().numpy()) for name, part in self.module.state_dict().items()}
 
+    @property
+    def head(self) -> str:
+        """What it says, as methods of learning name it."""
+        chance = self.game.players == 1 and bounds_of(self.game) != (None, None)
+        return "max" if self.says == "q" else "chance" if chance else "value"
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Nothing: layers are the module's own."""
+        return ()
+
+    @property
+    def unit(self) -> float:
+        """What an output of 1 is worth in a game for one."""
+        return self.scale
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TorchNetwork, (self.game, self.module, self.name, self.arguments, self.sees, self.says, self.scale)
+
+    def with_tensors(self, tensors: Tensors) -> TorchNetwork:
+        """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
+        return loaded(replace(self, module=deepcopy(self.module)), tensors)
+
+    @cached_property
+    def _observer(self) -> Observer:
+        return Observer(self.game, self.sees, masked=self.says == "q")
+
+    def describe(self, rows: Array, T: Any) -> tuple[Floats32, NDArray[np.int8], Floats32]:
+        """Returns observations [n, ...] of rows, legal actions [n, A] (A = 0 for one value) and signs [n], all 1; T as of
+        `evaluator`."""
+        seen = self._observer(rows, T)
+        if isinstance(seen.obs, dict):
+            raise UserError(f"network {self.name!r}: expected an observation that is one array, got {sorted(seen.obs)}")
+        return seen.obs.astype(np.float32), seen.mask, np.ones(len(rows), np.float32)
+
+    def batch(self, rows: Array, T: Any) -> Floats:
+        """Values rows [n, width] for who acts; see `Evaluator.batch`."""
+        values = self._leaf.batch
+        assert values is not None
+        found: Floats = values(rows, T)
+        return found
+
+    @cached_property
+    def _leaf(self) -> Evaluator:
+        return self.evaluator(self.name)
+
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""
         low, high = bounds_of(self.game)
@@ -192,8 +245,11 @@ def create(
     ours = told["network"] in BUILT_IN and tensors is not None
     with torch.device("meta" if ours else "cpu"):
         found = made(game, told["network"], told["sees"], told["says"], told["scale"], told["arguments"])
-    if tensors is None:
-        return found
+    return found if tensors is None else loaded(found, tensors)
+
+
+def loaded(found: TorchNetwork, tensors: Tensors) -> TorchNetwork:
+    """Returns a network whose module took these weights; raises ValueError if they do not fit."""
     wanted = {name: list(part.shape) for name, part in found.module.state_dict().items()}
     given = {name: list(part.shape) for name, part in tensors.items()}
     for name in (*wanted, *given):
@@ -209,5 +265,5 @@ KIND = NetworkKind(
     "torch",
     create,
     needs={"network": str, "arguments": dict, "sees": str, "says": str, "scale": (int, float)},
-    module=lambda network: network.module,
+    module="leafwise.training.networks:TorchModule",
 )

@@ -6,7 +6,10 @@ entry-point group `leafwise.networks` (the kind's name -> `module:KIND`), or giv
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +40,8 @@ BUILT_IN = {
     "grid": "leafwise.models.grid:KIND",
     "torch": "leafwise.models.modules:KIND",
 }
+NOT_ARGUMENTS = ("game", "network", "sees", "says", "scale", "seed")
+"""What `torch_network` takes itself."""
 _registered: dict[str, NetworkKind] = {}
 _classes: dict[str, type] = {}
 
@@ -211,6 +216,26 @@ def class_of(text: str) -> type:
     return _classes[text]
 
 
+def network_of(text: str) -> tuple[str, dict[str, Any]]:
+    """Returns name and arguments of a network as `torch_network` takes them, of a text like `resnet,blocks=4` or `net:Net,width=8`.
+
+    Values are those of JSON, several numbers as `channels=32,32`, and else texts. Raises ValueError for what is written otherwise.
+    """
+    name, *words = re.split(r",(?=[^,=]+=|$)", text)
+    arguments: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key.isidentifier() and equals) or key in NOT_ARGUMENTS:
+            raise UserError(
+                f"expected a network like mlp, resnet,blocks=4,channels=64 or net:Net,width=8, got {text!r}"
+            )
+        for written in (value, f"[{value}]", json.dumps(value)):
+            with contextlib.suppress(json.JSONDecodeError):
+                arguments[key] = json.loads(written)
+                break
+    return name, arguments
+
+
 def torch_network(
     game: str | Game,
     network: str | type = "mlp",
@@ -230,7 +255,7 @@ def torch_network(
         network: `mlp` (`hidden`: outputs of its layers), `conv` (`channels` of its layers, `hidden`: outputs of the dense one),
             `resnet` (`blocks`, `channels`, `hidden`), or a class of torch modules. It is built by `network(space, outputs,
             **arguments)`; `arguments` are values that JSON has. `forward` takes float32 [n, *space.shape].
-        sees: the environments' `observation`: "default", "planes", "onehot". Default: planes or onehot where the game has them.
+        sees: "planes", "onehot" or "observation", as the environments show them. Default: planes or onehot where the game has them.
         says: "value", one number for who acts (outputs = 1), or "q", one for each action (outputs = the number of actions).
         scale: the return that a number of 1 stands for, in games for one with a score, where numbers are the return to come. In
             games for two they are from -1 to 1, in games that are won or lost from 0 to 1; the named networks keep to that.
@@ -247,7 +272,8 @@ def torch_network(
         network = f"{network.__module__}:{network.__qualname__}"
     import torch
 
-    view = sees or next((name for name in ("planes", "onehot") if name in game.view_names), DEFAULT_VIEW)
+    view = DEFAULT_VIEW if sees == "observation" else sees
+    view = view or next((name for name in ("planes", "onehot") if name in game.view_names), DEFAULT_VIEW)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         told = {"network": network, "arguments": arguments, "sees": view, "says": says, "scale": scale}

@@ -54,7 +54,10 @@ class FrontierOptions(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Nodes in breadth-first order, so that the children of a node follow each other and come after it; [rows] each."""
+    """Nodes in breadth-first order, so that the children of a node follow each other and come after it; [rows] each.
+
+    Several trees are grown at once: all their roots come first.
+    """
 
     P: Floats
     """Probability among the children of a chance node."""
@@ -133,11 +136,11 @@ def make_expand(rules: Rules, room: Path) -> Compiled:
     most_outcomes = np.uint64(rules.chance.max_outcomes)
 
     @bind(room)
-    def expand(S, tree, A, most, options, T):
-        """Grows the tree of row 0 of S [rows, width] by the children of its first `most` nodes; returns how many nodes it
-        then has. A [actions] is scratch."""
+    def expand(S, tree, A, roots, most, options, T):
+        """Grows the trees of the first rows of S [rows, width], the `roots`, by the children of their first `most` nodes; returns
+        how many nodes there then are. A [actions] is scratch."""
         spec, cost = options.spec, options.node_cost
-        rows, top, i = np.uint64(S.shape[0]), ONE, ZERO
+        rows, top, i = np.uint64(S.shape[0]), roots, ZERO
         while i < top and i < most:
             # The search may be stopped
             if i & POLL == ZERO and T.stop[0]:
@@ -289,7 +292,7 @@ class Frontier:
 
         Adds nodes and leaves to `counts` as `Buffers.counts` has them, and writes there why the search failed, if it did.
         """
-        n = self._grow(row, depth, reach, self._tree.P.size)
+        n = self._grow(row[None], depth, reach, self._tree.P.size)
         if self._tree.counts[F.FAILED] == F.NO_ROWS:
             return self._apart(row, depth, reach, counts)
         counts += self._tree.counts * ADDED  # HITS, elsewhere ASKED, stays what it is
@@ -302,17 +305,48 @@ class Frontier:
         inner = tree.kind[0] in (MAX, MIN, AVERAGE)
         return float(tree.value[0]), tree.value[tree.first[0] : tree.end[0]].tolist() if inner else []
 
-    def _grow(self, row: Array, depth: int, reach: float, most: int) -> np.uint64:
-        """Grows the tree of a row by the children of its first `most` nodes; returns its number of nodes."""
-        self._S[0] = row
-        self._tree.left[0], self._tree.reach[0] = depth, reach
+    def many(self, rows: Array, depth: int, counts: Ints) -> tuple[Floats, Floats, Ints]:
+        """Values rows [n, width] as `__call__` does, with the leaves of as many trees in a batch as there is room for.
+
+        Returns player 0's values [n], those of all children, one row's after another's [m], and where those of each row end [n].
+        """
+        tree, first, size = self._tree, 0, min(len(rows), self._tree.P.size)
+        values, parts, ends = np.zeros(len(rows)), list[Floats](), np.zeros(len(rows), np.int64)
+        while first < len(rows) and not counts[F.FAILED]:
+            some = slice(first, min(first + size, len(rows)))
+            k = some.stop - first
+            n = self._grow(rows[some], depth, 1.0, tree.P.size)
+            if tree.counts[F.FAILED] == F.NO_ROWS and k > 1:
+                size = k // 2
+                continue
+            if tree.counts[F.FAILED] == F.NO_ROWS:
+                values[first], found = self._apart(rows[first], depth, 1.0, counts)
+                parts.append(np.array(found))
+                ends[first] = len(found)
+            else:
+                counts += tree.counts * ADDED
+                back_up(tree, n, self._value_leaves(n))
+                values[some] = tree.value[:k]
+                ends[some] = np.where(tree.kind[:k] <= AVERAGE, tree.end[:k] - tree.first[:k], 0)
+                parts.append(tree.value[k : k + ends[some].sum()].copy())
+            first = some.stop
+        if self._T.stop[0]:
+            counts[F.FAILED] = F.STOPPED
+        return values, np.concatenate(parts), ends.cumsum()
+
+    def _grow(self, rows: Array, depth: int, reach: float, most: int) -> np.uint64:
+        """Grows the trees of rows by the children of their first `most` nodes; returns the number of nodes."""
+        roots = len(rows)
+        self._S[:roots] = rows
+        self._tree.left[:roots], self._tree.reach[:roots] = depth, reach
         self._tree.counts[:] = 0
-        return np.uint64(self._expand(self._S, self._tree, self._A, np.uint64(most), self._options, self._rules_T))
+        how = np.uint64(roots), np.uint64(most), self._options, self._rules_T
+        return np.uint64(self._expand(self._S, self._tree, self._A, *how))
 
     def _apart(self, row: Array, depth: int, reach: float, counts: Ints) -> tuple[float, list[float]]:
         """Values a tree that is too large: the subtrees of its root one after another."""
         tree = self._tree
-        n = self._grow(row, depth, reach, 1)
+        n = self._grow(row[None], depth, reach, 1)
         counts += tree.counts * ADDED
         if counts[F.FAILED]:
             return 0.0, []

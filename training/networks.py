@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -11,10 +14,15 @@ from torch import Tensor, nn
 from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.models.network import Module
+from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.models.modules import TorchNetwork, bounds_of
+from leafwise.models.network import Module, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
 from leafwise.training.types import Tensors
+
+MOST = 1 - 1e-6
+"""A module's number nearer to the end of its range counts as this where it is learned."""
 
 
 class SparseModule(nn.Module):
@@ -116,6 +124,66 @@ class DuelingModule(SparseModule):
         weight, bias = super().last_layer()
         weight = self.state.weight + weight - weight.mean(dim=0, keepdim=True)
         return weight, self.state.bias + bias - bias.mean()
+
+
+class TorchModule(nn.Module):
+    """A torch module of anybody's with trainable weights, in eval mode until `train()` is called.
+
+    As those of a sparse network, outputs are before tanh in a game for two, before the logistic function with the head "chance".
+    """
+
+    def __init__(self, network: TorchNetwork) -> None:
+        super().__init__()
+        self.network, self.module = network, deepcopy(network.module)
+        self.eval()
+        self.leaf = replace(network, module=self.module).evaluator(network.name)
+        """The network as it is at any time, for searches."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Returns outputs [n, outputs] for float32 inputs [n, ...] as `describe` gives them."""
+        body = self.module
+        last = type(body[-1]) if isinstance(body, nn.Sequential) else None
+        two, chance = self.network.game.players == 2, self.network.head == "chance"
+        if (two and last is nn.Tanh) or (chance and last is nn.Sigmoid):
+            found: Tensor = body[:-1](inputs)  # type: ignore[index]
+        else:
+            found = body(inputs)
+            found = torch.atanh(found.clamp(-MOST, MOST)) if two else torch.logit(found, 1 - MOST) if chance else found
+        return found if found.ndim == 2 else found[:, None]
+
+    def export(self) -> TorchNetwork:
+        """Returns the network as it is now, for search and files."""
+        return replace(self.network, module=deepcopy(self.module).eval())
+
+    def write_to(self, weights: Any) -> None:
+        """Does nothing: searches with such a network hold no weights in their `T`, they ask the network they were made with."""
+
+
+def torch_module(game: Game, config: Any, *, says: Literal["value", "q"] = "value", scale: float = 0.0) -> TorchModule:
+    """Returns the module that `--network`, `--sees` and `--seed` of a method's options say, with weights drawn from that seed.
+
+    In a game for one with a score a number of 1 is the return `scale`, by default that of random games. Raises ValueError as
+    `torch_network`, and before any game is played for a module that does not do what it should.
+    """
+    name, arguments = network_of(config.network)
+    scored = bounds_of(game) == (None, None)
+    unit = (scale or typical_return(game, config.seed)) if scored else 1.0
+    made: Any = torch_network(game, name, sees=config.sees, says=says, scale=unit, seed=config.seed, **arguments)
+    return TorchModule(made)
+
+
+def typical_return(game: Game, seed: int, games: int = 64) -> float:
+    """Returns the mean size of the return of random games, 1 where that is 0."""
+    envs = GameVectorEnv(games, game, autoreset_mode="SameStep")
+    rng, returns, going = np.random.default_rng((seed, 2)), np.zeros(games), np.ones(games, dtype=bool)
+    _, info = envs.reset(seed=seed)
+    while going.any():
+        mask = info["action_mask"]
+        actions = (rng.random(mask.shape) * mask).argmax(axis=1)
+        _, rewards, ended, cut, info = envs.step(actions)
+        returns[going] += rewards[going]
+        going &= ~(ended | cut)
+    return float(np.abs(returns).mean()) or 1.0
 
 
 def fresh_module(

@@ -99,6 +99,21 @@ def test_a_tree_that_is_too_large_is_taken_apart(g, monkeypatch):
     assert parts.asked > whole.asked
 
 
+@pytest.mark.parametrize("rows", [1 << 16, 40], ids=["whole", "apart"])
+@pytest.mark.parametrize(("g", "score", "depth"), CASES, ids=lambda v: getattr(v, "name", str(v)))
+def test_many_trees_are_those_of_each_root(g, score, depth, rows, monkeypatch):
+    monkeypatch.setattr(frontier, "ROWS", rows)
+    evaluator = g.score(score)
+    search = Frontier(g, evaluator, g.tables(evaluator))
+    states = decisions_of(g)[:: 6 if g.name == "threes" else 1][:20]
+    counts = np.zeros((2, COUNTS), dtype=np.int64)
+    for left in (0, depth):
+        values, children, ends = search.many(np.array([s.row for s in states]), left, counts[0])
+        each = [search(s.row, left, counts[1]) for s in states]
+        assert [(v, c.tolist()) for v, c in zip(values, np.split(children, ends[:-1]), strict=True)] == each
+    assert counts[0].tolist() == counts[1].tolist()
+
+
 def test_equal_leaves_are_asked_once():
     g = solitaire.GAME
     seen: list[bytes] = []

@@ -38,7 +38,7 @@ from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import logged_games
 from leafwise.training.runs.folder import origin
-from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
+from leafwise.training.runs.gating import SPARSE, IterationLearner, IterationOptions, Replay
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.run_options import BufferSize, Count, Every, Plies, Positions, TotalSteps
 from leafwise.training.types import Logged
@@ -97,6 +97,8 @@ class AlphaZero(IterationLearner):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        if config.network != SPARSE:
+            raise UserError(f"alphazero: expected --network {SPARSE}, got {config.network!r}")
         if self.game.players != 2:
             raise UserError(f"alphazero: expected a game for two players, got {self.game.name!r}")
         self.module = self.fresh()

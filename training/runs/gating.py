@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
+from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 from leafwise.models.files import save_network
 from leafwise.models.network import Learned
@@ -79,6 +81,7 @@ class Replay:
             array[: self.filled] = tensors[name]
 
 
+SPARSE = "sparse"
 LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
 
@@ -204,6 +207,9 @@ class Gate:
 class Options(RunOptions):
     """Options of every method whose best network is known by matches."""
 
+    network: str = SPARSE
+    """sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a
+    class of your own as MODULE:CLASS,width=8, whose file --module names. It sees planes, onehot or observation (--sees)."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 500
     """Most pairs of games in a match against the best network; games played, in games for one."""
     judged: Annotated[int, Range(0, 100000)] = 200
@@ -212,6 +218,16 @@ class Options(RunOptions):
     """Least and most actions before a judged position."""
     judged_depth: Annotated[int, Range(0, 6)] = 0
     """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
+
+
+def need_sparse(config: Any, names: Iterable[str]) -> None:
+    """Raises ValueError for options of these names, those of sparse networks alone, that are given beside a torch module."""
+    defaults = {field.name: field.default for field in fields(config)}
+    for name in names if config.network != SPARSE else ():
+        if (given := getattr(config, name)) != defaults[name]:
+            raise UserError(
+                f"expected {flag_of(name)} with --network {SPARSE} alone, got {given!r} and {config.network!r}"
+            )
 
 
 @dataclass(frozen=True)

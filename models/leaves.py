@@ -170,7 +170,7 @@ def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     need_no_normalize(told)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        return Model(type(model).__name__, _of_module(game, model), observation=view)
+        return Model(type(model).__name__, module_numbers(model), observation=view)
     if callable(model) and not isinstance(model, type):
         return Model(getattr(model, "__name__", type(model).__name__), model, observation=view)
     raise UserError(f"leaf: expected {GIVEN}, got {type(model).__name__} {short(repr(model), 60)}")
@@ -182,7 +182,7 @@ def need_no_normalize(told: dict[str, Any]) -> None:
         raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
 
 
-def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
+def module_numbers(module: Any) -> Callable[[Observation], Any]:
     """Returns a torch module as a function of observations; raises ValueError where it cannot take them."""
     import torch
 

@@ -17,7 +17,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from multiprocessing import parent_process
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -30,10 +30,12 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in
-from leafwise.models.leaves import leaf
+from leafwise.models.leaves import leaf, module_numbers
 from leafwise.models.network import NetworkKind, Tensors, Told, class_of
 from leafwise.models.sb3 import KINDS, Kind
 
+Says = Literal[Kind, "policy"]
+SAYS: tuple[Says, ...] = (*KINDS, "policy")
 OVER = 1e-5
 """By how much a number may leave its range, for rounding."""
 
@@ -98,6 +100,28 @@ def board_of(space: Any) -> tuple[int, int, int]:
     return planes, rows, columns
 
 
+class ValueFirst(nn.Module):
+    """Keeps the first of a module's outputs, its value, in range; the others are logits of actions."""
+
+    def __init__(self, squash: nn.Module) -> None:
+        super().__init__()
+        self.squash = squash
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self.squash(x[:, :1]), x[:, 1:]], dim=1)
+
+
+class Value(nn.Module):
+    """The value of a module that says one and logits of actions."""
+
+    def __init__(self, body: nn.Module) -> None:
+        super().__init__()
+        self.body = body
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.body(x)[:, :1]  # type: ignore[no-any-return]
+
+
 BUILT_IN: dict[str, type[nn.Module]] = {"mlp": Mlp, "conv": Conv, "resnet": Resnet}
 
 
@@ -107,14 +131,14 @@ class TorchNetwork:
 
     game: Game
     module: nn.Module
-    """Observations [n, ...], float32 -> values [n] or [n, 1], or action values [n, A]."""
+    """Observations [n, ...], float32 -> values [n] or [n, 1], action values [n, A], or values and logits of actions [n, 1 + A]."""
     name: str
     """`mlp`, `conv`, `resnet`, or the class of one's own as `MODULE:CLASS`."""
     arguments: Mapping[str, Any]
     """What the module was built with, JSON values by keyword."""
     sees: str
     """The view of the game that it takes, as an environment's `observation`."""
-    says: Kind
+    says: Says
     scale: float
 
     @property
@@ -135,7 +159,7 @@ class TorchNetwork:
     def head(self) -> str:
         """What it says, as methods of learning name it."""
         chance = self.game.players == 1 and bounds_of(self.game) != (None, None)
-        return "max" if self.says == "q" else "chance" if chance else "value"
+        return "policy" if self.says == "policy" else "max" if self.says == "q" else "chance" if chance else "value"
 
     @property
     def hidden(self) -> tuple[int, ...]:
@@ -156,7 +180,7 @@ class TorchNetwork:
 
     @cached_property
     def _observer(self) -> Observer:
-        return Observer(self.game, self.sees, masked=self.says == "q")
+        return Observer(self.game, self.sees, masked=self.says != "value")
 
     def describe(self, rows: Array, T: Any) -> tuple[Floats32, NDArray[np.int8], Floats32]:
         """Returns observations [n, ...] of rows, legal actions [n, A] (A = 0 for one value) and signs [n], all 1; T as of
@@ -180,15 +204,38 @@ class TorchNetwork:
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""
         low, high = bounds_of(self.game)
-        found = leaf(
-            self.game, self.module, kind=self.says, to_go=high is None, scale=self.scale, observation=self.sees
-        )
+        how = {"to_go": high is None, "scale": self.scale, "observation": self.sees}
+        if self.says == "policy":
+            advise = self.advice()
+            advise(
+                self.game.new(0).row[None], self.game.tables()
+            )  # what does not fit is said here, not inside a search
+            found = replace(leaf(self.game, Value(self.module), kind="value", **how), batch_policy=advise)
+        else:
+            found = leaf(self.game, self.module, kind=self.says, **how)
         assert found.batch is not None
         if low is None or high is None:
             return replace(found, name=name)
         batch = within(found.batch, low, high, self.name)
-        batch(self.game.new(0).row[None], self.game.tables())  # what does not fit is said here, not inside a search
+        batch(self.game.new(0).row[None], self.game.tables())
         return replace(found, name=name, batch=batch, low=low, high=high)
+
+    def advice(self) -> Callable[[Array, Any], tuple[Floats, Floats]]:
+        """Returns the network's `batch_policy`; see `Evaluator`."""
+        numbers, (low, high), outputs = module_numbers(self.module), bounds_of(self.game), 1 + len(self.game.actions)
+
+        def advise(rows: Array, T: Any) -> tuple[Floats, Floats]:
+            found = numbers(self.describe(rows, T)[0])
+            if found.shape != (len(rows), outputs):
+                raise UserError(
+                    f"network {self.name!r}: expected a value and {outputs - 1} logits, [{len(rows)}, {outputs}], got {list(found.shape)}"
+                )
+            logits = np.zeros((len(rows), self.game.max_actions))
+            logits[:, : outputs - 1] = found[:, 1:]
+            values = found[:, 0] * np.float64(self.scale)
+            return values if low is None or high is None else in_range(values, low, high, self.name), logits
+
+        return advise
 
 
 def bounds_of(game: Game) -> tuple[float, float] | tuple[None, None]:
@@ -202,22 +249,29 @@ def within(batch: Callable[..., Floats], low: float, high: float, name: str) -> 
     """Returns what values a batch as `batch` does, and raises ValueError for a number out of its range."""
 
     def values(rows: Array, T: Any) -> Floats:
-        found = batch(rows, T)
-        if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):
-            whose = "for who acts" if low < 0 else "as a chance to win"
-            raise UserError(f"network {name!r}: expected values from {low:g} to {high:g} {whose}, got {wrong[0]:g}")
-        return found.clip(low, high)
+        return in_range(batch(rows, T), low, high, name)
 
     return values
 
 
-def made(game: Game, name: str, sees: str, says: Kind, scale: float, arguments: Mapping[str, Any]) -> TorchNetwork:
+def in_range(found: Floats, low: float, high: float, name: str) -> Floats:
+    """Returns values within their range, which they may leave by rounding; raises ValueError for others."""
+    if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):
+        whose = "for who acts" if low < 0 else "as a chance to win"
+        raise UserError(f"network {name!r}: expected values from {low:g} to {high:g} {whose}, got {wrong[0]:g}")
+    return found.clip(low, high)
+
+
+def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: Mapping[str, Any]) -> TorchNetwork:
     """Returns a network with the weights that its module begins with, its last layer kept in the range of the game's values."""
-    need_among(says, KINDS, "says", "network")
+    need_among(says, SAYS, "says", "network")
     need_in(scale, Range(0, math.inf, above=True, below=True), "a finite scale", "network")
     if bounds_of(game)[1] is not None and scale != 1:
         raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
-    space, outputs = game.observation_space(sees), len(game.actions) if says == "q" else 1
+    space, outputs = (
+        game.observation_space(sees),
+        {"value": 1, "q": len(game.actions), "policy": 1 + len(game.actions)}[says],
+    )
     own = class_of(name) if ":" in name else None
     if own is None:
         need_among(name, (*BUILT_IN, "MODULE:CLASS"), "a network")
@@ -232,7 +286,8 @@ def made(game: Game, name: str, sees: str, says: Kind, scale: float, arguments: 
             f"network {name!r}: cannot be built with {short(repr(dict(arguments)), 60)}: {reason}"
         ) from None
     if own is None and bounds_of(game)[1] is not None:
-        module = nn.Sequential(module, nn.Tanh() if game.players == 2 else nn.Sigmoid())
+        squash = nn.Tanh() if game.players == 2 else nn.Sigmoid()
+        module = nn.Sequential(module, ValueFirst(squash) if says == "policy" else squash)
     return TorchNetwork(game, module, name, dict(arguments), sees, says, float(scale))
 
 

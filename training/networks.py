@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.models.modules import TorchNetwork, bounds_of
+from leafwise.models.modules import Says, TorchNetwork, ValueFirst, bounds_of
 from leafwise.models.network import Module, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
@@ -141,14 +141,23 @@ class TorchModule(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Returns outputs [n, outputs] for float32 inputs [n, ...] as `describe` gives them."""
-        body = self.module
+        body, two, head = self.module, self.network.game.players == 2, self.network.head
         last = type(body[-1]) if isinstance(body, nn.Sequential) else None
-        two, chance = self.network.game.players == 2, self.network.head == "chance"
-        if (two and last is nn.Tanh) or (chance and last is nn.Sigmoid):
-            found: Tensor = body[:-1](inputs)  # type: ignore[index]
-        else:
-            found = body(inputs)
-            found = torch.atanh(found.clamp(-MOST, MOST)) if two else torch.logit(found, 1 - MOST) if chance else found
+        if last is ValueFirst or (two and last is nn.Tanh) or (head == "chance" and last is nn.Sigmoid):
+            return self._two_dimensional(body[:-1](inputs))  # type: ignore[index]
+        found = self._two_dimensional(body(inputs))
+        values = found[:, :1] if head == "policy" else found
+        values = (
+            torch.atanh(values.clamp(-MOST, MOST))
+            if two
+            else torch.logit(values, 1 - MOST)
+            if head == "chance"
+            else values
+        )
+        return torch.cat([values, found[:, 1:]], dim=1) if head == "policy" else values
+
+    @staticmethod
+    def _two_dimensional(found: Tensor) -> Tensor:
         return found if found.ndim == 2 else found[:, None]
 
     def export(self) -> TorchNetwork:
@@ -159,7 +168,7 @@ class TorchModule(nn.Module):
         """Does nothing: searches with such a network hold no weights in their `T`, they ask the network they were made with."""
 
 
-def torch_module(game: Game, config: Any, *, says: Literal["value", "q"] = "value", scale: float = 0.0) -> TorchModule:
+def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float = 0.0) -> TorchModule:
     """Returns the module that `--network`, `--sees` and `--seed` of a method's options say, with weights drawn from that seed.
 
     In a game for one with a score a number of 1 is the return `scale`, by default that of random games. Raises ValueError as

@@ -33,12 +33,13 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
 from leafwise.models.sparse import BOUND, load_sparse
+from leafwise.training.alphazero.batches import ForestRecorder
 from leafwise.training.alphazero.games import How, Recorder, play_pairs, record_piece
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import logged_games
 from leafwise.training.runs.folder import origin
-from leafwise.training.runs.gating import SPARSE, IterationLearner, IterationOptions, Replay
+from leafwise.training.runs.gating import SPARSE, IterationLearner, IterationOptions, Replay, need_sparse
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.run_options import BufferSize, Count, Every, Plies, Positions, TotalSteps
 from leafwise.training.types import Logged
@@ -63,6 +64,8 @@ class Config(IterationOptions):
     """Positions in a batch."""
     hidden: tuple[int, ...] = (64, 32)
     """Outputs of the layers between what the network sees and its value and policy, multiples of 4."""
+    sees: str = ""
+    """What a torch module sees: planes, onehot or observation (default: the first of these that the game has)."""
     policy_weight: Annotated[float, Range(0, 1000)] = 1.0
     """What the policy's cross-entropy counts beside the value's."""
     init_from: str = ""
@@ -83,6 +86,8 @@ class Config(IterationOptions):
     """Most random actions at the beginning of a game, in matches too."""
     piece: Annotated[int, Range(1, 1e8)] = 1000
     """Positions, at least, that are played as one piece of work, from a seed of its own."""
+    memory_mb: Annotated[float, Range(1, 1e6)] = 256.0
+    """Memory of the trees of games played side by side by a torch module, in a process."""
     match_simulations: Annotated[int, Range(0, 1e6)] = 0
     """Simulations a decision in matches (0: those of the games)."""
     evaluate_every: Every = 5
@@ -97,8 +102,6 @@ class AlphaZero(IterationLearner):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
-        if config.network != SPARSE:
-            raise UserError(f"alphazero: expected --network {SPARSE}, got {config.network!r}")
         if self.game.players != 2:
             raise UserError(f"alphazero: expected a game for two players, got {self.game.name!r}")
         self.module = self.fresh()
@@ -109,7 +112,8 @@ class AlphaZero(IterationLearner):
         kept = {"rows": self.game.rows(size), "targets": np.zeros(size)}
         self.replay = Replay(size, kept | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
         how = How(config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda)
-        recorder = Recorder(self.newest, how, config.plies, config.puct, min(config.piece, config.positions))
+        told = self.newest, how, config.plies, config.puct, min(config.piece, config.positions)
+        recorder = Recorder(*told) if config.network == SPARSE else ForestRecorder(*told, config.memory_mb)
         self.kernels = recorder.kernels
         self.work_by(recorder)
         self.actor = self.executor.share(recorder)
@@ -119,9 +123,12 @@ class AlphaZero(IterationLearner):
 
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
-        from leafwise.training.networks import fresh_module
+        from leafwise.training.networks import fresh_module, torch_module
 
         config = self.config
+        if config.network != SPARSE:
+            need_sparse(config, ("hidden", "init_from"))
+            return torch_module(self.game, config, says="policy")
         if not config.init_from:
             # the room's features do not tell actions apart where symmetric positions share them
             sparse = self.game.features.get("sparse")
@@ -159,7 +166,8 @@ class AlphaZero(IterationLearner):
         from leafwise.training.networks import policy_loss, values_for_two
 
         config, n = self.config, self.config.batch_size
-        T, actions = self.game.tables(self.newest.evaluator("newest")), len(self.game.actions)
+        weights = self.newest.evaluator("newest") if config.network == SPARSE else None
+        T, actions = self.game.tables(weights), len(self.game.actions)
         rows = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
         policies = np.zeros((2 * n, self.game.max_actions), np.float32)
 

@@ -142,7 +142,7 @@ def _compiled(game: Game) -> Kernels:
     return Kernels(open_games, add_noises, record, play, players, write_targets, make_turn(game))
 
 
-class BatchRecorder:
+class ForestRecorder:
     """Records games that a network plays by tree search, many at once, and has two networks play such games."""
 
     def __init__(
@@ -160,7 +160,7 @@ class BatchRecorder:
         self.forest: Forest | None = None
 
     def __reduce__(self) -> Any:
-        return BatchRecorder, self.told
+        return ForestRecorder, self.told
 
     def warm(self) -> None:
         """Loads the code: records a game and plays a match."""

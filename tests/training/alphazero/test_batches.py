@@ -5,7 +5,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.training.alphazero.batches import BatchRecorder
+from leafwise.training.alphazero.batches import ForestRecorder
 from leafwise.training.alphazero.games import GAMES, PLIES, How
 
 SIM = leafwise.game("cassis")
@@ -35,7 +35,7 @@ def answers(rows):
 
 @pytest.fixture
 def recorder():
-    return BatchRecorder(Planted(), How(20, 4, 0.25, 10.0, 1.0), 4, 1.25, 200, 64.0)
+    return ForestRecorder(Planted(), How(20, 4, 0.25, 10.0, 1.0), 4, 1.25, 200, 64.0)
 
 
 def test_a_piece_depends_on_its_key_alone(recorder):

@@ -136,6 +136,8 @@ class TorchModule(nn.Module):
         super().__init__()
         self.network, self.module = network, deepcopy(network.module)
         self.eval()
+        self.leaf = replace(network, module=self.module).evaluator(network.name)
+        """The network as it is at any time, for searches."""
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Returns outputs [n, outputs] for float32 inputs [n, ...] as `describe` gives them."""
@@ -147,7 +149,7 @@ class TorchModule(nn.Module):
         else:
             found = body(inputs)
             found = torch.atanh(found.clamp(-MOST, MOST)) if two else torch.logit(found, 1 - MOST) if chance else found
-        return found.reshape(len(inputs), -1)
+        return found if found.ndim == 2 else found[:, None]
 
     def export(self) -> TorchNetwork:
         """Returns the network as it is now, for search and files."""
@@ -167,7 +169,6 @@ def torch_module(game: Game, config: Any, *, says: Literal["value", "q"] = "valu
     scored = bounds_of(game) == (None, None)
     unit = (scale or typical_return(game, config.seed)) if scored else 1.0
     made: Any = torch_network(game, name, sees=config.sees, says=says, scale=unit, seed=config.seed, **arguments)
-    made.evaluator(name)
     return TorchModule(made)
 
 

@@ -33,7 +33,7 @@ from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.games import GAMES, PLIES
 from leafwise.training.runs.folder import Checkpoint
-from leafwise.training.runs.gating import ActorOptions, GatedLearner
+from leafwise.training.runs.gating import SPARSE, ActorOptions, GatedLearner, need_sparse
 from leafwise.training.runs.loop import exploration_at, run_learner
 from leafwise.training.runs.run_options import (
     BufferSize,
@@ -79,7 +79,7 @@ class Config(ActorOptions):
     gamma: Share = 1.0
     """Discount per decision; below 1 in games for one."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
-    """Return that counts as 1, in games for one."""
+    """Return that counts as 1, in games for one (a torch module's, where it is not given: that of random games)."""
     n_step: Annotated[int, Range(1, 1000)] = 1
     """Decisions between one that is valued and the one whose value its target ends with."""
     cut: bool = True
@@ -103,8 +103,9 @@ class Config(ActorOptions):
     """Most decisions that a search looks at (0: no limit)."""
     candidates: str = ""
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
-    sees: str = OBSERVATION
-    """What the network sees: features, another of the game's sets of sparse features, observation or features+observation."""
+    sees: str = ""
+    """What the network sees: features, another of the game's sets of sparse features, observation or features+observation (default:
+    observation); a torch module planes, onehot or observation (default: the first that the game has)."""
     exploration: Share = 1.0
     """Share of random actions at the start."""
     final_exploration: Share = 0.1
@@ -142,16 +143,20 @@ def check(config: Config, game: Any) -> None:
         raise UserError("expected --head max with --dueling, got value")
     if config.head == "max" and config.target_depth and config.n_step > 1:
         raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
-    need_among(config.sees, seen_by(game), "--sees")
     if config.credit and game.players == 2:
         raise UserError(f"expected --credit in a game for one player, got {game.name!r}")
-    seen = features_of(game, config.sees)
+    if config.network != SPARSE:
+        need_sparse(config, ("hidden", "dueling", "nodes", "rare"))
+        return
+    sees = config.sees or OBSERVATION
+    need_among(sees, seen_by(game), "--sees")
+    seen = features_of(game, sees)
     if seen.stage != "decision" and (config.head == "max" or game.players == 2):
         wanted = "--sees observation, or --head value in a game for one"
-        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {config.sees!r}")
+        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {sees!r}")
     if config.head == "max" and seen.invariant:
         wanted = "--sees features+observation with --head max"
-        raise UserError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
+        raise UserError(f"expected {wanted}: symmetric positions share these features, got {sees!r}")
 
 
 def target_of(config: Config) -> Target:
@@ -178,7 +183,8 @@ class QLearner(GatedLearner):
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         cut = config.cut and config.n_step > 1
-        chance = features_of(self.game, config.sees).stage != "decision"
+        sparse = config.network == SPARSE
+        chance = sparse and features_of(self.game, config.sees or OBSERVATION).stage != "decision"
         order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
         self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
         # raises ValueError for candidates or a guide that there are not

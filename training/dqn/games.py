@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.network import Learned
 from leafwise.models.sparse import WITH_ACTIONS
 from leafwise.search.compiled import CompiledSearch, compiled_search
+from leafwise.search.expectiminimax import COUNTS
+from leafwise.search.frontier import Frontier
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games import (
     AFTER,
@@ -58,19 +61,26 @@ class Kernels(NamedTuple):
     """(table, rows, depth, actions, T)"""
     transform_rows: Compiled
     """(rows, symmetries, actions, T)"""
+    place_values: Compiled
+    """(table, rows, children, ends, values, T)"""
 
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
-    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`), without searches for one that is
+    asked in batches."""
+    found = None if evaluator.value is None else compiled_search(game, evaluator)
+    return _compiled(game.with_defaults, found, game.stages.index(evaluator.stage))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch | None, leaf_stage: int) -> Kernels:
     rules = game.rules
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     legal_actions, action_cost, progress = rules.legal_actions, rules.action_cost, rules.progress
-    considered, (search, last_step) = rules.candidates or legal_actions, search_of(game, found)
+    considered, (search, last_step) = (
+        rules.candidates or legal_actions,
+        search_of(game, found) if found else (None, None),
+    )
     settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
 
     @bind(game.room)
@@ -148,8 +158,22 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
                     value = search(S, shared, AFTER, FREE, left, -np.inf, np.inf, T)
                 values[i, a] = for_player_zero(value - so_far, player)
 
-    choose_actions = make_choose_actions(game, make_best_action(game, found))
-    return Kernels(start_games, advance, mask_actions, root_values, choose_actions, make_transform_rows(game))
+    @bind(game.room)
+    def place_values(table, rows, children, ends, values, T):
+        """Writes what player 0 gets after each action, `children` [m], to `values` [n, A] as `root_values` does; those of row i
+        end before `ends[i]`."""
+        first = 0
+        values[:] = -np.inf
+        for i in range(rows.shape[0]):
+            row = np.uint64(i)
+            player, so_far = current_player(rows, row, T), returns(rows, row, T)
+            for k in range(considered(rows, row, table.A, T)):
+                values[i, table.A[k]] = for_player_zero(children[first + k] - so_far, player)
+            first = ends[i]
+
+    choose_actions: Any = make_choose_actions(game, make_best_action(game, found)) if found else None
+    transform_rows = make_transform_rows(game)
+    return Kernels(start_games, advance, mask_actions, root_values, choose_actions, transform_rows, place_values)
 
 
 GROUP = 64
@@ -198,6 +222,8 @@ class Player:
         self.game, self.options, self._first = network.game, options, network
         self.by_actions = network.head in WITH_ACTIONS
         evaluator = network.evaluator("newest")
+        self.batched = evaluator.value is None
+        self.frontiers: WeakKeyDictionary[Any, Frontier] = WeakKeyDictionary()
         self.kernels, self.T = kernels(self.game, evaluator), self.new_tables(network)
         depth, limits = max(1, options.target_depth), {"rare": options.rare, "nodes": options.nodes}
         leaf = None if depth == 1 and not options.nodes else evaluator  # shallow searches have nothing to remember
@@ -215,6 +241,8 @@ class Player:
         T = self.game.tables(
             network.with_tensors(dict(network.tensors)).evaluator("own"), self.options.candidates or None
         )
+        if self.batched:
+            return T
         own = {name: getattr(T.leaf, name).copy() for name in ("embedding", "bias", "dense")}
         return T._replace(leaf=T.leaf._replace(**own))
 
@@ -236,9 +264,16 @@ class Player:
         self.kernels.start_games(self.table, rows, streams, self.options.plies, self.T)
         return rows, streams
 
-    def searched(self, rows: Array, depth: int, T: Any) -> Floats:
-        """Returns what searches with the leaf in `T` say of each action in rows [n, width], [n, A]; see `Kernels.root_values`."""
+    def searched(self, rows: Array, depth: int, T: Any, module: Any) -> Floats:
+        """Returns what searches with a module, whose weights are in `T`, say of each action in rows [n, width], [n, A]; see
+        `Kernels.root_values`."""
         values = np.zeros((len(rows), self.width))
+        if self.batched:
+            if module not in self.frontiers:
+                self.frontiers[module] = Frontier(self.game, module.leaf, T)
+            _, children, ends = self.frontiers[module].many(rows, depth, np.zeros(COUNTS, np.int64))
+            self.kernels.place_values(self.table, rows, children, ends, values, T)
+            return values
         forget(self.table)  # the leaf has other weights by now
         stoppable(lambda: self.kernels.root_values(self.table, rows, depth, values, T), T.stop)
         return values
@@ -258,12 +293,12 @@ class Player:
             values, legal = self.of_guide(rows[greedy]), self.legal(rows)
         elif self.by_actions:
             features, legal, _ = network.describe(rows, self.T)
-            with torch.no_grad():
+            with torch.inference_mode():
                 outputs = module(torch.from_numpy(features[greedy])).numpy()
             values = np.where(legal[greedy], outputs, -np.inf)
         else:
             module.write_to(self.T.leaf)
-            values = self.searched(rows[greedy], 1, self.T)
+            values = self.searched(rows[greedy], 1, self.T, module)
             legal = self.legal(rows)
         actions = (noise * legal).argmax(axis=1)
         best = values.max(axis=1, keepdims=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
+from leafwise.models.seen import OBSERVATION
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.games import Decisions, Player
 from leafwise.training.networks import (
@@ -20,9 +21,10 @@ from leafwise.training.networks import (
     losses_of,
     optimizer_tensors,
     parameters,
+    torch_module,
     value_of,
 )
-from leafwise.training.runs.gating import Replay
+from leafwise.training.runs.gating import SPARSE, Replay
 from leafwise.training.types import Tensors, named, prefixed
 
 LEAST = 0.01
@@ -199,16 +201,25 @@ class Learning:
         The network says the chance of a win where a game for one is won or lost and states are valued.
         """
         self.game, self.config, self.wanted, self.replay, self.solo = game, config, wanted, replay, game.players == 1
-        chance = wanted == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
-        self.head = "chance" if chance else config.head
-        told = {"head": self.head, "sees": config.sees, "scale": config.scale, "dueling": config.dueling}
-        self.online, self.target = (fresh_module(game, config.hidden, config.seed, **told) for _ in range(2))
+        self.online, self.target = self.fresh(), self.fresh()
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.shape, self.batches = self.online.export(), 0
+        self.head = self.shape.head
         self.both = np.zeros((2 * config.batch_size, game.width), dtype=game.dtype)
         self.player = Player(self.shape, config)
         self.T = self.player.new_tables(self.shape)
         """Those of the target network."""
+
+    def fresh(self) -> Any:
+        """Returns the module that training starts from."""
+        game, config = self.game, self.config
+        if config.network != SPARSE:
+            says: Literal["value", "q"] = "value" if self.wanted == "afterstate" else "q"
+            return torch_module(game, config, says=says, scale=0.0 if config.scale == 1 else config.scale)
+        chance = self.wanted == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
+        head, sees = "chance" if chance else config.head, config.sees or OBSERVATION
+        told = {"head": head, "sees": sees, "scale": config.scale, "dueling": config.dueling}
+        return fresh_module(game, config.hidden, config.seed, **told)
 
     def tensors(self) -> Tensors:
         """Returns what a checkpoint holds, besides `batches`."""
@@ -226,7 +237,7 @@ class Learning:
     @property
     def divisor(self) -> float:
         """What a value is divided by where it is learned."""
-        return float(self.config.scale if self.solo else BOUND)
+        return float(self.shape.unit if self.solo else BOUND)
 
     def shown(self, rows: Array, symmetries: Ints, actions: Ints) -> Array:
         """Returns rows under symmetries, [n, width]; `actions` are mapped along."""
@@ -246,7 +257,7 @@ class Learning:
             said = self.target(seen)
             chosen = (self.online(seen) if config.double else said).masked_fill(illegal, -torch.inf)
             later = value_of(said.gather(1, chosen.argmax(dim=1, keepdim=True))[:, 0], self.solo).numpy()
-        return followed.gained / np.float32(config.scale) + followed.factor * later
+        return followed.gained / np.float32(self.shape.unit) + followed.factor * later
 
     def searched(self, places: Ints, *, asked: bool = False) -> Floats32:
         """Returns what the states at places [n] should be worth: the best that a search finds `n_step` - 1 decisions on, [n].
@@ -257,13 +268,14 @@ class Learning:
         followed = self.replay.follow(places, config.n_step - (not asked), config.gamma, own=asked)
         going = followed.factor != 0
         best = np.zeros(len(places))
-        best[going] = self.player.searched(followed.rows[going], max(1, config.target_depth), self.T).max(axis=1)
+        depth = max(1, config.target_depth)
+        best[going] = self.player.searched(followed.rows[going], depth, self.T, self.target).max(axis=1)
         found: Floats = (followed.gained + followed.factor * best) / self.divisor
         return found.astype(np.float32)
 
     def all_actions(self, rows: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns what every action in rows [n, width] should be worth by a search, [n, A], and what it counts: shares of 1."""
-        found = self.player.searched(rows, self.config.target_depth, self.T)
+        found = self.player.searched(rows, self.config.target_depth, self.T, self.target)
         known = torch.from_numpy(np.isfinite(found))
         targets = np.where(np.isfinite(found), found / self.divisor, 0.0).astype(np.float32)
         return torch.from_numpy(targets), known / known.sum(dim=1, keepdim=True)
@@ -278,7 +290,9 @@ class Learning:
             rows[asked] = self.replay["asked"][places[asked]]
         rows = self.shown(rows, symmetries, actions)
         features, _, signs = self.shape.describe(rows, self.T)
+        self.online.train()
         outputs = self.online(torch.from_numpy(features))
+        self.online.eval()
         if self.wanted == "expected":
             targets, shares = self.all_actions(rows)
             errors = ((value_of(outputs, self.solo) - targets).abs() * shares).sum(dim=1)
@@ -320,6 +334,8 @@ class Learning:
             with torch.no_grad():
                 for slow, new in zip(self.target.parameters(), self.online.parameters(), strict=True):
                     slow.lerp_(new, self.config.tau)
+                for slow, new in zip(self.target.buffers(), self.online.buffers(), strict=True):
+                    slow.copy_(new)
         elif self.batches % self.config.target_every == 0:
             self.target.load_state_dict(self.online.state_dict())
         else:

@@ -30,8 +30,9 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in
+from leafwise.envs.registry import named_modules
 from leafwise.models.leaves import leaf
-from leafwise.models.network import SAYS, NetworkKind, Says, Tensors, Told, class_of
+from leafwise.models.network import SAYS, NetworkKind, Says, Tensors, Told, class_of, register_network
 from leafwise.models.sb3 import Kind
 
 OVER = 1e-5
@@ -175,7 +176,8 @@ class TorchNetwork:
         return self.scale
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TorchNetwork, (self.game, self.module, self.name, self.arguments, self.sees, self.says, self.scale)
+        known = ":" not in self.name or self.name.partition(":")[0] in named_modules()
+        return unpickled, (None if known else type(self.module), self.game, self.metadata, self.tensors)
 
     def with_tensors(self, tensors: Tensors) -> TorchNetwork:
         """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
@@ -288,6 +290,13 @@ def loaded(found: TorchNetwork, tensors: Tensors) -> TorchNetwork:
             )
     found.module.load_state_dict({name: torch.tensor(part) for name, part in tensors.items()}, assign=True)
     return found
+
+
+def unpickled(own: type | None, game: Game, told: Told, tensors: Tensors) -> TorchNetwork:
+    """Returns the network that another process of this run has; `own` is its class where `--module` does not name it."""
+    if own is not None:
+        register_network(own)
+    return create(game, told, tensors)
 
 
 KIND = NetworkKind(

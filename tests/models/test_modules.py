@@ -37,12 +37,13 @@ class Net(nn.Module):
 class Says(nn.Module):
     """Says one number of everything."""
 
-    def __init__(self, space: Any, outputs: int, *, number: float, width: int = 1) -> None:
+    def __init__(self, space: Any, outputs: int, *, number: float, width: int = 1, dtype: str = "float32") -> None:
         super().__init__()
+        self.dtype = getattr(torch, dtype)
         self.number = nn.Parameter(torch.full((width,), number))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.number.expand(len(x), len(self.number))
+        return self.number.expand(len(x), len(self.number)).to(self.dtype)
 
 
 @pytest.fixture(autouse=True)
@@ -129,6 +130,7 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         (Says, TRILOBITE, {"number": 2.0}, r"expected values from -1 to 1 for who acts, got 2"),
         (Says, FRIDAY, {"number": -0.5}, r"expected values from 0 to 1 as a chance to win, got -0.5"),
         (Says, TRILOBITE, {"number": float("nan")}, "expected finite numbers"),
+        (Says, TRILOBITE, {"number": 1, "dtype": "int64"}, "expected .* numbers of torch.float32, got torch.int64"),
         (Says, TRILOBITE, {"number": 0.0, "width": 2}, r"expected numbers \[1, 1\], got \[1, 2\]"),
         (Says, TRILOBITE, {}, r"test_modules:Says': cannot be built with \{\}: .*'number'"),
         (Says, TRILOBITE, {"number": 0j}, "cannot be built with .*: Object of type complex is not JSON serializable"),

@@ -207,6 +207,8 @@ def module_numbers(module: Any) -> Callable[[Observation], Any]:
             module.train(training)
         if not isinstance(found, torch.Tensor):
             raise UserError(f"leaf: expected a module that returns one tensor, got {type(found).__name__}")
+        if not found.is_floating_point():
+            raise UserError(f"leaf: expected a module that returns numbers of torch.float32, got {found.dtype}")
         return found.detach().cpu().numpy()
 
     return numbers

@@ -17,7 +17,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from multiprocessing import parent_process
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,12 +30,11 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in
+from leafwise.envs.registry import named_modules
 from leafwise.models.leaves import leaf, module_numbers
-from leafwise.models.network import NetworkKind, Tensors, Told, class_of
-from leafwise.models.sb3 import KINDS, Kind
+from leafwise.models.network import SAYS, NetworkKind, Says, Tensors, Told, class_of, register_network
+from leafwise.models.sb3 import Kind
 
-Says = Literal[Kind, "policy"]
-SAYS: tuple[Says, ...] = (*KINDS, "policy")
 OVER = 1e-5
 """By how much a number may leave its range, for rounding."""
 
@@ -60,6 +59,33 @@ class Conv(nn.Sequential):
         pairs = itertools.pairwise(sizes)
         layers = [part for a, b in pairs for part in (nn.Conv2d(a, b, 3, padding=1), nn.ReLU())]
         super().__init__(*layers, *end(sizes[-1] * rows * columns, hidden, outputs))
+
+
+class FirstOnly(nn.Module):
+    """Applies a function to the first of its inputs [n, outputs]."""
+
+    def __init__(self, function: nn.Module) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self.function(x[:, :1]), x[:, 1:]], dim=1)
+
+
+class ValueOf(nn.Module):
+    """The value [n, 1] of a module that gives a policy beside it; raises ValueError for another number of outputs."""
+
+    def __init__(self, module: nn.Module, outputs: int) -> None:
+        super().__init__()
+        self.module, self.outputs = module, outputs
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.module(x)
+        if found.shape != (len(x), self.outputs):
+            raise ValueError(
+                f"expected a value and a logit for each action [n, {self.outputs}], got {list(found.shape)}"
+            )
+        return found[:, :1]
 
 
 class Block(nn.Module):
@@ -100,28 +126,6 @@ def board_of(space: Any) -> tuple[int, int, int]:
     return planes, rows, columns
 
 
-class ValueFirst(nn.Module):
-    """Keeps the first of a module's outputs, its value, in range; the others are logits of actions."""
-
-    def __init__(self, squash: nn.Module) -> None:
-        super().__init__()
-        self.squash = squash
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.cat([self.squash(x[:, :1]), x[:, 1:]], dim=1)
-
-
-class Value(nn.Module):
-    """The value of a module that says one and logits of actions."""
-
-    def __init__(self, body: nn.Module) -> None:
-        super().__init__()
-        self.body = body
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.body(x)[:, :1]  # type: ignore[no-any-return]
-
-
 BUILT_IN: dict[str, type[nn.Module]] = {"mlp": Mlp, "conv": Conv, "resnet": Resnet}
 
 
@@ -159,7 +163,7 @@ class TorchNetwork:
     def head(self) -> str:
         """What it says, as methods of learning name it."""
         chance = self.game.players == 1 and bounds_of(self.game) != (None, None)
-        return "policy" if self.says == "policy" else "max" if self.says == "q" else "chance" if chance else "value"
+        return {"q": "max", "policy": "policy"}.get(self.says, "chance" if chance else "value")
 
     @property
     def hidden(self) -> tuple[int, ...]:
@@ -172,7 +176,8 @@ class TorchNetwork:
         return self.scale
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TorchNetwork, (self.game, self.module, self.name, self.arguments, self.sees, self.says, self.scale)
+        known = ":" not in self.name or self.name.partition(":")[0] in named_modules()
+        return unpickled, (None if known else type(self.module), self.game, self.metadata, self.tensors)
 
     def with_tensors(self, tensors: Tensors) -> TorchNetwork:
         """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
@@ -204,32 +209,29 @@ class TorchNetwork:
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""
         low, high = bounds_of(self.game)
-        how = {"to_go": high is None, "scale": self.scale, "observation": self.sees}
-        if self.says == "policy":
-            advise = self.advice()
-            advise(
-                self.game.new(0).row[None], self.game.tables()
-            )  # what does not fit is said here, not inside a search
-            found = replace(leaf(self.game, Value(self.module), kind="value", **how), batch_policy=advise)
-        else:
-            found = leaf(self.game, self.module, kind=self.says, **how)
+        policy = self.says == "policy"
+        asked = ValueOf(self.module, 1 + len(self.game.actions)) if policy else self.module
+        kind: Kind = "q" if self.says == "q" else "value"
+        found = leaf(self.game, asked, kind=kind, to_go=high is None, scale=self.scale, observation=self.sees)
+        if policy:
+            found = replace(found, batch_policy=self.advice())
         assert found.batch is not None
         if low is None or high is None:
             return replace(found, name=name)
         batch = within(found.batch, low, high, self.name)
-        batch(self.game.new(0).row[None], self.game.tables())
+        batch(self.game.new(0).row[None], self.game.tables())  # what does not fit is said here, not inside a search
         return replace(found, name=name, batch=batch, low=low, high=high)
 
+
     def advice(self) -> Callable[[Array, Any], tuple[Floats, Floats]]:
-        """Returns the network's `batch_policy`; see `Evaluator`."""
+        """Returns the network's `batch_policy`, of decisions; see `Evaluator`."""
         numbers, (low, high), outputs = module_numbers(self.module), bounds_of(self.game), 1 + len(self.game.actions)
 
         def advise(rows: Array, T: Any) -> tuple[Floats, Floats]:
             found = numbers(self.describe(rows, T)[0])
             if found.shape != (len(rows), outputs):
-                raise UserError(
-                    f"network {self.name!r}: expected a value and {outputs - 1} logits, [{len(rows)}, {outputs}], got {list(found.shape)}"
-                )
+                wanted = f"a value and a logit for each action [{len(rows)}, {outputs}]"
+                raise UserError(f"network {self.name!r}: expected {wanted}, got {list(found.shape)}")
             logits = np.zeros((len(rows), self.game.max_actions))
             logits[:, : outputs - 1] = found[:, 1:]
             values = found[:, 0] * np.float64(self.scale)
@@ -268,10 +270,7 @@ def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: 
     need_in(scale, Range(0, math.inf, above=True, below=True), "a finite scale", "network")
     if bounds_of(game)[1] is not None and scale != 1:
         raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
-    space, outputs = (
-        game.observation_space(sees),
-        {"value": 1, "q": len(game.actions), "policy": 1 + len(game.actions)}[says],
-    )
+    space, outputs = game.observation_space(sees), (says != "q") + (0 if says == "value" else len(game.actions))
     own = class_of(name) if ":" in name else None
     if own is None:
         need_among(name, (*BUILT_IN, "MODULE:CLASS"), "a network")
@@ -286,8 +285,8 @@ def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: 
             f"network {name!r}: cannot be built with {short(repr(dict(arguments)), 60)}: {reason}"
         ) from None
     if own is None and bounds_of(game)[1] is not None:
-        squash = nn.Tanh() if game.players == 2 else nn.Sigmoid()
-        module = nn.Sequential(module, ValueFirst(squash) if says == "policy" else squash)
+        last = nn.Tanh() if game.players == 2 else nn.Sigmoid()
+        module = nn.Sequential(module, FirstOnly(last) if says == "policy" else last)
     return TorchNetwork(game, module, name, dict(arguments), sees, says, float(scale))
 
 
@@ -314,6 +313,13 @@ def loaded(found: TorchNetwork, tensors: Tensors) -> TorchNetwork:
             )
     found.module.load_state_dict({name: torch.tensor(part) for name, part in tensors.items()}, assign=True)
     return found
+
+
+def unpickled(own: type | None, game: Game, told: Told, tensors: Tensors) -> TorchNetwork:
+    """Returns the network that another process of this run has; `own` is its class where `--module` does not name it."""
+    if own is not None:
+        register_network(own)
+    return create(game, told, tensors)
 
 
 KIND = NetworkKind(

@@ -32,6 +32,9 @@ from leafwise.envs.registry import named_modules
 
 Tensors = Mapping[str, Array]
 Told = Mapping[str, Any]
+Says = Literal["value", "q", "policy"]
+SAYS: tuple[Says, ...] = ("value", "q", "policy")
+"""What a torch module says: a value, one for each action, or a value and the logarithm of how probable each action is."""
 GROUP = "leafwise.networks"
 BUILT_IN = {
     "ntuple": "leafwise.models.ntuple:PLAIN",
@@ -241,7 +244,7 @@ def torch_network(
     network: str | type = "mlp",
     *,
     sees: str = "",
-    says: Literal["value", "q", "policy"] = "value",
+    says: Says = "value",
     scale: float = 1.0,
     seed: int = 0,
     **arguments: Any,
@@ -257,7 +260,7 @@ def torch_network(
             **arguments)`; `arguments` are values that JSON has. `forward` takes float32 [n, *space.shape].
         sees: "planes", "onehot" or "observation", as the environments show them. Default: planes or onehot where the game has them.
         says: "value", one number for who acts (outputs = 1), "q", one for each action (outputs = the number of actions), or
-            "policy", a value and then a logit for each action (outputs = 1 + the number of actions).
+            "policy", a value and behind it a logit for each action (outputs = 1 + the number of actions).
         scale: the return that a number of 1 stands for, in games for one with a score, where numbers are the return to come. In
             games for two they are from -1 to 1, in games that are won or lost from 0 to 1; the named networks keep to that.
         seed: of the weights that it begins with.

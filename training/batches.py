@@ -1,7 +1,7 @@
 """Games side by side, for leaves that are asked in batches: all leaves of a round of decisions are valued in one call.
 
-Each game has a random stream of its own and is played to its end; a game that is over gives its place to the next. What becomes of a
-list of games depends on nothing else, so it may be played anywhere.
+Each game has a random stream of its own and is played to its end; a game that is over gives its place to the next. What becomes of
+a list of games depends on nothing else, so it may be played anywhere.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _compiled(game: Game) -> Kernels:
                     if below(R, ties) == np.uint64(0):
                         chosen = A[j]
             a = chosen
-            if uniform(R) < how.exploration:
+            if how.exploration > 0.0 and uniform(R) < how.exploration:
                 a = random_action(table, T)
             places.waiting[i] = NONE
             if places.other[i] != player:
@@ -237,14 +237,14 @@ class SideBySide:
             if len(waiting := live[places.waiting[live] >= 0]):
                 record.values[places.waiting[waiting]] = self.values(places.S[waiting], 0)
             if n + len(live) > len(record.rows):
-                record = Record(*(np.concatenate([part, np.zeros_like(part)]) for part in record))
+                record = Record._make(np.concatenate([part, np.zeros_like(part)]) for part in record)
             theirs = places.player[live] == places.other[live]
             for search, some in ((self.searches[0], live[~theirs]), (self.searches[-1], live[theirs])):
                 if len(some):
                     found = search.many(places.S[some], self.depth, self._counts)
                     n = int(self._kernels.advance(places, some, *found, record, n, outcomes, how, table, self._T))
         order = np.argsort(record.first[:n], kind="stable")
-        record = Record(*(part[order] for part in record))
+        record = Record._make(part[order] for part in record)
         numbers = record.first
         record.outcomes[:] = outcomes[numbers]
         record.first[:] = np.searchsorted(numbers, numbers)

@@ -15,8 +15,8 @@ from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.models.modules import Says, TorchNetwork, ValueFirst, bounds_of
-from leafwise.models.network import Module, network_of, torch_network
+from leafwise.models.modules import FirstOnly, TorchNetwork, bounds_of
+from leafwise.models.network import Module, Says, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
 from leafwise.training.types import Tensors
@@ -141,24 +141,20 @@ class TorchModule(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Returns outputs [n, outputs] for float32 inputs [n, ...] as `describe` gives them."""
-        body, two, head = self.module, self.network.game.players == 2, self.network.head
+        body = self.module
         last = type(body[-1]) if isinstance(body, nn.Sequential) else None
-        if last is ValueFirst or (two and last is nn.Tanh) or (head == "chance" and last is nn.Sigmoid):
-            return self._two_dimensional(body[:-1](inputs))  # type: ignore[index]
-        found = self._two_dimensional(body(inputs))
-        values = found[:, :1] if head == "policy" else found
-        values = (
-            torch.atanh(values.clamp(-MOST, MOST))
-            if two
-            else torch.logit(values, 1 - MOST)
-            if head == "chance"
-            else values
-        )
-        return torch.cat([values, found[:, 1:]], dim=1) if head == "policy" else values
-
-    @staticmethod
-    def _two_dimensional(found: Tensor) -> Tensor:
-        return found if found.ndim == 2 else found[:, None]
+        two, chance = self.network.game.players == 2, self.network.head == "chance"
+        if (two and last in (nn.Tanh, FirstOnly)) or (chance and last is nn.Sigmoid):
+            found: Tensor = body[:-1](inputs)  # type: ignore[index]
+        else:
+            found = body(inputs)
+            found = found if found.ndim == 2 else found[:, None]
+            if two or chance:
+                first = 1 if self.network.head == "policy" else found.shape[1]
+                said, rest = found[:, :first], found[:, first:]
+                said = torch.atanh(said.clamp(-MOST, MOST)) if two else torch.logit(said, 1 - MOST)
+                found = torch.cat([said, rest], dim=1)
+        return found
 
     def export(self) -> TorchNetwork:
         """Returns the network as it is now, for search and files."""

@@ -37,12 +37,13 @@ class Net(nn.Module):
 class Says(nn.Module):
     """Says one number of everything."""
 
-    def __init__(self, space: Any, outputs: int, *, number: float, width: int = 1) -> None:
+    def __init__(self, space: Any, outputs: int, *, number: float, width: int = 1, dtype: str = "float32") -> None:
         super().__init__()
+        self.dtype = getattr(torch, dtype)
         self.number = nn.Parameter(torch.full((width,), number))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.number.expand(len(x), len(self.number))
+        return self.number.expand(len(x), len(self.number)).to(self.dtype)
 
 
 @pytest.fixture(autouse=True)
@@ -129,6 +130,7 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         (Says, TRILOBITE, {"number": 2.0}, r"expected values from -1 to 1 for who acts, got 2"),
         (Says, FRIDAY, {"number": -0.5}, r"expected values from 0 to 1 as a chance to win, got -0.5"),
         (Says, TRILOBITE, {"number": float("nan")}, "expected finite numbers"),
+        (Says, TRILOBITE, {"number": 1, "dtype": "int64"}, "expected .* numbers of torch.float32, got torch.int64"),
         (Says, TRILOBITE, {"number": 0.0, "width": 2}, r"expected numbers \[1, 1\], got \[1, 2\]"),
         (Says, TRILOBITE, {}, r"test_modules:Says': cannot be built with \{\}: .*'number'"),
         (Says, TRILOBITE, {"number": 0j}, "cannot be built with .*: Object of type complex is not JSON serializable"),
@@ -136,7 +138,7 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         ("mpl", TRILOBITE, {}, "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         ("conv", FRIDAY, {}, r"expected a board \[channels, rows, columns\] for convolutions"),
         ("mlp", TRILOBITE, {"sees": "pixels"}, "expected an observation among default, planes"),
-        ("mlp", TRILOBITE, {"says": "policy"}, "says among value, q"),
+        ("mlp", TRILOBITE, {"says": "moves"}, "says among value, q, policy"),
         ("mlp", TRILOBITE, {"scale": 10.0}, "expected a scale in a game for one with a score"),
         ("mlp", THREES, {"hidden": (10**8, 10**8)}, r"cannot be built with .* tried to allocate \d+ bytes"),
     ],

@@ -22,6 +22,7 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import Solver, exact_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
+from leafwise.search.engine import Search
 from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.games import kernels, new_table
 from leafwise.training.runs import SELECTION_SEED
@@ -48,6 +49,9 @@ class Judged:
     def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> Ints:
         """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
         actions = np.zeros(len(self.rows), np.int64)
+        if evaluator.value is None:  # it is asked in batches
+            search = Search(self.game, evaluator, depth)
+            return np.array([search(State.unchecked(self.game, row)).action for row in self.rows])
         table = new_table(self.game, depth, seed, evaluator)
         kernels(self.game, evaluator).choose_actions(table, self.rows, depth, actions, self.game.tables(evaluator))
         return actions

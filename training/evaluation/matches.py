@@ -6,6 +6,7 @@ Reference players are those, by name, that every network of a run meets, so that
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +16,14 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.arrays import Floats
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer, draws
+from leafwise.training.batches import NOBODY, How, SideBySide
 from leafwise.training.evaluation.arena import Start, play_game, starts_of
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.statistics import Unit, rate
@@ -46,6 +49,10 @@ def play_pairs(
     """
     newest, best = networks.get()
     game, evaluator = newest.game, newest.evaluator("newest")
+    if evaluator.value is None:
+        return pairs_side_by_side(
+            (evaluator, best.evaluator("best")), places, game, depth, plies, candidates, from_start
+        )
     new, old = (game.tables(e, candidates) for e in (evaluator, best.evaluator("best")))
     keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64)
     results = np.zeros((len(keys), 2))
@@ -57,9 +64,33 @@ def play_pairs(
     return results
 
 
+def pairs_side_by_side(
+    evaluators: Sequence[Evaluator],
+    places: range,
+    game: Game,
+    depth: int,
+    plies: int,
+    candidates: str | None,
+    from_start: float,
+) -> Floats:
+    """Returns what `play_pairs` does, for leaves that are asked in batches."""
+    keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64).repeat(2)
+    most = np.where(np.arange(len(keys)) < 2 * round(from_start * len(places)), 0, plies)
+    seats = np.arange(len(keys)) % 2
+    games = SideBySide(game, evaluators, depth, candidates=candidates).play(keys, 1 - seats, How(most))
+    return (games.outcomes * (1 - 2 * seats)).reshape(-1, 2)
+
+
 def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes: int) -> Played:
     """Returns games of one network in a variant of a game for one."""
-    return play_solo(game, network.get().evaluator("newest"), seeds[0], len(seeds), depth=depth, nodes=nodes)
+    evaluator = network.get().evaluator("newest")
+    if evaluator.value is not None:
+        return play_solo(game, evaluator, seeds[0], len(seeds), depth=depth, nodes=nodes)
+    begun, n = time.process_time(), len(seeds)
+    games = SideBySide(game, (evaluator,), depth, nodes=nodes)
+    record, outcomes, _ = games.play(np.array(seeds, np.uint64), np.full(n, NOBODY), How(np.zeros(n, np.int64)))
+    values, ends = games.values(record.rows, 0), np.searchsorted(record.first, np.unique(record.first), side="right")
+    return Played(outcomes, values, np.zeros(len(values), np.int64), ends, time.process_time() - begun)
 
 
 def play_alone(

@@ -40,7 +40,7 @@ from ray.exceptions import (
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.registry import INHERITED
+from leafwise.envs.registry import INHERITED, NETWORKS
 from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Lost, P, R, Shared, Unfit
 from leafwise.training.execution.processes import known, warm
 from leafwise.training.types import Json
@@ -70,8 +70,7 @@ def identity() -> dict[str, str]:
     """Returns what runs here, by name: versions, and hashes of sources."""
     from leafwise.envs.registry import listed
 
-    added = json.loads(os.environ.get(INHERITED, "{}"))
-    games = {name: told["module"] for name, told in added.items()}
+    games = {name: told["module"] for name, told in json.loads(added()[INHERITED]).items()}
     games |= {name: told.module for name, told in listed().items() if told.plugin}
     return _own() | {f"game {name}": _source_of(module) for name, module in games.items()}
 
@@ -85,20 +84,26 @@ def _source_of(module: str) -> str:
     return sources(file.parent if file.name == "__init__.py" else file)
 
 
-def take_games(added: str, where: str) -> None:
-    """Makes games that the driver's command line added known here, as it found them; they lie in the same place on each machine.
+def added() -> dict[str, str]:
+    """Returns what this process tells others of games and networks that its command line added: environment variables."""
+    return {name: os.environ.get(name, "{}") for name in (INHERITED, NETWORKS)}
 
-    Raises Unfit where one does not.
+
+def take_added(told: dict[str, str], where: str) -> None:
+    """Makes what the driver's command line added known here, as it found it; it lies in the same place on each machine.
+
+    Raises Unfit where it does not.
     """
     from leafwise.envs.plugins import module_name
     from leafwise.envs.registry import listed
 
-    if os.environ.get(INHERITED, "{}") != added:
-        os.environ[INHERITED] = added
+    if added() != told:
+        os.environ.update(told)
         listed.cache_clear()
-    for told in json.loads(added).values():
+    games, networks = (json.loads(told[name]).values() for name in (INHERITED, NETWORKS))
+    for source in (*(game["source"] for game in games), *networks):
         try:
-            module_name(told["source"])
+            module_name(source)
         except UserError as problem:
             raise Unfit(f"{problem}, on {where}") from None
 
@@ -206,7 +211,7 @@ class Cluster(Executor[P, R]):
 
     def __init__(self, work: Callable[[P], R]) -> None:
         """Compares what runs on each machine with what runs here, and has each load its code."""
-        self._told = identity(), os.environ.get(INHERITED, "{}")
+        self._told = identity(), added()
         self._work = Put(work)
         self._task = ray.remote(num_cpus=1, max_retries=0)(task)
         self._pieces: dict[int, P] = {}
@@ -294,7 +299,7 @@ class Cluster(Executor[P, R]):
         return Put(thing)
 
 
-def _probe(told: dict[str, str], added: str) -> Callable[[], None]:
+def _probe(told: dict[str, str], others: dict[str, str]) -> Callable[[], None]:
     """Returns what looks whether a machine has what it needs; it travels by value, for there may be no leafwise there."""
 
     def probe() -> None:
@@ -305,23 +310,23 @@ def _probe(told: dict[str, str], added: str) -> Callable[[], None]:
             raise ImportError(
                 f"expected leafwise {told['leafwise']} on the machine {where}, got none: {missing}"
             ) from None
-        prepare(told, added)
+        prepare(told, others)
 
     return probe
 
 
-def prepare(told: dict[str, str], added: str) -> None:
+def prepare(told: dict[str, str], others: dict[str, str]) -> None:
     """Compares what runs in this process of the cluster with what the driver runs, the first time; raises Unfit."""
-    if (told, added) != _prepared.get("for"):
+    if (told, others) != _prepared.get("for"):
         where = f"the machine {ray.util.get_node_ip_address()}"
-        take_games(added, where)
+        take_added(others, where)
         check_identity(told, where)
-        _prepared["for"] = told, added
+        _prepared["for"] = told, others
 
 
-def task(told: dict[str, str], added: str, work: Put[Callable[[Any], Any]], *piece: Any) -> Any:
+def task(told: dict[str, str], others: dict[str, str], work: Put[Callable[[Any], Any]], *piece: Any) -> Any:
     """Runs in a process of the cluster: works on a piece; without one it only gets ready."""
-    prepare(told, added)
+    prepare(told, others)
     ready = work.work()
     return ready(piece[0]) if piece else None
 

@@ -118,6 +118,8 @@ class Gate:
         self.pool, self.most = [first], pool
         self.pairs, self.depth, self.nodes = pairs, depth, nodes
         self.variants = variants or {"": self.game}
+        self.games, self.allowed = 0, pairs
+        """Games played so far, and most pairs of games of the next match."""
         self.score: Json = {}
         self.play = play or partial(
             play_pairs, depth=depth, plies=plies, rare=rare, candidates=candidates, from_start=from_start
@@ -146,7 +148,8 @@ class Gate:
 
     def meet(self, newest: Learned, number: int) -> tuple[bool, Floats]:
         """Returns whether the newest network is better than the best, and its mean points of each pair of games, [pairs]."""
-        first, whole, test = number * self.pairs, -(-self.pairs // LOOK) * LOOK, SequentialTest()
+        first, test = number * self.pairs, SequentialTest()
+        whole = -(-min(self.pairs, self.allowed) // LOOK) * LOOK
         pairs, better = np.zeros(0), None
         for points in self.points_of(newest, range(first, first + whole)):
             pairs = np.append(pairs, points)
@@ -161,6 +164,7 @@ class Gate:
         networks = self.line.share((newest, self.best))
         pieces = enumerate(partial(self.play, networks, some) for some in in_pieces(places, LOOK))
         for results in self.line.in_order(pieces):
+            self.games += results.size
             yield (results.mean(axis=1) + 1) / 2
 
     def compare_alone(self, newest: Learned) -> tuple[Logged, bool]:
@@ -177,6 +181,7 @@ class Gate:
                 for name, games in zip(self.variants, played, strict=True)
             }
         scores = np.concatenate([games.scores for games in played])
+        self.games += len(scores)
         if newest.head == "chance":
             values = np.concatenate([games.values for games in played])
             found["eval/calibration_error"] = calibration(values, np.concatenate([g.outcomes() for g in played]))[0]
@@ -356,6 +361,16 @@ class IterationLearner(GatedLearner):
     """The newest network as torch learns it."""
     generations: Generations
 
+    @property
+    def by_pieces(self) -> bool:
+        """Whether games are pieces of work."""
+        return bool(self.config.piece)
+
+    @property
+    def to_learn(self) -> int:
+        """Positions that are new in an iteration."""
+        return int(self.config.positions)
+
     def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
@@ -363,14 +378,14 @@ class IterationLearner(GatedLearner):
         self.replay.restore(tensors, metadata["recorded"])
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
         self.module = self.newest.kind.torch_module(self.newest)
-        if self.config.piece:
+        if self.by_pieces:
             self.generations.restore(tensors, metadata["ahead"], self.newest)
 
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors = prefixed("newest", self.newest.tensors) | self.replay.tensors()
         told: Json = {"recorded": self.replay.recorded, "done": self.done}
-        if self.config.piece:
+        if self.by_pieces:
             ahead, told["ahead"] = self.generations.state()
             tensors |= ahead
         more, of_every_run = super().state()
@@ -389,7 +404,7 @@ class IterationLearner(GatedLearner):
         from leafwise.training.networks import fit
 
         config, rate = self.config, self.rate()
-        steps = max(1, int(config.passes * config.positions / config.batch_size))
+        steps = max(1, int(config.passes * self.to_learn / config.batch_size))
         sample, loss_by = self.lesson(np.random.default_rng((config.seed, self.done)))
         loss = fit(self.module, sample, steps, rate, loss_by)
         self.newest = self.module.export()

@@ -22,6 +22,7 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
 from leafwise.models.network import Learned
 from leafwise.search.compiled import CompiledSearch, compiled_search
+from leafwise.training.batches import NOBODY, OPENINGS, How, SideBySide
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games import (
     AFTERSTATE,
@@ -47,11 +48,6 @@ from leafwise.training.games import (
     put_row,
 )
 
-NOBODY = 2
-"""Seat of the earlier self in a game without one."""
-OPENINGS = 100
-"""Most openings that are drawn for a game."""
-
 
 class Kernels(NamedTuple):
     """The compiled entry points; what is not called is not compiled."""
@@ -59,25 +55,21 @@ class Kernels(NamedTuple):
     record_games: Compiled
     """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier)
     -> positions"""
+
+
+class RowKernels(NamedTuple):
+    """The same for what no leaf is asked for."""
+
     write_all_targets: Compiled
     """(record, n, exact, trace_decay, T)"""
     transform_rows: Compiled
     """(rows, symmetries, actions, T)"""
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
-    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
-
-
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
-    rules, best_action, leaf_value = game.rules, make_best_action(game, found), found.leaf_value
-    current_player, apply_action, returns, progress = (
-        rules.current_player, rules.apply_action, rules.returns, rules.progress,
-    )  # fmt: skip
-    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
-    random_action, write_targets = make_random_action(game), make_write_targets(game)
+def row_kernels(game: Game) -> RowKernels:
+    """Returns the compiled entry points for a game (`game.with_defaults`) that are the same for all leaves."""
+    current_player, write_targets = game.rules.current_player, make_write_targets(game)
 
     @bind(game.room)
     def write_all_targets(record, n, exact, trace_decay, T):
@@ -95,6 +87,23 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
             first = record.first[end - 1]
             write_targets(record, first, end, record.outcomes[end - 1], trace_decay, T)
             end = first
+
+    return RowKernels(write_all_targets, make_transform_rows(game))
+
+
+def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
+    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
+
+
+@functools.cache
+def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
+    rules, best_action, leaf_value = game.rules, make_best_action(game, found), found.leaf_value
+    current_player, apply_action, returns, progress = (
+        rules.current_player, rules.apply_action, rules.returns, rules.progress,
+    )  # fmt: skip
+    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
+    random_action, write_targets = make_random_action(game), make_write_targets(game)
 
     @bind(game.room, inline=True)
     def record_game(table, record, first, depth, epsilon, other, leaf_targets, T, earlier):
@@ -177,7 +186,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
             n = end
         return n
 
-    return Kernels(record_games, write_all_targets, make_transform_rows(game))
+    return Kernels(record_games)
 
 
 LABELS_MB = 16.0
@@ -251,7 +260,7 @@ class Recorder:
         """Gives positions that are solved within `exact_nodes` their exact values, and those before them what follows of these."""
         assert self.labels is not None
         exact = self.labels(self.room.rows[:n], self.room.first[:n], self.options.exact_nodes)
-        self.kernels.write_all_targets(self.room, n, exact, self.options.td_lambda, T)
+        row_kernels(self.variants[0].with_defaults).write_all_targets(self.room, n, exact, self.options.td_lambda, T)
 
     def piece(
         self, game: Game, count: int, newest: Learned, earlier: Learned, key: int | None = None, *,
@@ -266,14 +275,77 @@ class Recorder:
         return Recorded(self.room.rows[:n].copy(), self.room.targets[:n].copy(), table.counts.copy())
 
 
+class BatchRecorder:
+    """Records games as `Recorder` does, of networks that are asked in batches: pieces are whole games, side by side."""
+
+    def __init__(self, variants: Sequence[Game], options: Any, *, own: bool = False) -> None:
+        self.variants, self.options, self.own = variants, options, own
+        self.solo, self.guide = variants[0].players == 1, guide_of(variants[0], options.guide)
+        self.labels = exact_labels(variants[0], LABELS_MB) if options.exact_nodes else None
+
+    def __reduce__(self) -> Any:
+        return _batches_rebuilt, (self.variants, self.options, self.own)
+
+    def warm(self) -> None:
+        """Loads the code."""
+        blank = Evaluator("blank", None, batch=lambda rows, T: np.zeros(len(rows)))
+        self.played(self.variants[0], 1, (blank,), 0, 1, self.own, 0.0, 0.0)
+
+    def tables(self, network: Learned | None, game: Game) -> Any:
+        """Returns `T` of a variant."""
+        return game.tables(None, self.options.candidates or None)
+
+    def piece(
+        self, game: Game, count: int, newest: Learned, earlier: Learned, key: int, *, guided: bool, credit: float
+    ) -> Recorded:
+        """Returns so many games whose chance and choices come from streams of this key alone."""
+        options = self.options
+        if guided:
+            assert self.guide is not None
+            depth = options.guide_depth or options.depth
+            decay, exploration = (1.0, 0.0) if self.solo else (options.td_lambda, options.exploration)
+            return self.played(game, count, (self.guide,), key, depth, False, credit, 0.0, exploration, decay)
+        share = 0.0 if self.solo else options.earlier
+        leaves = [network.evaluator("selfplay") for network in (newest, earlier)[: 1 + (share > 0)]]
+        how = options.depth, self.own, credit, share, options.exploration, options.td_lambda
+        return self.played(game, count, leaves, key, *how)
+
+    def played(
+        self, game: Game, count: int, leaves: Sequence[Evaluator], key: int, depth: int, own: bool, credit: float,
+        earlier: float, exploration: float = 0.0, trace_decay: float = 1.0,
+    ) -> Recorded:  # fmt: skip
+        """Returns so many games of the first leaf's searches, in a share `earlier` of which the last one has a seat."""
+        options, rng = self.options, np.random.default_rng(key)
+        games = SideBySide(game, leaves, depth, nodes=options.nodes, candidates=options.candidates or None)
+        keys = rng.integers(0, 1 << 64, count, dtype=np.uint64)
+        other = np.where(rng.random(count) < earlier, rng.integers(0, 2, count), NOBODY)
+        how = How(np.full(count, options.plies), exploration, options.even, credit, own)
+        record, _, counts = games.play(keys, other, how)
+        n = len(record.rows)
+        exact = np.full(n, UNKNOWN)
+        if self.labels is not None:
+            exact = self.labels(record.rows, record.first, options.exact_nodes)
+        row_kernels(game.with_defaults).write_all_targets(record, n, exact, trace_decay, self.tables(None, game))
+        return Recorded(record.rows, record.targets, counts)
+
+
+def _batches_rebuilt(variants: Sequence[Game], options: Any, own: bool) -> BatchRecorder:
+    return BatchRecorder(variants, options, own=own)
+
+
 def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool, positions: int) -> Recorder:
     return Recorder(variants, newest, options, own=own, positions=positions)
 
 
 def record_piece(
-    recorder: Shared[Recorder], networks: Shared[Mapping[str, Learned]], place: int, count: int, key: int, guided: bool,
+    recorder: Shared[Recorder | BatchRecorder],
+    networks: Shared[Mapping[str, Learned]],
+    place: int,
+    count: int,
+    key: int,
+    guided: bool,
     credit: float,
-) -> Recorded:  # fmt: skip
-    """Returns at least `count` positions of games of the recorder's variant at a place."""
+) -> Recorded:
+    """Returns at least `count` positions of games of the recorder's variant at a place, or so many games side by side."""
     own, both = recorder.get(), networks.get()
     return own.piece(own.variants[place], count, both["newest"], both["earlier"], key, guided=guided, credit=credit)

@@ -7,6 +7,9 @@ outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS 2009),
 with a random number of random actions, so that all kinds of positions are seen. What is learned is the value for the player who
 acts.
 
+With `--network` a torch module learns instead of a sparse network: the games of an iteration are played side by side, in pieces of
+`--piece` games each from a key of its own, so that all leaves of a round of decisions are valued in one call.
+
 A game for one that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of `--mix`,
 and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its score
 is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`).
@@ -35,14 +38,14 @@ from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.models.seen import FEATURES, OBSERVATION, features_of
-from leafwise.models.sparse import BOUND, SparseNetwork, load_sparse
+from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.games import guide_of, logged_games
+from leafwise.training.games import GAMES, guide_of, logged_games
 from leafwise.training.runs.files import config_file
 from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
-from leafwise.training.runs.gating import IterationLearner, IterationOptions, Replay
+from leafwise.training.runs.gating import LOOK, SPARSE, IterationLearner, IterationOptions, Replay, need_sparse
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.run_options import (
     BufferSize,
@@ -55,7 +58,7 @@ from leafwise.training.runs.run_options import (
     TotalSteps,
     read_options,
 )
-from leafwise.training.selfplay.games import Recorded, Recorder, record_piece
+from leafwise.training.selfplay.games import BatchRecorder, Recorded, Recorder, record_piece, row_kernels
 from leafwise.training.types import Json, Logged, Tensors
 
 if TYPE_CHECKING:
@@ -69,7 +72,9 @@ class Config(IterationOptions):
     total_steps: TotalSteps = 60
     """Length of the run, in iterations."""
     positions: BufferSize = 50_000
-    """Positions recorded in an iteration."""
+    """Positions recorded in an iteration, of a sparse network."""
+    games: Count = 1024
+    """Games of an iteration of another network; --piece is in games there, too."""
     buffer_size: BufferSize = 400_000
     """Last positions that are learned from."""
     learning_starts: Positions = 0
@@ -135,6 +140,8 @@ class Config(IterationOptions):
     """Most pairs of games in a match against the best network."""
     evaluate_every: Every = 1
     """Iterations from one match against the best network to the next; the last iteration has one too."""
+    match_share: Share = 0.1
+    """Most games of matches, as a share of those learned from, with another network than a sparse one: matches wait for it."""
     match_depth: Depth = 1
     """Depth of the searches in matches, and against the reference players."""
     match_from_start: Share = 0.0
@@ -153,13 +160,15 @@ class SelfPlay(IterationLearner):
     """One run: networks, replay, files."""
 
     method, unit = "selfplay", "iterations"
-    newest: SparseNetwork
+    newest: Any
     own = False
     """Whether targets are what the network says of positions, not what its search says."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
+        self.sparse = config.network == SPARSE
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        need_sparse(config, ("hidden", "head", "rare"))
         self.solo = self.game.players == 1
         if self.solo and self.game.return_range != (0.0, 1.0):
             raise UserError(
@@ -187,18 +196,18 @@ class SelfPlay(IterationLearner):
         self.references: ReferencePlayers | None = None
         for name in config.reference_players:
             player(name, self.game)  # raises ValueError for what is none
-        self.recorder = Recorder(self.variants, self.newest, config, own=self.own, positions=config.positions)
+        self.recorder = self.new_recorder(config.positions)
         self.recorder.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
         self.open_folder()
-        self.table, self.kernels = self.recorder.table, self.recorder.kernels
+        self.games = 0
         size = config.buffer_size
         kept = {"rows": self.game.rows(size), "targets": np.zeros(size), "places": np.zeros(size, np.int64)}
         self.replay = Replay(size, kept)
         if config.replay_from and not (config.resume and self.folder.state.exists()):
             rows, targets = replay_of(config.replay_from, config, self.game)
             self.keep(0, rows[-size:], targets[-size:], repeats=1)
-        if config.piece:
-            actor = Recorder(self.variants, self.newest, config, own=self.own, positions=config.piece)
+        if self.by_pieces:
+            actor = self.new_recorder(config.piece)
             self.work_by(actor)
             self.actor = self.executor.share(actor)
         self.generations = Generations(self.line(), self.pieces, config.staleness)
@@ -211,9 +220,23 @@ class SelfPlay(IterationLearner):
             rare=config.rare, candidates=config.candidates or None, variants=variants,
         )  # fmt: skip
 
+    @property
+    def by_pieces(self) -> bool:
+        """Whether games are pieces of work."""
+        return bool(self.config.piece) or not self.sparse
+
+    def new_recorder(self, positions: int) -> Any:
+        """Returns what records games, of a sparse network so many positions at once."""
+        if not self.sparse:
+            return BatchRecorder(self.variants, self.config, own=self.own)
+        return Recorder(self.variants, self.newest, self.config, own=self.own, positions=positions)
+
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
-        from leafwise.training.networks import fresh_module, widened
+        from leafwise.training.networks import fresh_module, torch_module, widened
+
+        if not self.sparse:
+            return torch_module(self.game, self.config)
 
         head = "chance" if self.solo else self.config.head
         if not self.config.init_from:
@@ -225,12 +248,17 @@ class SelfPlay(IterationLearner):
     def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
-        self.table.R[:] = tensors["stream"]
+        if self.sparse:
+            self.recorder.table.R[:] = tensors["stream"]
+        else:
+            self.games, self.gate.games = metadata["games"]
 
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors, told = super().state()
-        return tensors | {"stream": self.table.R}, told
+        if self.sparse:
+            return tensors | {"stream": self.recorder.table.R}, told
+        return tensors, told | {"games": [self.games, self.gate.games]}
 
     def played(self, number: int) -> list[int]:
         """Returns which of `variants` an iteration is played in."""
@@ -250,10 +278,11 @@ class SelfPlay(IterationLearner):
     def play(self) -> Logged:
         """Takes the games of an iteration into the replay, played here or elsewhere; returns what is logged."""
         start, total, counts = time.perf_counter(), 0, np.zeros(3, np.int64)
-        found, more = self.from_elsewhere() if self.config.piece else (self.from_here(), {})
+        found, more = self.from_elsewhere() if self.by_pieces else (self.from_here(), {})
         for place, recorded in found:
             self.keep(place, recorded.rows, recorded.targets, repeats=self.config.repeats)
             total, counts = total + len(recorded.rows), counts + recorded.counts
+        self.fresh_positions, self.games = total, self.games + int(counts[GAMES])
         return logged_games(counts, total, time.perf_counter() - start) | more
 
     def from_here(self) -> Iterator[tuple[int, Recorded]]:
@@ -261,7 +290,7 @@ class SelfPlay(IterationLearner):
         earlier: Learned = self.newest
         guided, which = self.guided(self.done), self.played(self.done)
         if not guided and not self.solo:
-            earlier = self.gate.pool[int(uniform(self.table.R) * len(self.gate.pool))]
+            earlier = self.gate.pool[int(uniform(self.recorder.table.R) * len(self.gate.pool))]
         count, credit = -(-self.config.positions // len(which)), self.credit(self.done)
         for place in which:
             game = self.variants[place]
@@ -293,9 +322,9 @@ class SelfPlay(IterationLearner):
         return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
 
     def pieces_of(self, number: int) -> list[tuple[int, int]]:
-        """Returns variant and positions of each piece of an iteration."""
-        which, piece = self.played(number), self.config.piece
-        each = -(-self.config.positions // len(which))
+        """Returns variant and positions, or games of a network that is no sparse one, of each piece of an iteration."""
+        which, piece = self.played(number), self.config.piece or self.config.games
+        each = -(-(self.config.positions if self.sparse else self.config.games) // len(which))
         return [(place, min(piece, each - begin)) for place in which for begin in range(0, each, piece)]
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
@@ -309,29 +338,63 @@ class SelfPlay(IterationLearner):
             for k, (place, count) in enumerate(self.pieces_of(number))
         ]
 
-    def described(self, rows: Array, places: Ints) -> tuple[Ints, Floats32]:
-        """Returns features and signs of rows of the variants at `places`."""
-        found = np.zeros((len(rows), len(self.newest.weights.features)), np.int64)
-        signs = np.ones(len(rows), np.float32)
+    def described(self, rows: Array, places: Ints) -> tuple[Array, Floats32]:
+        """Returns features, or observations, and signs of rows of the variants at `places`."""
+        found, signs = np.zeros(0), np.ones(len(rows), np.float32)
         for place in np.unique(places):
             here, T = places == place, self.recorder.tables(self.newest, self.variants[place])
-            found[here], _, signs[here] = self.newest.describe(rows[here], T)
+            inputs, _, signs[here] = self.newest.describe(rows[here], T)
+            if not found.size:
+                found = np.zeros((len(rows), *inputs.shape[1:]), inputs.dtype)
+            found[here] = inputs
         return found, signs
+
+    def learn(self) -> Logged:
+        """Learns from the replay as each method of iterations does; what a module draws at random is the iteration's own."""
+        if self.sparse:
+            return super().learn()
+        import torch
+
+        self.module.train()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(key_of(self.config.seed, self.done, 0) >> 1)
+            return super().learn()
+
+    @property
+    def to_learn(self) -> int:
+        """Positions that are new in an iteration."""
+        return int(self.config.positions if self.sparse else self.fresh_positions)
+
+    def advance(self) -> tuple[Logged, int | None]:
+        """Plays and learns; matches of a network that is no sparse one wait until games allow for them."""
+        logged, number = super().advance()
+        if number is None or self.sparse:
+            return logged, number
+        left = self.config.match_share * self.games - self.gate.games
+        if self.solo:
+            return logged, number if left >= self.config.match_pairs * len(self.mix) or self.done == self.goal else None
+        self.gate.allowed = int(left) // (4 * LOOK) * LOOK  # a new best network plays as many games again
+        if self.done == self.goal:
+            self.gate.allowed = max(self.gate.allowed, LOOK)
+        return logged, number if self.gate.allowed else None
 
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], None]:
         """Returns what draws a batch from the replay; its loss is that of the network's head."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
-        none, most = np.zeros(n, np.int64), 1.0 if self.solo else BOUND
-        symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
+        none, most = np.zeros(n, np.int64), BOUND if self.sparse and not self.solo else 1.0
+        symmetric = self.game.symmetry_count > 1
+        if self.sparse:
+            symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
+        transform_rows = row_kernels(self.game.with_defaults).transform_rows
         both = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
 
-        def sample() -> tuple[Ints, Floats32]:
-            """Returns features and targets of random positions, under random symmetries where those matter."""
+        def sample() -> tuple[Array, Floats32]:
+            """Returns what the network sees and targets of random positions, under random symmetries where those matter."""
             chosen = rng.integers(0, self.replay.filled, n)
             rows = self.replay["rows"][chosen]
             if symmetric:
                 both[:n] = rows
-                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, n), none, T)
+                transform_rows(both, rng.integers(0, self.game.symmetry_count, n), none, T)
                 rows = both[n:]
             features, signs = self.described(rows, self.replay["places"][chosen])
             return features, (self.replay["targets"][chosen] * signs / most).astype(np.float32)
@@ -371,5 +434,5 @@ def replay_of(run: str, config: Any, game: Game) -> tuple[Array, Floats]:
 
 
 def train(config: Config) -> Path:
-    """Trains a sparse network by self-play and returns its run folder; raises ValueError for options that do not fit."""
+    """Trains a network by self-play and returns its run folder; raises ValueError for options that do not fit."""
     return run_learner(SelfPlay(config))

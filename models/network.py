@@ -204,6 +204,7 @@ def class_of(text: str) -> type:
 
     Raises ValueError for any other: what a file names is never imported for the file's sake.
     """
+    need_named(text)
     module, _, name = text.partition(":")
     place = named_modules().get(module)
     if text not in _classes and place is not None:
@@ -211,12 +212,17 @@ def class_of(text: str) -> type:
         if not (isinstance(found, type) and is_module_class(found)):
             raise UserError(f"expected a class of torch modules {name!r} in {place!r}, got {found!r:.60}")
         register_network(found)
-    if text not in _classes:
+    return _classes[text]
+
+
+def need_named(text: object) -> None:
+    """Raises ValueError for `MODULE:CLASS` that nobody has named, before anything is imported."""
+    module, own, name = str(text).partition(":")
+    if own and text not in _classes and module not in named_modules():
         raise UserError(
             f"expected --module with the file or package {module!r}, or leafwise.register_network({name}) in Python, "
             f"for a network of the class {text!r}"
         )
-    return _classes[text]
 
 
 def network_of(text: str) -> tuple[str, dict[str, Any]]:

@@ -245,6 +245,16 @@ def network_of(text: str) -> tuple[str, dict[str, Any]]:
     return name, arguments
 
 
+def text_of(network: str | type) -> str:
+    """Returns a network's name; a class is registered and named MODULE:CLASS. Raises ValueError for one of no torch modules."""
+    if not isinstance(network, type):
+        return network
+    if not is_module_class(network):
+        raise UserError(f"expected a class of torch modules, got {network!r}")
+    register_network(network)
+    return f"{network.__module__}:{network.__qualname__}"
+
+
 def torch_network(
     game: str | Game,
     network: str | type = "mlp",
@@ -275,11 +285,7 @@ def torch_network(
     """
     game = find_game(game) if isinstance(game, str) else game
     kind = network_kind("torch")  # raises ValueError without torch
-    if isinstance(network, type):
-        if not is_module_class(network):
-            raise UserError(f"expected a class of torch modules, got {network!r}")
-        register_network(network)
-        network = f"{network.__module__}:{network.__qualname__}"
+    network = text_of(network)
     import torch
 
     view = DEFAULT_VIEW if sees == "observation" else sees

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_web_jobs import told
+from front.test_web_jobs import told
 
 import leafwise
 from leafwise.__main__ import run

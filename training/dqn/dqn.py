@@ -105,7 +105,7 @@ class Config(ActorOptions):
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
     sees: str = ""
     """What the network sees: features, another of the game's sets of sparse features, observation or features+observation (default:
-    observation); a torch module planes, onehot or observation (default: the first that the game has)."""
+    observation); a torch module planes, onehot, observation (default: the first that the game has) or features."""
     exploration: Share = 1.0
     """Share of random actions at the start."""
     final_exploration: Share = 0.1

@@ -311,7 +311,7 @@ class Frontier:
         Returns player 0's values [n], those of all children, one row's after another's [m], and where those of each row end [n].
         """
         tree, first, size = self._tree, 0, min(len(rows), self._tree.P.size)
-        values, parts, ends = np.zeros(len(rows)), list[Floats](), np.zeros(len(rows), np.int64)
+        values, parts, ends = np.zeros(len(rows)), [np.zeros(0)], np.zeros(len(rows), np.int64)
         while first < len(rows) and not counts[F.FAILED]:
             some = slice(first, min(first + size, len(rows)))
             k = some.stop - first

@@ -32,8 +32,8 @@ from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.registry import named_modules
 from leafwise.models.leaves import leaf
-from leafwise.models.network import NetworkKind, Tensors, Told, class_of, register_network
-from leafwise.models.sb3 import KINDS, Kind
+from leafwise.models.network import SAYS, NetworkKind, Says, Tensors, Told, class_of, register_network
+from leafwise.models.sb3 import Kind
 
 OVER = 1e-5
 """By how much a number may leave its range, for rounding."""
@@ -59,6 +59,33 @@ class Conv(nn.Sequential):
         pairs = itertools.pairwise(sizes)
         layers = [part for a, b in pairs for part in (nn.Conv2d(a, b, 3, padding=1), nn.ReLU())]
         super().__init__(*layers, *end(sizes[-1] * rows * columns, hidden, outputs))
+
+
+class FirstOnly(nn.Module):
+    """Applies a function to the first of its inputs [n, outputs]."""
+
+    def __init__(self, function: nn.Module) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self.function(x[:, :1]), x[:, 1:]], dim=1)
+
+
+class ValueOf(nn.Module):
+    """The value [n, 1] of a module that gives a policy beside it; raises ValueError for another number of outputs."""
+
+    def __init__(self, module: nn.Module, outputs: int) -> None:
+        super().__init__()
+        self.module, self.outputs = module, outputs
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.module(x)
+        if found.shape != (len(x), self.outputs):
+            raise ValueError(
+                f"expected a value and a logit for each action [n, {self.outputs}], got {list(found.shape)}"
+            )
+        return found[:, :1]
 
 
 class Block(nn.Module):
@@ -108,14 +135,14 @@ class TorchNetwork:
 
     game: Game
     module: nn.Module
-    """Observations [n, ...], float32 -> values [n] or [n, 1], or action values [n, A]."""
+    """Observations [n, ...], float32 -> values [n] or [n, 1], action values [n, A], or values and logits of actions [n, 1 + A]."""
     name: str
     """`mlp`, `conv`, `resnet`, or the class of one's own as `MODULE:CLASS`."""
     arguments: Mapping[str, Any]
     """What the module was built with, JSON values by keyword."""
     sees: str
     """The view of the game that it takes, as an environment's `observation`."""
-    says: Kind
+    says: Says
     scale: float
 
     @property
@@ -136,7 +163,7 @@ class TorchNetwork:
     def head(self) -> str:
         """What it says, as methods of learning name it."""
         chance = self.game.players == 1 and bounds_of(self.game) != (None, None)
-        return "max" if self.says == "q" else "chance" if chance else "value"
+        return {"q": "max", "policy": "policy"}.get(self.says, "chance" if chance else "value")
 
     @property
     def hidden(self) -> tuple[int, ...]:
@@ -158,7 +185,7 @@ class TorchNetwork:
 
     @cached_property
     def _observer(self) -> Observer:
-        return Observer(self.game, self.sees, masked=self.says == "q")
+        return Observer(self.game, self.sees, masked=self.says != "value")
 
     def describe(self, rows: Array, T: Any) -> tuple[Floats32, NDArray[np.int8], Floats32]:
         """Returns observations [n, ...] of rows, legal actions [n, A] (A = 0 for one value) and signs [n], all 1; T as of
@@ -182,9 +209,10 @@ class TorchNetwork:
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""
         low, high = bounds_of(self.game)
-        found = leaf(
-            self.game, self.module, kind=self.says, to_go=high is None, scale=self.scale, observation=self.sees
-        )
+        policy = self.says == "policy"
+        asked = ValueOf(self.module, 1 + len(self.game.actions)) if policy else self.module
+        kind: Kind = "q" if self.says == "q" else "value"
+        found = leaf(self.game, asked, kind=kind, to_go=high is None, scale=self.scale, observation=self.sees)
         assert found.batch is not None
         if low is None or high is None:
             return replace(found, name=name)
@@ -213,13 +241,13 @@ def within(batch: Callable[..., Floats], low: float, high: float, name: str) -> 
     return values
 
 
-def made(game: Game, name: str, sees: str, says: Kind, scale: float, arguments: Mapping[str, Any]) -> TorchNetwork:
+def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: Mapping[str, Any]) -> TorchNetwork:
     """Returns a network with the weights that its module begins with, its last layer kept in the range of the game's values."""
-    need_among(says, KINDS, "says", "network")
+    need_among(says, SAYS, "says", "network")
     need_in(scale, Range(0, math.inf, above=True, below=True), "a finite scale", "network")
     if bounds_of(game)[1] is not None and scale != 1:
         raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
-    space, outputs = game.observation_space(sees), len(game.actions) if says == "q" else 1
+    space, outputs = game.observation_space(sees), (says != "q") + (0 if says == "value" else len(game.actions))
     own = class_of(name) if ":" in name else None
     if own is None:
         need_among(name, (*BUILT_IN, "MODULE:CLASS"), "a network")
@@ -234,7 +262,8 @@ def made(game: Game, name: str, sees: str, says: Kind, scale: float, arguments: 
             f"network {name!r}: cannot be built with {short(repr(dict(arguments)), 60)}: {reason}"
         ) from None
     if own is None and bounds_of(game)[1] is not None:
-        module = nn.Sequential(module, nn.Tanh() if game.players == 2 else nn.Sigmoid())
+        last = nn.Tanh() if game.players == 2 else nn.Sigmoid()
+        module = nn.Sequential(module, FirstOnly(last) if says == "policy" else last)
     return TorchNetwork(game, module, name, dict(arguments), sees, says, float(scale))
 
 

@@ -32,6 +32,9 @@ from leafwise.envs.registry import named_modules
 
 Tensors = Mapping[str, Array]
 Told = Mapping[str, Any]
+Says = Literal["value", "q", "policy"]
+SAYS: tuple[Says, ...] = ("value", "q", "policy")
+"""What a torch module says: a value, one for each action, or a value and the logarithm of how probable each action is."""
 GROUP = "leafwise.networks"
 BUILT_IN = {
     "ntuple": "leafwise.models.ntuple:PLAIN",
@@ -201,6 +204,7 @@ def class_of(text: str) -> type:
 
     Raises ValueError for any other: what a file names is never imported for the file's sake.
     """
+    need_named(text)
     module, _, name = text.partition(":")
     place = named_modules().get(module)
     if text not in _classes and place is not None:
@@ -208,12 +212,17 @@ def class_of(text: str) -> type:
         if not (isinstance(found, type) and is_module_class(found)):
             raise UserError(f"expected a class of torch modules {name!r} in {place!r}, got {found!r:.60}")
         register_network(found)
-    if text not in _classes:
+    return _classes[text]
+
+
+def need_named(text: object) -> None:
+    """Raises ValueError for `MODULE:CLASS` that nobody has named, before anything is imported."""
+    module, own, name = str(text).partition(":")
+    if own and text not in _classes and module not in named_modules():
         raise UserError(
             f"expected --module with the file or package {module!r}, or leafwise.register_network({name}) in Python, "
             f"for a network of the class {text!r}"
         )
-    return _classes[text]
 
 
 def network_of(text: str) -> tuple[str, dict[str, Any]]:
@@ -236,12 +245,22 @@ def network_of(text: str) -> tuple[str, dict[str, Any]]:
     return name, arguments
 
 
+def text_of(network: str | type) -> str:
+    """Returns a network's name; a class is registered and named MODULE:CLASS. Raises ValueError for one of no torch modules."""
+    if not isinstance(network, type):
+        return network
+    if not is_module_class(network):
+        raise UserError(f"expected a class of torch modules, got {network!r}")
+    register_network(network)
+    return f"{network.__module__}:{network.__qualname__}"
+
+
 def torch_network(
     game: str | Game,
     network: str | type = "mlp",
     *,
     sees: str = "",
-    says: Literal["value", "q"] = "value",
+    says: Says = "value",
     scale: float = 1.0,
     seed: int = 0,
     **arguments: Any,
@@ -256,7 +275,8 @@ def torch_network(
             `resnet` (`blocks`, `channels`, `hidden`), or a class of torch modules. It is built by `network(space, outputs,
             **arguments)`; `arguments` are values that JSON has. `forward` takes float32 [n, *space.shape].
         sees: "planes", "onehot" or "observation", as the environments show them. Default: planes or onehot where the game has them.
-        says: "value", one number for who acts (outputs = 1), or "q", one for each action (outputs = the number of actions).
+        says: "value", one number for who acts (outputs = 1), "q", one for each action (outputs = the number of actions), or
+            "policy", a value and behind it a logit for each action (outputs = 1 + the number of actions).
         scale: the return that a number of 1 stands for, in games for one with a score, where numbers are the return to come. In
             games for two they are from -1 to 1, in games that are won or lost from 0 to 1; the named networks keep to that.
         seed: of the weights that it begins with.
@@ -265,11 +285,7 @@ def torch_network(
     """
     game = find_game(game) if isinstance(game, str) else game
     kind = network_kind("torch")  # raises ValueError without torch
-    if isinstance(network, type):
-        if not is_module_class(network):
-            raise UserError(f"expected a class of torch modules, got {network!r}")
-        register_network(network)
-        network = f"{network.__module__}:{network.__qualname__}"
+    network = text_of(network)
     import torch
 
     view = DEFAULT_VIEW if sees == "observation" else sees

@@ -7,7 +7,8 @@ a list of games depends on nothing else, so it may be played anywhere.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
+from leafwise.envs.core.gym.observation import Observer
 from leafwise.search.expectiminimax import COUNTS
 from leafwise.search.frontier import Frontier
 from leafwise.search.search_options import ROUNDED
@@ -36,6 +38,7 @@ from leafwise.training.games import (
     new_table,
     put_row,
 )
+from leafwise.training.games import Played as Alone
 
 SIDE = 256
 """Games that are played side by side."""
@@ -188,6 +191,30 @@ class Played(NamedTuple):
     """[games]: player 0's returns."""
     counts: Ints
     """As in `leafwise.training.games.Table`."""
+
+
+def batches_side_by_side(
+    game: Game,
+    evaluator: Evaluator,
+    seeds: range,
+    batch: int,
+    *,
+    depth: int,
+    plies: int = 0,
+    nodes: int = 0,
+    by_search: bool = False,
+) -> Iterator[Alone]:
+    """Yields what `play_batches` does, for leaves that are asked in batches."""
+    games, look = SideBySide(game, (evaluator,), depth, nodes=nodes), Observer(game, masked=False)
+    for first in seeds[::batch]:
+        begun, keys = time.process_time(), np.arange(first, min(first + batch, seeds.stop), dtype=np.uint64)
+        n = len(keys)
+        record, outcomes, _ = games.play(keys, np.full(n, NOBODY), How(np.full(n, plies)))
+        values, players = record.values, look(record.rows).player.astype(np.int64)
+        if not by_search:
+            values = games.values(record.rows, 0)
+        ends = np.searchsorted(record.first, np.unique(record.first), side="right")
+        yield Alone(outcomes, np.where(players == 1, -values, values), players, ends, time.process_time() - begun)
 
 
 class SideBySide:

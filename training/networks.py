@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,8 +15,8 @@ from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.models.modules import TorchNetwork, bounds_of
-from leafwise.models.network import Module, network_of, torch_network
+from leafwise.models.modules import FirstOnly, TorchNetwork, bounds_of
+from leafwise.models.network import Module, Says, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
 from leafwise.training.types import Tensors
@@ -144,12 +144,17 @@ class TorchModule(nn.Module):
         body = self.module
         last = type(body[-1]) if isinstance(body, nn.Sequential) else None
         two, chance = self.network.game.players == 2, self.network.head == "chance"
-        if (two and last is nn.Tanh) or (chance and last is nn.Sigmoid):
+        if (two and last in (nn.Tanh, FirstOnly)) or (chance and last is nn.Sigmoid):
             found: Tensor = body[:-1](inputs)  # type: ignore[index]
         else:
             found = body(inputs)
-            found = torch.atanh(found.clamp(-MOST, MOST)) if two else torch.logit(found, 1 - MOST) if chance else found
-        return found if found.ndim == 2 else found[:, None]
+            found = found if found.ndim == 2 else found[:, None]
+            if two or chance:
+                first = 1 if self.network.head == "policy" else found.shape[1]
+                said, rest = found[:, :first], found[:, first:]
+                said = torch.atanh(said.clamp(-MOST, MOST)) if two else torch.logit(said, 1 - MOST)
+                found = torch.cat([said, rest], dim=1)
+        return found
 
     def export(self) -> TorchNetwork:
         """Returns the network as it is now, for search and files."""
@@ -159,7 +164,7 @@ class TorchModule(nn.Module):
         """Does nothing: searches with such a network hold no weights in their `T`, they ask the network they were made with."""
 
 
-def torch_module(game: Game, config: Any, *, says: Literal["value", "q"] = "value", scale: float = 0.0) -> TorchModule:
+def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float = 0.0) -> TorchModule:
     """Returns the module that `--network`, `--sees` and `--seed` of a method's options say, with weights drawn from that seed.
 
     In a game for one with a score a number of 1 is the return `scale`, by default that of random games. Raises ValueError as

@@ -21,7 +21,7 @@ def cells(notebook: Path) -> list[dict]:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_installs_the_package_and_keeps_small_outputs_that_are_no_errors(notebook: Path) -> None:
-    assert [one.stem for one in NOTEBOOKS] == ["chance", "friday", "game", "train"]
+    assert [one.stem for one in NOTEBOOKS] == ["chance", "friday", "game", "network", "train"]
     first, *_ = told = cells(notebook)
     assert first["cell_type"] == "code"
     assert '%pip install --quiet "leafwise[' in "".join(first["source"])

@@ -138,7 +138,7 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         ("mpl", TRILOBITE, {}, "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         ("conv", FRIDAY, {}, r"expected a board \[channels, rows, columns\] for convolutions"),
         ("mlp", TRILOBITE, {"sees": "pixels"}, "expected an observation among default, planes"),
-        ("mlp", TRILOBITE, {"says": "policy"}, "says among value, q"),
+        ("mlp", TRILOBITE, {"says": "moves"}, "says among value, q, policy"),
         ("mlp", TRILOBITE, {"scale": 10.0}, "expected a scale in a game for one with a score"),
         ("mlp", THREES, {"hidden": (10**8, 10**8)}, r"cannot be built with .* tried to allocate \d+ bytes"),
     ],

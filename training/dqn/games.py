@@ -77,10 +77,8 @@ def _compiled(game: Game, found: CompiledSearch | None, leaf_stage: int) -> Kern
     rules = game.rules
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     legal_actions, action_cost, progress = rules.legal_actions, rules.action_cost, rules.progress
-    considered, (search, last_step) = (
-        rules.candidates or legal_actions,
-        search_of(game, found) if found else (None, None),
-    )
+    considered = rules.candidates or legal_actions
+    search, last_step = search_of(game, found) if found else (never, never)
     settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
 
     @bind(game.room)
@@ -174,6 +172,10 @@ def _compiled(game: Game, found: CompiledSearch | None, leaf_stage: int) -> Kern
     choose_actions: Any = make_choose_actions(game, make_best_action(game, found)) if found else None
     transform_rows = make_transform_rows(game)
     return Kernels(start_games, advance, mask_actions, root_values, choose_actions, transform_rows, place_values)
+
+
+def never(*_: Any) -> Any:
+    """Stands for searches that nobody asks for."""
 
 
 GROUP = 64

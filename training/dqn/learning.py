@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
+from leafwise.models.network import Says
 from leafwise.models.seen import OBSERVATION
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.games import Decisions, Player
@@ -214,7 +215,7 @@ class Learning:
         """Returns the module that training starts from."""
         game, config = self.game, self.config
         if config.network != SPARSE:
-            says: Literal["value", "q"] = "value" if self.wanted == "afterstate" else "q"
+            says: Says = "value" if self.wanted == "afterstate" else "q"
             return torch_module(game, config, says=says, scale=0.0 if config.scale == 1 else config.scale)
         chance = self.wanted == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
         head, sees = "chance" if chance else config.head, config.sees or OBSERVATION

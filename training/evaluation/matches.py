@@ -6,7 +6,6 @@ Reference players are those, by name, that every network of a run meets, so that
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +22,7 @@ from leafwise.models.network import Learned
 from leafwise.models.players import player
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer, draws
-from leafwise.training.batches import NOBODY, How, SideBySide
+from leafwise.training.batches import How, SideBySide, batches_side_by_side
 from leafwise.training.evaluation.arena import Start, play_game, starts_of
 from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.statistics import Unit, rate
@@ -86,11 +85,7 @@ def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes
     evaluator = network.get().evaluator("newest")
     if evaluator.value is not None:
         return play_solo(game, evaluator, seeds[0], len(seeds), depth=depth, nodes=nodes)
-    begun, n = time.process_time(), len(seeds)
-    games = SideBySide(game, (evaluator,), depth, nodes=nodes)
-    record, outcomes, _ = games.play(np.array(seeds, np.uint64), np.full(n, NOBODY), How(np.zeros(n, np.int64)))
-    values, ends = games.values(record.rows, 0), np.searchsorted(record.first, np.unique(record.first), side="right")
-    return Played(outcomes, values, np.zeros(len(values), np.int64), ends, time.process_time() - begun)
+    return Played.joined(list(batches_side_by_side(game, evaluator, seeds, len(seeds), depth=depth, nodes=nodes)))
 
 
 def play_alone(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -17,7 +19,9 @@ from torch import Tensor, nn
 
 from leafwise.envs.core.arrays import Floats32, Ints
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import uniform
 from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.models.modules import TorchNetwork
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.networks import begin, summed
 from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
@@ -88,6 +92,62 @@ def signs(observations: Tensor) -> Tensor:
     return 1.0 - 2.0 * observations[:, -1:].float()
 
 
+class ModuleExtractor(BaseFeaturesExtractor):
+    """A module that gives a value and logits, as what a policy begins with."""
+
+    def __init__(self, observation_space: gym.Space[Any], network: TorchNetwork) -> None:
+        super().__init__(observation_space, 1 + len(network.game.actions))
+        self.module = deepcopy(network.module)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Returns the module's outputs [n, 1 + A]."""
+        found: Tensor = self.module(observations)
+        return found
+
+
+class Columns(nn.Module):
+    """Some of the outputs of a module."""
+
+    def __init__(self, which: slice) -> None:
+        super().__init__()
+        self.which = which
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[:, self.which]
+
+
+class ModulePolicy(MaskableActorCriticPolicy):
+    """A policy that is all `ModuleExtractor`."""
+
+    def _build(self, lr_schedule: Any) -> None:
+        self._build_mlp_extractor()
+        own: Any = self
+        own.action_net, own.value_net = Columns(slice(1, None)), Columns(slice(1))
+        own.optimizer = own.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+
+
+class Drawn:
+    """A player that draws its actions by the policy of a module."""
+
+    name = "self"
+
+    def __init__(self, network: TorchNetwork) -> None:
+        self.network = replace(network, module=deepcopy(network.module).eval())
+        self.T, self.stream = network.game.tables(), np.zeros(2, np.uint64)
+
+    def take(self, network: TorchNetwork) -> None:
+        """Plays as a network does from now on."""
+        self.network.module.load_state_dict(network.module.state_dict())
+
+    def choose(self, state: Any) -> int:
+        """Returns an action of a decision."""
+        inputs, legal, _ = self.network.describe(state.row[None], self.T)
+        with torch.inference_mode():
+            logits = self.network.module(torch.from_numpy(inputs))[0, 1:].double()
+        shares = torch.softmax(logits.masked_fill(torch.from_numpy(legal[0] == 0), -torch.inf), dim=0).cumsum(dim=0)
+        return int(torch.searchsorted(shares, uniform(self.stream) * shares[-1], right=True))
+
+
 class ScaledRewards(VecEnvWrapper):
     """Divides rewards by a constant."""
 
@@ -113,26 +173,26 @@ class Told(KVWriter, dict[str, Any]):
         """Has nothing to close."""
 
 
-def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tuple[Any, Told]:
-    """Returns a MaskablePPO of the size of a network, one of `blank_network`, and where its figures appear."""
-    two = network.game.players == 2
-    monitored = VecMonitor(SeenVecEnv(envs, network))
-    env = monitored if two else ScaledRewards(monitored, config.scale)
+def make_model(envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, config: Any) -> tuple[Any, Told]:
+    """Returns a MaskablePPO of a module, or of the size of a network of `blank_network`, and where its figures appear."""
+    two, own = network.game.players == 2, isinstance(network, TorchNetwork)
+    monitored = VecMonitor(Sb3VecEnv(envs) if isinstance(network, TorchNetwork) else SeenVecEnv(envs, network))
+    layers = [] if own else [network.hidden[1] // 2]
     model = MaskablePPO(
-        SidedPolicy,
-        env,
+        ModulePolicy if own else SidedPolicy,
+        monitored if two else ScaledRewards(monitored, network.unit),
         **hyperparameters(config),
         device="cpu",
         policy_kwargs={
-            "features_extractor_class": FeaturesExtractor,
+            "features_extractor_class": ModuleExtractor if own else FeaturesExtractor,
             "features_extractor_kwargs": {"network": network},
-            "net_arch": {"pi": [network.hidden[1] // 2], "vf": [network.hidden[1] // 2]},
+            "net_arch": {"pi": layers, "vf": layers},
             "activation_fn": nn.ReLU,
             "ortho_init": False,
             "optimizer_kwargs": {"eps": 1e-5, "fused": True},
         },
     )
-    if two:
+    if two and not own:
         policy: Any = model.policy
         policy.value_net = nn.Sequential(policy.value_net, nn.Tanh())
     told = Told()
@@ -145,9 +205,12 @@ def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float) 
     return SparseNetwork.create(game, (hidden[0], 2 * hidden[1]), head="policy", sees=sees, scale=scale)
 
 
-def exported(model: Any, blank: SparseNetwork) -> SparseNetwork:
-    """Returns a model's value and policy as one network: the layers of both side by side, with zeros between them."""
+def exported(model: Any, blank: Any) -> Any:
+    """Returns a model's value and policy as one network like `blank`: a module, or the layers of both side by side, with zeros
+    between them."""
     policy: Any = model.policy
+    if isinstance(blank, TorchNetwork):
+        return replace(blank, module=deepcopy(policy.features_extractor.module).eval())
     last: Any = policy.value_net[0] if isinstance(policy.value_net, nn.Sequential) else policy.value_net
     of_actions: Any = policy.action_net
     own, of_value = (

@@ -23,7 +23,7 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.network import Learned
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.training.runs.folder import Checkpoint
-from leafwise.training.runs.gating import GatedLearner, Options
+from leafwise.training.runs.gating import SPARSE, GatedLearner, Options, need_sparse
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.run_options import Count, Every, Plies, Rate, TotalSteps
 from leafwise.training.types import Json, Logged, Tensors
@@ -51,7 +51,7 @@ class Config(Options):
     reward: str = "score"
     """Reward of the environment."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
-    """Return that counts as 1, in games for one."""
+    """Return that counts as 1, in games for one (a torch module's, where it is not given: that of random games)."""
     learning_rate: Rate = 0.002
     """Learning rate at the start (Adam)."""
     final_learning_rate: Rate = 0.0001
@@ -66,8 +66,9 @@ class Config(Options):
     """Decisions in a batch."""
     entropy: Annotated[float, Range(0, 10)] = 0.01
     """Weight of the entropy bonus."""
-    sees: str = OBSERVATION
-    """What the network sees: observation, another of the game's sets of sparse features, or features+observation."""
+    sees: str = ""
+    """What the network sees: observation, another of the game's sets of sparse features, or features+observation (default:
+    observation); a torch module planes, onehot or observation (default: the first that the game has)."""
     hidden: tuple[int, int] = (64, 32)
     """Outputs of the shared first layer, and of one more layer for policy and value each; multiples of 4."""
     evaluate_every: Every = 8
@@ -79,23 +80,37 @@ class Config(Options):
 class MaskedPpo(GatedLearner):
     """One run: model, environments, files."""
 
+    blank: Any
+    seated: Any
+
     method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)  # raises ValueError without torch
-        from leafwise.training.ppo.network import blank_network, make_model
+        from leafwise.training.ppo.network import Drawn, blank_network, make_model
         from leafwise.training.sb3 import PpoRun
 
-        if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
-            wanted = "expected --sees features+observation: symmetric positions share these features"
-            raise UserError(f"{wanted}, got {config.sees!r}")
-        two = self.game.players == 2
-        self.blank, self.seated = (
-            blank_network(self.game, config.hidden, config.sees, 1.0 if two else config.scale) for _ in range(2)
-        )
+        two, sees, own = self.game.players == 2, config.sees or OBSERVATION, config.network != SPARSE
+        if own:
+            from leafwise.training.networks import torch_module
+
+            need_sparse(config, ("hidden",))
+            self.blank = torch_module(
+                self.game, config, says="policy", scale=0.0 if config.scale == 1 else config.scale
+            ).network
+            self.seated = Drawn(self.blank)
+        else:
+            if sees in seen_by(self.game) and features_of(self.game, sees).invariant:
+                wanted = "expected --sees features+observation: symmetric positions share these features"
+                raise UserError(f"{wanted}, got {sees!r}")
+            self.blank, self.seated = (
+                blank_network(self.game, config.hidden, sees, 1.0 if two else config.scale) for _ in range(2)
+            )
         self.itself = two and config.opponent == "self"
-        opponent = self.seated.evaluator("self") if self.itself else config.opponent
-        seats: Json = {"opponent": opponent, "seat": "random"} if two else {}
+        itself = self.seated if own else self.seated.evaluator("self")
+        seats: Json = {"opponent": itself if self.itself else config.opponent, "seat": "random"} if two else {}
+        if own:
+            seats["observation"] = self.blank.sees
         seats["autoreset_mode"] = "SameStep"
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, plies=config.plies, **seats)
         self.model, told = make_model(self.envs, self.blank, config)
@@ -120,6 +135,9 @@ class MaskedPpo(GatedLearner):
         rng = np.random.default_rng((self.config.seed, self.ppo.updates))
         chosen: Any = self.exported() if rng.random() < self.config.newest else None
         chosen = chosen or self.gate.pool[int(rng.integers(len(self.gate.pool)))]
+        if self.config.network != SPARSE:
+            self.seated.take(chosen)
+            return
         for name in ("embedding", "bias", "dense"):
             getattr(self.seated.weights, name)[:] = getattr(chosen.weights, name)
 

@@ -29,6 +29,7 @@ from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, LEAST_SLOPE, SCORE, UNITS, Units, save_shipped_units
+from leafwise.training.batches import batches_side_by_side
 from leafwise.training.evaluation.calibration import monotone, tenths
 from leafwise.training.execution import in_pieces, map_pieces
 from leafwise.training.games import play_batches
@@ -188,12 +189,11 @@ def own_or(usual: Callable[..., Any], game: Game) -> Any:
 
 
 def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> ValuedGames:
-    """Plays some of the games of a leaf with a compiled value; of the decisions of games played at once one in `every` counts."""
+    """Plays some of the games of a leaf; of the decisions of games played at once one in `every` counts."""
     seeds = range(CALIBRATION_SEED + games.start, CALIBRATION_SEED + games.stop)
     plies, found = config.plies if game.players == 2 else 0, []
-    batches = play_batches(
-        game, leaf, seeds, BATCH, depth=config.depth, plies=plies, nodes=config.nodes, by_search=True
-    )
+    play: Any = play_batches if leaf.value is not None else batches_side_by_side
+    batches = play(game, leaf, seeds, BATCH, depth=config.depth, plies=plies, nodes=config.nodes, by_search=True)
     for begin, one in zip(games[::BATCH], batches, strict=True):
         kept = (np.arange(len(one.values)) + begin) % config.every == 0
         outcomes = np.where(one.players == 1, -1.0, 1.0) * one.outcomes()

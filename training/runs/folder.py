@@ -27,7 +27,7 @@ import numpy as np
 
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.registry import source_of
+from leafwise.envs.registry import named_modules, source_of
 from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
 from leafwise.models.tensors import MODEL
 from leafwise.training.runs.files import CONFIG, FolderLock, config_file, resumed_file
@@ -115,9 +115,11 @@ CHECKPOINT_SHARE = 0.1
 
 def training_command(method: str, config: Any) -> str:
     """Returns the command that repeats a run of a method, whatever the game's recipe says by then."""
-    source = source_of(config.game)
+    own = named_modules().get(getattr(config, "network", "").partition(":")[0])
     words = ["leafwise", "train", config.game, "--method", method, "--no-recipe"]
-    return command_of([*words, *(["--module", source] if source else [])], config, left_out=("game", *NOT_OPTIONS))
+    for source in dict.fromkeys(filter(None, (source_of(config.game), own))):
+        words += ["--module", source]
+    return command_of(words, config, left_out=("game", *NOT_OPTIONS))
 
 
 def command_of(words: Sequence[str], config: Any, left_out: Sequence[str] = NOT_OPTIONS) -> str:

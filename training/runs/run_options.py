@@ -173,6 +173,9 @@ def parse_options(config_class: type, words: Sequence[str], prog: str) -> tuple[
     """
     path, words = file_of(words), take_option(words, "--config")[1]
     kept = read_options(path, config_class) if path is not None else {}
+    if "network" not in types_of(config_class) and (network := take_option(words, "--network")[0]) is not None:
+        method = config_class.__module__.rpartition(".")[2].replace("_", "-")
+        raise UserError(f"expected no --network with {method}, which trains no torch modules, got {network!r}")
     game, words = take_option(words, "--game")
     game = kept.get("game", "") if game is None else game
     if not game:

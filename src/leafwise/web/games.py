@@ -29,6 +29,7 @@ from leafwise.envs.core.play.solver import LEVELS, exact_solver
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import LEARNED, is_for, shipped_model
+from leafwise.models.network import need_named
 from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
 from leafwise.training.runs.files import config_file, read_table
@@ -134,7 +135,9 @@ class Offer:
         """Lists a leaf, that of a model's file where there is one, or what is wrong with it."""
         game = self.game
         try:
-            if file is None or is_for(game, load_metadata(file)):
+            about = {} if file is None else load_metadata(file)
+            if file is None or is_for(game, about):
+                need_named(about.get("network", ""))
                 source = leaf_source(name)
                 units = units_of(game, source)
                 leaf = {

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+import leafwise
+from leafwise.models.tensors import load_tensors
 from leafwise.training.alphazero import alphazero
 from leafwise.training.dqn import dqn
 from leafwise.training.ntuple_td import ntuple_q
@@ -56,6 +58,16 @@ TAGS = {
     "dqn": "train/loss train/td_error train/q_mean rollout/decided eval/score_ci_low",
     "ppo": "rollout/ep_rew_mean train/value_loss train/loss eval/elo",
 }
+MODULES: dict[str, tuple[Any, type, dict[str, Any]]] = {
+    "dqn, a module's actions": (dqn.QLearner, dqn.Config, {**Q, "network": "conv,channels=4,hidden=8"}),
+    "dqn, a module's states": (
+        dqn.QLearner, dqn.Config, {**Q, "network": "resnet,blocks=1,channels=4", "head": "value", "tau": 0.1},
+    ),
+    "ppo, a module": (ppo.MaskedPpo, ppo.Config, {**MASKED, "network": "mlp,hidden=16", "opponent": "self", "judged": 20}),
+}  # fmt: skip
+for _, _, few in MODULES.values():
+    del few["hidden"]
+LEARNERS |= MODULES
 LONG = ("ship-values", "ppo, ships", "alphazero, pieces")
 
 
@@ -80,5 +92,10 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(name: str, tmp_path: Pat
         "events",
         "run",
     }
+    if name in MODULES:
+        told = load_tensors(whole / "model.safetensors")[1]
+        assert (told["network"], told["sees"]) == (options["network"].partition(",")[0], "planes")
+        search = leafwise.Search(leafwise.game("trilobite"), leafwise.load(whole), depth=2)
+        assert len(set(search(leafwise.game("trilobite").new(seed=1)).values.values())) > 1
     if name.endswith("pieces"):
         assert max(behind for _, behind in events["rollout/staleness"]) == 1

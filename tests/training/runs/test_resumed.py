@@ -63,12 +63,13 @@ MODULES: dict[str, tuple[Any, type, dict[str, Any]]] = {
     "dqn, a module's states": (
         dqn.QLearner, dqn.Config, {**Q, "network": "resnet,blocks=1,channels=4", "head": "value", "tau": 0.1},
     ),
+    "alphazero, a module": (alphazero.AlphaZero, alphazero.Config, {**SEARCHED, "network": "mlp,hidden=16"}),
     "ppo, a module": (ppo.MaskedPpo, ppo.Config, {**MASKED, "network": "mlp,hidden=16", "opponent": "self", "judged": 20}),
 }  # fmt: skip
 for _, _, few in MODULES.values():
     del few["hidden"]
 LEARNERS |= MODULES
-LONG = ("ship-values", "ppo, ships", "alphazero, pieces")
+LONG = ("ship-values", "ppo, ships", "alphazero, pieces", "alphazero, a module")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in LEARNERS])

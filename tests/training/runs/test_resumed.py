@@ -68,7 +68,7 @@ MODULES: dict[str, tuple[Any, type, dict[str, Any]]] = {
 for _, _, few in MODULES.values():
     del few["hidden"]
 LEARNERS |= MODULES
-LONG = ("ship-values", "ppo, ships", "alphazero, pieces")
+LONG = ("ship-values", "ppo, ships", "alphazero, pieces", "dqn, a module's states")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in LEARNERS])

@@ -303,6 +303,11 @@ def values_for_two(outputs: Tensor, targets: Tensor) -> Tensor:
     return losses_of(outputs[:, 0], targets, solo=False).mean()
 
 
+def returns_to_come(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Returns the loss of outputs [n, 1] that are returns in a game for one with a score."""
+    return losses_of(outputs[:, 0], targets, solo=True).mean()
+
+
 def policy_loss(outputs: Tensor, policies: Tensor, legal: Tensor) -> Tensor:
     """Returns the mean cross-entropy between policies [n, A], 0 where not `legal` [n, A], and those of outputs [n, 1 + A]."""
     logits = outputs[:, 1:].masked_fill(legal == 0, -1e9)  # not -inf, which times 0 is no number

@@ -108,6 +108,7 @@ def test_many_trees_are_those_of_each_root(g, score, depth, rows, monkeypatch):
     states = decisions_of(g)[:: 6 if g.name == "threes" else 1][:20]
     counts = np.zeros((2, COUNTS), dtype=np.int64)
     for left in (0, depth):
+        assert [len(part) for part in search.many(states[0].row[None][:0], left, counts[0])] == [0, 0, 0]
         values, children, ends = search.many(np.array([s.row for s in states]), left, counts[0])
         each = [search(s.row, left, counts[1]) for s in states]
         assert [(v, c.tolist()) for v, c in zip(values, np.split(children, ends[:-1]), strict=True)] == each

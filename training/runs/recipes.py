@@ -80,6 +80,7 @@ METHODS = (
     Method("dqn", "leafwise.training.dqn.dqn", lambda game: True),
     Method("ppo", "leafwise.training.ppo.ppo", lambda game: True),
     Method("ntuple-q", "leafwise.training.ntuple_td.ntuple_q", has_cells),
+    Method("value-td", "leafwise.training.selfplay.value_td", lambda game: True),  # of scores a torch module alone
 )
 """Methods for all games; the first that fits a game is the one to begin with, where its recipe names no other."""
 RENAMED = {"td": ("ntuple-td", "value-td"), "values": ("ship-values",)}
@@ -140,10 +141,12 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
     Raises ValueError for a recipe that names what runs code.
     """
     added = list(words)
-    given = {word.partition("=")[0] for word in added}
+    given, network = {word.partition("=")[0] for word in added}, take_option(added, "--network")[0]
     if file := file_of(added):
-        given |= set(map(flag_of, read_table(file)))
-    for option, value in missing(name, method, take_option(added, "--variant")[0], given):
+        table = read_table(file)
+        given |= set(map(flag_of, table))
+        network = network or table.get("network")
+    for option, value in missing(name, method, take_option(added, "--variant")[0], given, network):
         if isinstance(value, bool):
             added.append(flag_of(option) if value else flag_of(option).replace("--", "--no-", 1))
         else:
@@ -151,13 +154,20 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
     return added
 
 
-def missing(name: str, method: str, variant: str | None, given: Set[str]) -> Iterator[tuple[str, Any]]:
-    """Yields the options that a game's recipe adds to those given, which are told as flags.
+OF_SPARSE = ("hidden", "sees", "dueling")
+"""Options that shape sparse networks."""
+
+
+def missing(
+    name: str, method: str, variant: str | None, given: Set[str], network: str | None = None
+) -> Iterator[tuple[str, Any]]:
+    """Yields the options that a game's recipe adds to those given, which are told as flags; to a `network` none that shape another.
 
     Raises ValueError for a recipe that names what runs code.
     """
     for option, value in recipe(name, method, variant).items():
-        if flag_of(option) not in given and value != []:
+        fits = network in (None, "sparse") or option not in OF_SPARSE
+        if flag_of(option) not in given and value != [] and fits:
             if code_in(value, name):
                 raise UserError(f"{name}: expected a recipe that names nothing that runs code, got {option} {value!r}")
             yield option, value
@@ -178,6 +188,7 @@ def train(name: str, method: str, options: Json) -> Path:
             raise UserError(
                 f"expected an option of {found.name} ({', '.join(known)}), got {option!r}{perhaps(option, known)}"
             )
-    for option, value in missing(name, found.name, chosen.get("variant"), {flag_of(option) for option in chosen}):
+    flags = {flag_of(option) for option in chosen}
+    for option, value in missing(name, found.name, chosen.get("variant"), flags, chosen.get("network")):
         chosen[option] = msgspec.convert(value, types[option])
     return found.code.train(found.options(game=name, **chosen))

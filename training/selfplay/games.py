@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
+from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
 from leafwise.models.network import Learned
@@ -326,7 +327,10 @@ class BatchRecorder:
         if self.labels is not None:
             exact = self.labels(record.rows, record.first, options.exact_nodes)
         row_kernels(game.with_defaults).write_all_targets(record, n, exact, trace_decay, self.tables(None, game))
-        return Recorded(record.rows, record.targets, counts)
+        targets = record.targets
+        if leaves[0].to_go:  # what is learned is the return to come
+            targets = targets - Observer(game, masked=False)(record.rows).returns
+        return Recorded(record.rows, targets, counts)
 
 
 def _batches_rebuilt(variants: Sequence[Game], options: Any, own: bool) -> BatchRecorder:

@@ -34,8 +34,8 @@ from leafwise.envs.core.contract.stream import uniform
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import labels_of
 from leafwise.envs.core.ranges import Range, Share
-from leafwise.models.files import model_path
-from leafwise.models.network import Learned
+from leafwise.models.files import load_network, model_path
+from leafwise.models.network import Learned, network_of
 from leafwise.models.players import player
 from leafwise.models.seen import FEATURES, OBSERVATION, features_of
 from leafwise.models.sparse import BOUND, load_sparse
@@ -170,10 +170,10 @@ class SelfPlay(IterationLearner):
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         need_sparse(config, ("hidden", "head", "rare"))
         self.solo = self.game.players == 1
-        if self.solo and self.game.return_range != (0.0, 1.0):
-            raise UserError(
-                f"selfplay: expected a game for two players, or one that is won or lost, got {self.game.name!r}"
-            )
+        self.scored = self.solo and self.game.return_range != (0.0, 1.0)
+        if self.scored and (self.sparse or not self.own):
+            how = "--network with a torch module" if self.own else "a game for two players, or one that is won or lost"
+            raise UserError(f"{self.method}: expected {how}, got {config.network!r} in {self.game.name!r}")
         if not self.solo and (config.mix or config.easy):
             raise UserError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
@@ -235,8 +235,15 @@ class SelfPlay(IterationLearner):
         """Returns the module that training starts from."""
         from leafwise.training.networks import fresh_module, torch_module, widened
 
-        if not self.sparse:
+        if not self.sparse and not self.config.init_from:
             return torch_module(self.game, self.config)
+        if not self.sparse:
+            network = load_network(model_path(self.config.init_from), self.game, ("torch",))
+            if (network.name, dict(network.arguments)) != network_of(self.config.network):
+                raise UserError(
+                    f"expected --network as in --init-from, {network.name!r} with {network.arguments}, got {self.config.network!r}"
+                )
+            return network.kind.torch_module(network)
 
         head = "chance" if self.solo else self.config.head
         if not self.config.init_from:
@@ -251,14 +258,14 @@ class SelfPlay(IterationLearner):
         if self.sparse:
             self.recorder.table.R[:] = tensors["stream"]
         else:
-            self.games, self.gate.games = metadata["games"]
+            self.games, self.gate.games = metadata["games"], metadata["match_games"]
 
     def state(self) -> Checkpoint:
         """Returns what a checkpoint holds."""
         tensors, told = super().state()
         if self.sparse:
             return tensors | {"stream": self.recorder.table.R}, told
-        return tensors, told | {"games": [self.games, self.gate.games]}
+        return tensors, told | {"games": self.games, "match_games": self.gate.games}
 
     def played(self, number: int) -> list[int]:
         """Returns which of `variants` an iteration is played in."""
@@ -378,10 +385,10 @@ class SelfPlay(IterationLearner):
             self.gate.allowed = max(self.gate.allowed, LOOK)
         return logged, number if self.gate.allowed else None
 
-    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], None]:
-        """Returns what draws a batch from the replay; its loss is that of the network's head."""
+    def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
+        """Returns what draws a batch from the replay, and the loss: that of the network's head, or of the return to come."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
-        none, most = np.zeros(n, np.int64), BOUND if self.sparse and not self.solo else 1.0
+        none, most = np.zeros(n, np.int64), BOUND if self.sparse and not self.solo else self.newest.unit if self.scored else 1.0
         symmetric = self.game.symmetry_count > 1
         if self.sparse:
             symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
@@ -399,7 +406,11 @@ class SelfPlay(IterationLearner):
             features, signs = self.described(rows, self.replay["places"][chosen])
             return features, (self.replay["targets"][chosen] * signs / most).astype(np.float32)
 
-        return sample, None
+        if not self.scored:
+            return sample, None
+        from leafwise.training.networks import returns_to_come
+
+        return sample, returns_to_come
 
     def also_logged(self) -> Logged:
         """Returns the newest network's rating among the reference players, at the depth of matches."""

@@ -2,7 +2,7 @@
 
 As in Tesauro, "Temporal difference learning and TD-Gammon" (1995), in games for two and in games for one that are won or lost. The
 target of a position is the lambda-return of the network's own values of the next positions, and of the outcome; where an action was
-drawn at random, the value of the best one stands in for what follows. A network with a sparse first layer learns it. Games, replay,
+drawn at random, the value of the best one stands in for what follows. A network with a sparse first layer learns it, or with `--network` a torch module, in games for one with a score too. Games, replay,
 matches, files and what is logged are those of `leafwise.training.selfplay`, which learns what searches say instead.
 """
 
@@ -25,7 +25,7 @@ class Config(selfplay.Config):
 
 
 class ValueTd(selfplay.SelfPlay):
-    """One run with a sparse network, which learns what it says itself instead of what a search says."""
+    """One run with a network that learns what it says itself instead of what a search says."""
 
     method = "value-td"
     own = True

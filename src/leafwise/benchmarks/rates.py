@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from itertools import islice
 from statistics import median
 from time import perf_counter, process_time
@@ -29,9 +30,11 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.files import load_evaluator, model_path, shipped_name
+from leafwise.models.network import torch_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
+from leafwise.training.batches import NOBODY, How, SideBySide
 from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ntuple_td.kernels import MOVES, Trainer, kernels, new_trainer
@@ -375,11 +378,51 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
     evaluator = shipped(game)
     if game.search.candidates and evaluator:
         rates |= bench_clock(game, {"learned": evaluator})
-    rates |= bench_selfplay(game, seconds)
+    rates |= bench_selfplay(game, seconds) | bench_modules(game, seconds)
     if "ntuple" not in game.features:
         return rates
     for name in SETS:
         rates |= bench_td(game, name, seconds)
+    return rates
+
+
+BATCH, WHOLE = 256, 1024
+"""Positions that a module alone is handed at once, and games of a piece of self-play."""
+
+
+def bench_modules(game: Game, seconds: float) -> dict[str, float]:
+    """Returns leaves a second of processor time that torch modules value, by module: in self-play at depth 1, alone in batches, and
+    the share of the one in the other; {} where none learns, or without torch.
+
+    Self-play is whole pieces of games, which takes longer than `seconds`.
+    """
+    if not (find_spec("torch") and game.players == 2 and "planes" in game.view_names):
+        return {}
+    import torch
+
+    torch.set_num_threads(1)
+    rates: dict[str, float] = {}
+    for name in ("mlp", "resnet"):
+        network: Any = torch_network(game, name)
+        module, rows = (
+            network.module.eval(),
+            np.array([s.row for s in islice(random_positions(game, 0, (0, 8)), BATCH)]),
+        )
+        inputs = torch.from_numpy(network.describe(rows, game.tables())[0])
+        games = SideBySide(game, [network.evaluator(name)], 1)
+        how = How(np.full(WHOLE, 12)), np.full(WHOLE, NOBODY)
+        games.play(np.arange(1, dtype=np.uint64), how[1], how[0])
+        games.searches[0].asked, calls = 0, 0
+        with torch.inference_mode():
+            start = process_time()
+            while process_time() < start + max(seconds, 1.0):
+                module(inputs)
+                calls += 1
+            alone = calls * BATCH / (process_time() - start)
+        start = process_time()
+        games.play(np.arange(WHOLE, dtype=np.uint64), how[1], how[0])
+        played = games.asked / (process_time() - start)
+        rates |= {f"selfplay_leaves_{name}": played, f"leaves_{name}_alone": alone, f"share_{name}": played / alone}
     return rates
 
 

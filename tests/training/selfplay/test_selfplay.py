@@ -23,7 +23,7 @@ from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder, kernels
+from leafwise.training.selfplay.games import Recorder, kernels, row_kernels
 from running.networks import random_network
 from running.training import cut_and_compare
 
@@ -61,7 +61,7 @@ def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp
     learner = selfplay.SelfPlay(guided)
     played = learner.play()
     assert played["rollout/ep_len_mean"] > 0
-    assert learner.table.counts.sum() == 0  # the guide played at a table of its own
+    assert learner.recorder.table.counts.sum() == 0  # the guide played at a table of its own
     path = selfplay.train(replace(guided, run=str(tmp_path / "whole")))
     events = Curves(path).read()
     assert events["eval/points_random"][-1][1] > 0.5
@@ -179,7 +179,7 @@ def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
 
 @pytest.mark.parametrize("decay", [0.0, 0.6])
 def test_targets_before_a_solved_position_are_those_of_a_game_that_ends_with_its_value(decay: float) -> None:
-    write, rng = kernels(GAME, random_network(GAME, seed=4).evaluator("x")).write_all_targets, np.random.default_rng(3)
+    write, rng = row_kernels(GAME.with_defaults).write_all_targets, np.random.default_rng(3)
     D, T, state = new_record(GAME, 6), GAME.tables(), GAME.start()
     for t, move in enumerate("123321"):
         D.rows[t] = state.row

@@ -203,6 +203,19 @@ class TorchNetwork:
         found: Floats = values(rows, T)
         return found
 
+    def action_values(self, rows: Array, T: Any) -> Floats32:
+        """Returns what each action is worth to who acts, [n, A], or with `says="policy"` its logit; -inf: illegal.
+
+        T is as of `evaluator`. Raises ValueError for a module that says nothing of actions.
+        """
+        if self.says == "value":
+            raise UserError(f"network {self.name!r}: expected one that says something of each action, got values")
+        inputs, legal, _ = self.describe(rows, T)
+        module = deepcopy(self.module).eval() if self.module.training else self.module
+        with torch.inference_mode():
+            found = module(torch.from_numpy(inputs))[:, -legal.shape[1] :].numpy()
+        return np.where(legal, found, np.float32(-np.inf))
+
     @cached_property
     def _leaf(self) -> Evaluator:
         return self.evaluator(self.name)
@@ -317,6 +330,7 @@ def loaded(found: TorchNetwork, tensors: Tensors) -> TorchNetwork:
                 f"network {found.name!r}: expected {name!r} {wanted.get(name)}, got {given.get(name) or 'none'}"
             )
     found.module.load_state_dict({name: torch.tensor(part) for name, part in tensors.items()}, assign=True)
+    found.module.eval()
     return found
 
 

@@ -58,7 +58,7 @@ def test_commands_play_it_where_it_is_named(capfd: Any) -> None:
     assert MISSING in capfd.readouterr().err
     assert run([*words, "--module", "own_net.py"]) == 0
     assert json.loads(capfd.readouterr().out)["games"] == 4
-    arena = ["arena", "trilobite", "search:runs/own,depth=1", "random", "--pairs", "2", "--module", "own_net.py"]
+    arena = ["arena", "trilobite", "search:runs/own,depth=1", "random", "--games", "4", "--module", "own_net.py"]
     assert run(arena) == 0
     assert units.main(["--model", "runs/own", "--games", "20"]) == 0
     assert units_of(TRILOBITE, "runs/own") is not None

@@ -298,3 +298,23 @@ def test_wrong_options_get_one_line_and_status_2(front, words, message, capsys, 
     method, *usual = front.split()
     assert message in refusal(method, [*(() if "--game" in words else usual), *shlex.split(words)], capsys)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("method", ["ntuple-td", "ntuple-q"])
+def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refusal(method, ["--game", "threes", "--network", "conv"], capsys)
+    assert said == f"error: expected no --network with {method}, which trains no torch modules, got 'conv'\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "words", "message"),
+    [
+        ("dqn", "--network mlp --dueling", "expected --dueling with --network sparse alone, got True and 'mlp'"),
+        ("ppo", "--network mlp --hidden 8 8", r"expected --hidden with --network sparse alone, got (8, 8) and 'mlp'"),
+        ("ppo", "--network mlp --sees pixels", "expected an observation among default, planes"),
+        ("dqn", "--network conv --sees features", "symmetric positions share 'features'"),
+        ("alphazero", "--network mlp", "alphazero: expected --network sparse, got 'mlp'"),
+    ],
+)
+def test_options_of_sparse_networks_shape_no_modules(method: str, words: str, message: str, capsys: Any) -> None:
+    assert message in refusal(method, ["--game", "trilobite", *words.split()], capsys)

@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reo
 QUICK := tests/contract/test_check.py tests/contract/test_rows.py \
   tests/envs/*/test_*scenarios.py tests/models/test_files.py tests/search/test_twin.py tests/front/test_errors.py
 
-.PHONY: demo links test test-quick test-long test-numba campaign lint lint-page types docs clean
+.PHONY: demo links test test-quick test-long test-numba recipes campaign lint lint-page types docs clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -21,7 +21,7 @@ $(VENV)/.demo: pyproject.toml constraints.txt
 
 # What trainers, tests, linters and documentation need besides.
 $(VENV)/.installed: $(VENV)/.demo
-	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,web,docs,dev]"
+	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,onnx,openspiel,web,docs,dev]"
 	touch $@
 	$(MAKE) links
 
@@ -67,6 +67,16 @@ test-numba:
 	  build/numba-$$version/bin/python -m pip install --quiet --disable-pip-version-check -c build/numba-$$version.txt \
 	    numba==$$version pytest pytest-xdist hypothesis -e ".[multiagent]" || exit 1; \
 	  build/numba-$$version/bin/python -m pytest -n 2 $(NUMBA_TESTS) || exit 1; \
+	done
+
+# The recipes, each in an environment of its own with what its first lines name: some gigabytes of downloads, no part of the gate.
+RECIPES ?= $(patsubst examples/recipes/%.py,%,$(wildcard examples/recipes/*.py))
+recipes:
+	for name in $(RECIPES); do \
+	  $(PYTHON) -m venv build/recipes/$$name || exit 1; \
+	  sed -n 's/^#   "\(.*\)",$$/\1/p' examples/recipes/$$name.py > build/recipes/$$name/needs.txt || exit 1; \
+	  build/recipes/$$name/bin/python -m pip install --quiet --disable-pip-version-check -e . -r build/recipes/$$name/needs.txt || exit 1; \
+	  (cd build/recipes/$$name && bin/python $(CURDIR)/examples/recipes/$$name.py) || exit 1; \
 	done
 
 lint: $(VENV)/.installed

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
 
-def aec(game: str | Game, *, render_mode: str | None = None, illegal: str | None = None, **options: Any) -> AECEnv:
+def aec(
+    game: str | Game,
+    *,
+    render_mode: str | None = None,
+    illegal: str | None = None,
+    observation: str = "default",
+    **options: Any,
+) -> AECEnv:
     """Returns a game as a PettingZoo AECEnv: `leafwise.aec("trap")`.
 
     Keywords are those of `EnvOptions`, where each is explained, and the game's own options.

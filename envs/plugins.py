@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leafwise.envs.core.errors import UserError
@@ -188,18 +189,29 @@ def module_name(source: str) -> str:
     return name
 
 
-def imported(module: str) -> Game:
-    """Imports a module and returns its GAME; raises ValueError that says where that failed."""
+def imported_module(module: str) -> ModuleType:
+    """Imports a module; raises ValueError that says where that failed."""
     try:
-        found = importlib.import_module(module)
+        return importlib.import_module(module)
     except (Exception, SystemExit) as problem:
         raise UserError(f"cannot import {module!r}: {type(problem).__name__}{_place(problem)}: {problem}") from problem
+
+
+def imported(module: str) -> Game:
+    """Imports a module and returns its GAME; raises ValueError that says where that failed."""
+    found = imported_module(module)
     from leafwise.envs.core.contract.game import Game
 
     game = getattr(found, "GAME", None)
     if not isinstance(game, Game):
         raise UserError(f"expected a Game called GAME in the module {module!r}, got {game!r:.80}")
     return game
+
+
+def is_module_class(thing: object) -> bool:
+    """Whether something is a class of torch modules; where nobody has imported torch, nothing is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(thing, type) and issubclass(thing, torch.nn.Module)
 
 
 def _place(problem: BaseException) -> str:

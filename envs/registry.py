@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import types_of, values_of, with_files_read
 from leafwise.envs.core.waiting import loading
-from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
+from leafwise.envs.plugins import (
+    Listed,
+    PluginWarning,
+    announced,
+    entry_points,
+    imported,
+    imported_module,
+    is_module_class,
+    module_name,
+    read_listing,
+)
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -27,6 +37,8 @@ if TYPE_CHECKING:
 NAMESPACE = "leafwise"
 INHERITED = "LEAFWISE_INHERITED_GAMES"
 """The environment variable by which processes hear of games that were added by `--module`: JSON, name -> what is listed."""
+NETWORKS = "LEAFWISE_INHERITED_NETWORKS"
+"""The same for modules with classes of networks: JSON, a module's name -> the file, folder or module that `--module` named."""
 _added: dict[str, Game] = {}
 _makers: dict[str, Callable[..., Any]] = {}
 MORE_PLAYERS = (
@@ -36,6 +48,7 @@ MORE_PLAYERS = (
     "mcts:LEAF,seconds=0.01",
     "rollout:n=20",
     "sb3:FILE.zip",
+    "program:COMMAND",
 )
 """Players of every game beside `random`, the greedy ones and the room's own: what messages list."""
 
@@ -220,17 +233,29 @@ def register_game(new: Game) -> None:
     _register(new.name, new.ids)
 
 
-def add_module(source: str) -> Game:
+def add_module(source: str) -> None:
     """Adds the game of a file, a package (its folder) or a module, here and in processes that are started from here.
 
-    Raises ValueError, saying what was expected, if there is none or it cannot be imported.
+    Classes of torch modules in there may be those of networks in files; a module with such classes needs no game.
+
+    Raises ValueError, saying what was expected, if there is neither or it cannot be imported.
     """
-    new = imported(module_name(source))
-    register_game(new)
+    name = module_name(source)
     place = str(Path(source).resolve()) if Path(source).exists() else source
+    has = vars(imported_module(name))
+    if any(map(is_module_class, has.values())):
+        os.environ[NETWORKS] = json.dumps({**named_modules(), name: place})
+        if "GAME" not in has:
+            return
+    new = imported(name)
+    register_game(new)
     told = Listed(new.module, listing(new), f"--module {source}", place)
     os.environ[INHERITED] = json.dumps({**_inherited(), new.name: told._asdict()})
-    return new
+
+
+def named_modules() -> dict[str, str]:
+    """Returns the modules with classes of networks that `--module` named, and the places that it gave."""
+    return json.loads(os.environ.get(NETWORKS, "{}"))
 
 
 def take_modules(words: Sequence[str]) -> list[str]:

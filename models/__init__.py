@@ -1,6 +1,6 @@
 """Networks, their files, and the leaf evaluators made of them.
 
-- `network`: what a kind of network is, and which there are: `ntuple`, `sparse`, `grid`.
+- `network`: what a kind of network is, and which there are: `ntuple`, `sparse`, `grid`, `torch` (`modules`).
 - `files`: where a model is (path, run, shipped, Hugging Face Hub) and how it is read; `tensors` is the file itself, with checksum.
 - `leaves`: any model as a leaf, those of other people (`sb3`) too. `units`: what a leaf's numbers mean to people.
 - `players`: players and priors named by a text. `weights`: what ships.
@@ -8,7 +8,7 @@
 
 from leafwise.models.files import load_evaluator, load_network, save_network
 from leafwise.models.leaves import named_leaf
-from leafwise.models.network import Network, NetworkKind, register_network
+from leafwise.models.network import Network, NetworkKind, register_network, torch_network
 from leafwise.models.ntuple import NTupleNetwork, load_ntuples
 from leafwise.models.sparse import SparseNetwork, load_sparse
 
@@ -24,4 +24,5 @@ __all__ = [
     "named_leaf",
     "register_network",
     "save_network",
+    "torch_network",
 ]

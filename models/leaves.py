@@ -16,11 +16,12 @@ from leafwise.envs import registry
 from leafwise.envs.core.arrays import Array, Floats
 from leafwise.envs.core.contract.evaluator import Evaluator, real_numbers
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW
+from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError, short
-from leafwise.envs.core.gym.observation import Observation, Observer
+from leafwise.envs.core.gym.observation import Observation, Observer, Seen
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
-from leafwise.models import sb3
+from leafwise.models import onnx_leaf, sb3
 from leafwise.models.files import LEARNED, best_leaf, is_there, need_shipped
 from leafwise.models.sb3 import KINDS, Kind, Model
 from leafwise.models.units import load_with_units
@@ -31,9 +32,11 @@ Speaks = Literal["to_act", "player_0"]
 SPEAKS: tuple[Speaks, ...] = ("to_act", "player_0")
 OBSERVED_BYTES = 1 << 26
 """Most memory of the observations that a model is handed at once."""
+TRIED, WITHIN = 8, 1e-4
+"""Positions that a torch module is asked about alone and together, and by how much its numbers may differ, as a share or at all."""
 GIVEN = (
     "a function of observations, a torch module, a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 or its .zip, "
-    "or the text of a leaf"
+    "an .onnx file, or the text of a leaf"
 )
 
 
@@ -47,6 +50,7 @@ def leaf(
     discount: float | None = None,
     scale: float | None = None,
     normalize: Any = None,
+    observation: str | None = None,
 ) -> Evaluator:
     """Returns a leaf evaluator made of a model that was trained on the environment's observations.
 
@@ -56,13 +60,14 @@ def leaf(
     Args:
         model: a function from observations [n, ...] (a dict of arrays where the environment gives one) to numbers; a torch module,
             which is handed float32 tensors on its own device; a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 and
-            sb3-contrib, their policies, or the path of such a model's `.zip`; or the text of a leaf (`learned`, `sb3:FILE.zip`,
-            a score, a run folder). Loading a `.zip` runs code that is kept in it (pickle): give only files that you trust.
+            sb3-contrib, their policies, or the path of such a model's `.zip`; the path of an `.onnx` file (extra `onnx`); or the
+            text of a leaf (`learned`, `sb3:FILE.zip`, a score, a run folder). Loading a `.zip` runs code that is kept in it
+            (pickle): give only files that you trust.
         kind: "value": one number for each observation, [n] or [n, 1]; "q": one for each action, [n, A], of which the greatest
             of a legal action counts. Default: what a model of Stable-Baselines3 is, else "value".
         speaks_for: whose gain the numbers are: "to_act", the player who acts, as an agent's own are; or "player_0".
         to_go: True (the default): the numbers are the return still to come, as an agent's values are. False: they stand for the
-            return as a whole.
+            return as a whole. An `.onnx` file that Leafwise wrote says it itself.
         discount: what numbers are multiplied by, besides `scale`: the discount of one decision, so that a search of depth 1 is
             the model's own look at its actions. Rewards inside the tree count in full. Default: `gamma` of a model of
             Stable-Baselines3, else 1.
@@ -70,19 +75,28 @@ def leaf(
             behind, else 1.
         normalize: the `VecNormalize` that a model of Stable-Baselines3 was trained behind, or the path of its file (which is
             pickle as well); a model that still has its environment brings it along.
+        observation: what it sees, as the environments' `observation` says: "default", "planes", "onehot". Default: what a model of
+            Stable-Baselines3 was made for, else "default".
 
     Finished games are worth their return, whatever the model would say. Raises ValueError in one line for what is no model, or for
     one that does not fit the game.
     """
     game = registry.game(game) if isinstance(game, str) else game
-    told = {"kind": kind, "discount": discount, "scale": scale, "normalize": normalize, "to_go": to_go}
+    told = {
+        "kind": kind,
+        "discount": discount,
+        "scale": scale,
+        "normalize": normalize,
+        "to_go": to_go,
+        "observation": observation,
+    }
     told = {name: value for name, value in told.items() if value is not None}
     for what, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
         need_among(given, choices, what, "leaf")
     need_switch(told.get("to_go", True), "to_go", "leaf")
     for what, limit in (("discount", Range(0, 1, above=True)), ("scale", Range(0, math.inf, above=True, below=True))):
         need_in(told.get(what, 1.0), limit, f"a finite {what}", "leaf")
-    if isinstance(model, (str, os.PathLike)) and not _is_zip(model):
+    if isinstance(model, (str, os.PathLike)) and not _is_file(model):
         model = named_leaf(game, os.fspath(model))
     if isinstance(model, Evaluator):
         if told or speaks_for != "to_act":
@@ -93,8 +107,11 @@ def leaf(
     known = replace(
         _model(game, model, told), **{name: told[name] for name in ("kind", "discount", "scale") if name in told}
     )
-    values = Values(game, known, speaks_for, to_go is not False)
+    values = Values(game, known, speaks_for, known.to_go if to_go is None else to_go)
     values(game.new(0).row[None], game.tables())  # what does not fit is said here, not inside a search
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(model, torch.nn.Module) and not _is_sb3(model):
+        _check_module(game, model, values)
     return Evaluator(known.name, None, batch=values, to_go=values.to_go, terminal="returns")
 
 
@@ -102,7 +119,7 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     """Returns the leaf that a text names.
 
     `best` (the shipped model where there is one, else the default score), a hand-made score, `learned` (the shipped model),
-    `rollout:n=20`, `sb3:FILE.zip`, a path, or `hf://OWNER/NAME`.
+    `rollout:n=20`, `sb3:FILE.zip`, `onnx:FILE.onnx`, a path, or `hf://OWNER/NAME`.
     """
     if name == BEST:
         name = best_leaf(game)
@@ -113,19 +130,22 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     if name.startswith("sb3:"):
         model, normalize = sb3.files_of(name)
         return leaf(game, model, normalize=normalize)
+    if name.startswith("onnx:"):
+        return leaf(game, onnx_leaf.model_of(game, *onnx_leaf.files_of(name)))
     if name == LEARNED:
         return load_with_units(game, need_shipped(game))
     if not is_there(name):
         scores = ", ".join(game.scores)
         raise UserError(
-            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, hf://OWNER/NAME, "
+            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, onnx:FILE, hf://OWNER/NAME, "
             f"or a model's path, got {name!r}"
         )
     return load_with_units(game, name)
 
 
-def _is_zip(model: str | os.PathLike[str]) -> bool:
-    return os.fspath(model).lower().endswith(".zip") and not os.fspath(model).startswith("sb3:")
+def _is_file(model: str | os.PathLike[str]) -> bool:
+    """Whether a text is the path of a file of somebody's model, rather than that of a leaf."""
+    return os.fspath(model).lower().endswith((".zip", ".onnx")) and not os.fspath(model).startswith(("sb3:", "onnx:"))
 
 
 def _is_sb3(model: Any) -> bool:
@@ -139,16 +159,27 @@ def _is_sb3(model: Any) -> bool:
 
 def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     """Returns what is known of a model; raises ValueError, listing what can be given, for anything else."""
+    view = told.get("observation", DEFAULT_VIEW)
+    if isinstance(model, (str, os.PathLike)) and os.fspath(model).lower().endswith(".onnx"):
+        model = onnx_leaf.model_of(game, model, view=view)
+    if isinstance(model, Model):
+        need_no_normalize(told)
+        return model
     if _is_sb3(model):
         return sb3.described(game, sb3.load(model) if isinstance(model, (str, os.PathLike)) else model, told)
-    if "normalize" in told:
-        raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
+    need_no_normalize(told)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):
-        return Model(type(model).__name__, _of_module(game, model))
+        return Model(type(model).__name__, _of_module(game, model), observation=view)
     if callable(model) and not isinstance(model, type):
-        return Model(getattr(model, "__name__", type(model).__name__), model)
+        return Model(getattr(model, "__name__", type(model).__name__), model, observation=view)
     raise UserError(f"leaf: expected {GIVEN}, got {type(model).__name__} {short(repr(model), 60)}")
+
+
+def need_no_normalize(told: dict[str, Any]) -> None:
+    """Raises ValueError where an option is given that other models do not have."""
+    if "normalize" in told:
+        raise UserError("leaf: expected normalize with a model of Stable-Baselines3 only")
 
 
 def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
@@ -181,6 +212,32 @@ def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
     return numbers
 
 
+def _check_module(game: Game, module: Any, values: Values) -> None:
+    """Raises ValueError for a torch module that changes when it is asked, or says something else of a position in another batch."""
+    import torch
+
+    state, stream = game.new(0), new_stream(0)
+    rows = [state.row]
+    while len(rows) < TRIED:
+        legal = state.legal_actions
+        state = state.play(legal[int(below(stream, len(legal)))]).settle(stream)
+        state = game.new(len(rows)) if state.is_terminal else state
+        rows.append(state.row)
+    before, T = {name: part.clone() for name, part in module.state_dict().items()}, game.tables()
+    alone, together = np.concatenate([values(row[None], T) for row in rows]), values(np.array(rows), T)
+    changed = [name for name, part in module.state_dict().items() if not torch.equal(before[name], part)]
+    name = values.model.name
+    if changed:
+        raise UserError(
+            f"leaf {name!r}: expected forward to leave all parameters and buffers, got a change of {changed[0]!r}"
+        )
+    if len(unlike := np.flatnonzero(~np.isclose(alone, together, rtol=WITHIN, atol=WITHIN))):
+        one, other = alone[unlike[0]], together[unlike[0]]
+        raise UserError(
+            f"leaf {name!r}: expected one number for a position in every batch, got {one:g} alone, {other:g} among {TRIED}"
+        )
+
+
 def shapes(obs: Observation) -> str:
     """Returns the shapes of observations in words: `[n, 24]`, or one for each name."""
     if isinstance(obs, dict):
@@ -193,43 +250,49 @@ class Values:
 
     def __init__(self, game: Game, model: Model, speaks_for: Speaks, to_go: bool) -> None:
         self.game, self.model, self.speaks_for, self.to_go = game, model, speaks_for, to_go
-        self._observer = Observer(game)
+        self._observer = Observer(game, model.observation, masked=model.kind == "q")
         seen = self._observer(game.rows(1)[:0])
         arrays = seen.obs.values() if isinstance(seen.obs, dict) else [seen.obs]
         self._most = max(1, OBSERVED_BYTES // sum(int(np.prod(a.shape[1:])) * a.itemsize for a in arrays))
 
     def __call__(self, rows: Array, T: Any) -> Floats:
         """Returns a number for each of the rows [n, width], for the player who acts; raises ValueError at a chance stage."""
-        parts = [self._some(rows[k : k + self._most], T) for k in range(0, len(rows), self._most)]
+        model = self.model.numbers
+        if len(rows) == 1 and isinstance(model, onnx_leaf.Numbers) and model.is_free.acquire(blocking=False):
+            try:
+                return self._of(self._observer.of_one(rows), model.of_one)
+            finally:
+                model.is_free.release()
+        some = (rows[k : k + self._most] for k in range(0, len(rows), self._most))
+        parts = [self._of(self._observer(one, T), model) for one in some]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _some(self, rows: Array, T: Any) -> Floats:
-        seen = self._observer(rows, T)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Values, (self.game, self.model, self.speaks_for, self.to_go)
+
+    def _of(self, seen: Seen, numbers: Callable[[Observation], Any]) -> Floats:
+        """Returns a number for each position seen."""
+        if seen.lowest >= 0:
+            return self._decided(numbers(seen.obs), seen.mask, seen.player)
         if (seen.player == CHANCE).any():
             raise UserError(f"leaf {self.model.name!r}: expected decisions and finished games, got a chance stage")
-        decided = seen.player >= 0
-        found = np.zeros(len(rows)) if self.to_go else seen.returns
+        found, decided = np.zeros(len(seen.player)) if self.to_go else seen.returns.copy(), seen.player >= 0
         if decided.any():
-            obs, everywhere = seen.obs, decided.all()
-            if not everywhere:
-                obs = {name: a[decided] for name, a in obs.items()} if isinstance(obs, dict) else obs[decided]
-            found[decided] = self._numbers(obs, seen.mask[decided], seen.player[decided])
+            obs = seen.obs
+            obs = {name: a[decided] for name, a in obs.items()} if isinstance(obs, dict) else obs[decided]
+            found[decided] = self._decided(numbers(obs), seen.mask[decided], seen.player[decided])
         return found
 
-    def _numbers(self, obs: Observation, mask: NDArray[np.int8], player: NDArray[np.int8]) -> Floats:
+    def _decided(self, numbers: Any, mask: NDArray[np.int8], player: NDArray[np.int8]) -> Floats:
         """Returns the model's numbers for decisions, for the player who acts."""
         n, model = len(mask), self.model
-        found = real_numbers(model.numbers(obs), f"leaf {model.name!r}: expected numbers")
-        if model.kind == "value" and found.shape == (n,):
-            found = found[:, None]
+        found = real_numbers(numbers, f"leaf {model.name!r}: expected numbers")
         width = 1 if model.kind == "value" else mask.shape[1]
-        if found.shape != (n, width):
+        if found.shape != (n, width) and (model.kind == "q" or found.shape != (n,)):
             raise UserError(f"leaf {model.name!r}: expected numbers [{n}, {width}], got {list(found.shape)}")
         if self.speaks_for == "player_0":
-            found = np.where(player == 1, -1.0, 1.0)[:, None] * found
-        if model.kind == "q":
-            found = np.where(mask, found, -np.inf)
-        best: Floats = found.max(axis=1)
-        if not np.isfinite(best).all():
+            found = (np.where(player == 1, -1.0, 1.0) * found.T).T
+        best: Floats = np.where(mask, found, -np.inf).max(axis=1) if model.kind == "q" else found.reshape(n)
+        if not (math.isfinite(best[0]) if n == 1 else np.isfinite(best).all()):
             raise UserError(f"leaf {model.name!r}: expected finite numbers, got nan or infinity")
         return best * (model.discount * model.scale)

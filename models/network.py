@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,12 @@ from leafwise.envs.core.arrays import Array, Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
+from leafwise.envs.plugins import imported_module, is_module_class, module_name
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import named_modules
 
 Tensors = Mapping[str, Array]
 Told = Mapping[str, Any]
@@ -31,8 +35,10 @@ BUILT_IN = {
     "ntuple-packed": "leafwise.models.ntuple:PACKED",
     "sparse": "leafwise.models.sparse:KIND",
     "grid": "leafwise.models.grid:KIND",
+    "torch": "leafwise.models.modules:KIND",
 }
 _registered: dict[str, NetworkKind] = {}
+_classes: dict[str, type] = {}
 
 
 class Network(Protocol):
@@ -171,12 +177,81 @@ def resolved(text: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def register_network(kind: NetworkKind) -> None:
-    """Adds a kind of your own for this process; raises ValueError if its name is taken by another."""
+def register_network(kind: NetworkKind | type) -> None:
+    """Adds a kind of your own for this process, or a class of torch modules, whose files can be loaded from then on.
+
+    Raises ValueError if a kind's name is taken by another.
+    """
+    if isinstance(kind, type):
+        _classes[f"{kind.__module__}:{kind.__qualname__}"] = kind
+        return
     taken = kind.name in BUILT_IN or kind.name in _installed() or _registered.get(kind.name, kind) != kind
     if taken:
         raise UserError(f"expected a new name for a kind of network, {kind.name!r} is taken")
     _registered[kind.name] = kind
+
+
+def class_of(text: str) -> type:
+    """Returns the class of torch modules `MODULE:CLASS`, if it was registered or `--module` named its module.
+
+    Raises ValueError for any other: what a file names is never imported for the file's sake.
+    """
+    module, _, name = text.partition(":")
+    place = named_modules().get(module)
+    if text not in _classes and place is not None:
+        found = getattr(imported_module(module_name(place)), name, None)
+        if not (isinstance(found, type) and is_module_class(found)):
+            raise UserError(f"expected a class of torch modules {name!r} in {place!r}, got {found!r:.60}")
+        register_network(found)
+    if text not in _classes:
+        raise UserError(
+            f"expected --module with the file or package {module!r}, or leafwise.register_network({name}) in Python, "
+            f"for a network of the class {text!r}"
+        )
+    return _classes[text]
+
+
+def torch_network(
+    game: str | Game,
+    network: str | type = "mlp",
+    *,
+    sees: str = "",
+    says: Literal["value", "q"] = "value",
+    scale: float = 1.0,
+    seed: int = 0,
+    **arguments: Any,
+) -> Network:
+    """Returns a network of your own: a torch module, `.module` to be trained, that is saved, loaded and searched as any other.
+
+    `leafwise.save_network` writes it; `leafwise.load` and `search:FILE,depth=2` have it value leaves. Where its file is loaded
+    elsewhere, `--module FILE` or `leafwise.register_network(CLASS)` names a class of your own first.
+
+    Args:
+        network: `mlp` (`hidden`: outputs of its layers), `conv` (`channels` of its layers, `hidden`: outputs of the dense one),
+            `resnet` (`blocks`, `channels`, `hidden`), or a class of torch modules. It is built by `network(space, outputs,
+            **arguments)`; `arguments` are values that JSON has. `forward` takes float32 [n, *space.shape].
+        sees: the environments' `observation`: "default", "planes", "onehot". Default: planes or onehot where the game has them.
+        says: "value", one number for who acts (outputs = 1), or "q", one for each action (outputs = the number of actions).
+        scale: the return that a number of 1 stands for, in games for one with a score, where numbers are the return to come. In
+            games for two they are from -1 to 1, in games that are won or lost from 0 to 1; the named networks keep to that.
+        seed: of the weights that it begins with.
+
+    Raises ValueError in one line for what does not fit, or without torch.
+    """
+    game = find_game(game) if isinstance(game, str) else game
+    kind = network_kind("torch")  # raises ValueError without torch
+    if isinstance(network, type):
+        if not is_module_class(network):
+            raise UserError(f"expected a class of torch modules, got {network!r}")
+        register_network(network)
+        network = f"{network.__module__}:{network.__qualname__}"
+    import torch
+
+    view = sees or next((name for name in ("planes", "onehot") if name in game.view_names), DEFAULT_VIEW)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        told = {"network": network, "arguments": arguments, "sees": view, "says": says, "scale": scale}
+        return kind.create(game, told)
 
 
 @cache

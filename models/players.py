@@ -12,6 +12,7 @@ from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.contract.game import Game, Programs
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.players import split
+from leafwise.envs.core.play.program import PROGRAM
 from leafwise.models.files import best_leaf, is_there, load_network, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.sb3 import PolicyPlayer, files_of, load
@@ -41,13 +42,14 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
 def runs_code(text: str, game: Game) -> bool:
     """Whether making the player, leaf or prior that a text names runs code that is no part of the package or of the game.
 
-    Those are models of Stable-Baselines3 (`sb3:`, wherever it stands in the text) and programs that a path names. Only the command
-    line and Python may name them: ask this of every text that comes from a file, a request or a model's metadata.
+    Those are models of Stable-Baselines3 (`sb3:`, wherever it stands in the text), `program:COMMAND` and programs that a path
+    names. Only the command line and Python may name them: ask this of every text that comes from a file, a request or a model's
+    metadata.
     """
     plain = re.sub("[\"']", "", text)
     kind, _, rest = plain.partition(":")
     programs = game.ais.get(kind)
-    return "sb3:" in plain or (isinstance(programs, Programs) and programs.runs_code(split(rest)))
+    return "sb3:" in plain or kind == PROGRAM or (isinstance(programs, Programs) and programs.runs_code(split(rest)))
 
 
 def best_player(game: Game) -> str:

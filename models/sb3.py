@@ -22,6 +22,7 @@ import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.gym.observation import Observation, Observer
@@ -48,6 +49,10 @@ class Model:
     kind: Kind = "value"
     discount: float = 1.0
     scale: float = 1.0
+    to_go: bool = True
+    """Whether the numbers are the return still to come."""
+    observation: str = DEFAULT_VIEW
+    """The view of the game that it takes."""
 
 
 def is_model(model: Any) -> bool:
@@ -119,7 +124,7 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
     """
     policy = getattr(model, "policy", model)
     name = type(model).__name__
-    _check_spaces(game, name, policy)
+    view = _view_of(game, name, policy, told.get("observation"))
     normalizer = _normalizer(name, model, told.get("normalize"))
     _check_wrappers(game, name, model, rewarded=True, told=told)
     scale = 1.0  # the return that a reward of 1 stands for
@@ -134,6 +139,7 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
         kind=kind,
         discount=float(getattr(model, "gamma", 1.0)),
         scale=scale * next((w.scale for w in _wrappers(model) if type(w).__name__ == "ScaledRewards"), 1.0),
+        observation=view,
     )
 
 
@@ -159,14 +165,16 @@ def _tensor(policy: Any, normalizer: Any, obs: Observation) -> Any:
     return policy.obs_to_tensor(obs if normalizer is None else normalizer.normalize_obs(obs))[0]
 
 
-def _check_spaces(game: Game, name: str, policy: Any) -> None:
-    """Raises ValueError for a model of other spaces, or without values."""
+def _view_of(game: Game, name: str, policy: Any, view: str | None = None) -> str:
+    """Returns the view of a game that a model takes; raises ValueError for one of other spaces, or without values."""
     recurrent = hasattr(policy, "lstm_actor")
     if recurrent or not any(hasattr(policy, part) for part in ("predict_values", "q_net", "quantile_net")):
         raise UserError(f"leaf: expected {KNOWN}, got {name} with a {type(policy).__name__}")
     import gymnasium as gym
 
-    space, actions = game.observation_space(), gym.spaces.Discrete(len(game.actions))
+    spaces = {name: game.observation_space(name) for name in ([view] if view else game.view_names)}
+    fits = [name for name, space in spaces.items() if space == policy.observation_space]
+    space, actions = spaces[(fits or [*spaces])[0]], gym.spaces.Discrete(len(game.actions))
     for what, expected, got in (
         ("observations", space, policy.observation_space),
         ("actions", actions, policy.action_space),
@@ -176,6 +184,7 @@ def _check_spaces(game: Game, name: str, policy: Any) -> None:
                 f"leaf {name!r}: expected {what} {short(expected)} as {game!r} gives them, got {short(got)}; "
                 "behind wrappers that change them, give a function of observations instead"
             )
+    return fits[0]
 
 
 def _wrappers(model: Any) -> Iterator[Any]:
@@ -260,10 +269,10 @@ class PolicyPlayer(ByName):
     def __init__(self, game: Game, model: Any, name: str, normalize: Any = None) -> None:
         self.name = name
         self._policy = getattr(model, "policy", model)
-        _check_spaces(game, type(model).__name__, self._policy)
+        view = _view_of(game, type(model).__name__, self._policy)
         _check_wrappers(game, type(model).__name__, model, rewarded=False)
         self._normalizer = _normalizer(type(model).__name__, model, normalize)
-        self._observer = Observer(game)
+        self._observer = Observer(game, view)
 
     @property
     def values_actions(self) -> bool:

@@ -233,14 +233,14 @@ class Search(BaseSearch):
                 values, upper_bounds = self._shared_out(actions, depth)
             value = max(values.values())
         exact = [a for a in values if a not in upper_bounds] if upper_bounds else values
-        counts = [worker._B.counts.tolist() for worker in self._workers]
+        counts = self._B.counts.tolist()
         return Result(
             action=max(exact, key=values.__getitem__) if exact else None,
             value=value,
             values=values,
-            nodes=sum(count[NODES] for count in counts),
-            leaves=sum(count[LEAVES] for count in counts),
-            depth=before.depth if before and counts[0][FAILED] else depth,
+            nodes=sum([int(worker._B.counts[NODES]) for worker in self._others], counts[NODES]),
+            leaves=sum([int(worker._B.counts[LEAVES]) for worker in self._others], counts[LEAVES]),
+            depth=before.depth if before and counts[FAILED] else depth,
             seconds=time.perf_counter() - self._start,
             bounds=upper_bounds,
             state=state,
@@ -263,7 +263,11 @@ class Search(BaseSearch):
         Where the clock breaks it off, actions not searched by then keep the value of the depth before, at most the best.
         """
         done = self._ask(actions, depth)
-        n = len(actions) or done
+        if not actions:
+            self._check(depth)
+            all_found = zip(self._actions[:done].tolist(), self._values[:done].tolist(), strict=True)
+            return dict(sorted(all_found)), frozenset()
+        n = len(actions)
         values, is_bound = self._values[:n], self._is_bound[:n]
         if before is None or self.seconds is None or self._exact or not done or self._B.counts[FAILED] != STOPPED:
             self._check(depth)

@@ -12,6 +12,7 @@ next one is measured by `python -m leafwise.experiments.levels` and stands in `l
 `mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`); `prior=` is policy
 (the leaf's own), values, uniform, or a trained policy: `sb3:FILE.zip`, a run's folder.
 `search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
+`program:COMMAND,seconds=1` plays what anybody's program answers (`leafwise.envs.core.play.program`).
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from leafwise.envs.core.play.players import (
     rows_needed,
     split,
 )
+from leafwise.envs.core.play.program import PROGRAM, program_player
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import MORE_PLAYERS, variant_id
@@ -65,7 +67,11 @@ OPTIONS, MCTS_OPTIONS = readers(SearchOptions), readers(MctsOptions)
 """Options of `Search` and `Mcts` that a player's text may hold, and what reads them."""
 LOADING_SECONDS = 1.0
 """Seconds after which a search that loads its code is stopped."""
-LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": tuple(ROLLOUT_OPTIONS), "sb3": ("normalize",)}
+LEAF_OPTIONS: dict[str, tuple[str, ...]] = {
+    "rollout": tuple(ROLLOUT_OPTIONS),
+    "sb3": ("normalize",),
+    "onnx": ("threads",),
+}
 """Options that belong to the leaf, not to the search, by the front of the leaf's name."""
 
 
@@ -324,6 +330,8 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         kind, words = "search" if deep else game.search.best, [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
+    if kind == PROGRAM:
+        return program_player(game, text, seed)
     own: Player | None = named_ai(game, text)
     if own is not None:
         if hasattr(own, "stream"):

@@ -3,7 +3,7 @@
 from math import factorial
 
 from leafwise.envs.cassis import baselines, draw, features, rules, scores, tables, text
-from leafwise.envs.core.contract.game import About, Game, Observation, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 
@@ -35,13 +35,18 @@ GAME = Game(
         observe_as=features.observe_as,
     ),
     sizes=Sizes(width=2, max_actions=tables.MAX_EDGES),
-    observation=Observation(features.observation_space, labels=features.labels),
+    observation=Observation(
+        features.observation_space,
+        labels=features.labels,
+        views={"onehot": View(features.onehot_space, features.onehot_as, features.onehot_labels)},
+    ),
     make_tables=tables.make_tables,
     action_names=tables.action_names,
     text=Text(
         write=text.to_text,
         parse=text.parse_row,
         board=draw.to_board,
+        colours={r"\bx\b": "red", r"\bo\b": "blue"},
         about=ABOUT,
         action=text.edge_name,
     ),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
-from leafwise.envs.cassis.tables import Options, action_names, edges, part_classes, part_count
+from leafwise.envs.cassis.tables import Options, action_names, edges, part_classes, part_count, part_powers
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.features import SparseFeatures
+from leafwise.envs.core.contract.features import SparseFeatures, looked_up_in
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 
@@ -46,6 +47,26 @@ def observe_as(S, i, player, O, e, T):
 @jit(inline=True)
 def observe(S, i, O, e, T):
     observe_as(S, i, mover(S, i), O, e, T)
+
+
+def onehot_space(options: Options) -> gym.spaces.Box:
+    """Returns a Box float32 [2 * edges] of 0 and 1: own edges, then the other's."""
+    import gymnasium as gym
+
+    return gym.spaces.Box(0.0, 1.0, (2 * len(edges(options.n)),), dtype=np.float32)
+
+
+def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `onehot_as` writes."""
+    names = action_names(options)
+    return {"": tuple(Labels(tuple(f"{who} {e}" for e in names), f"1: an edge, {who}") for who in ("own", "other's"))}
+
+
+@jit(inline=True)
+def onehot_as(S, i, player, O, e, T):
+    for edge in range(T.edges):
+        O[e, edge] = np.float32((S[i, player] >> u64(edge)) & ONE)
+        O[e, T.edges + edge] = np.float32((S[i, 1 - player] >> u64(edge)) & ONE)
 
 
 @jit(inline=True)
@@ -124,9 +145,36 @@ def feature_count(options: Options) -> int:
     return int(part_classes(options.n).max()) + 1 + COUNTS * (len(edges(options.n)) + 1)
 
 
+def observed(obs, options: Options):
+    """Returns the features of observations [n, edges], as `active` does."""
+    n, pairs = options.n, edges(options.n)
+    triangles = [[pairs.index(pair) for pair in combinations(points, 2)] for points in combinations(range(n), 3)]
+    ends = [
+        (a, b, c)
+        for triangle in triangles
+        for a, b, c in (triangle, triangle[1:] + triangle[:1], triangle[2:] + triangle[:2])
+    ]
+    completes = np.zeros((len(ends), len(pairs)), dtype=np.int64)
+    completes[np.arange(len(ends)), [c for _, _, c in ends]] = 1
+
+    def safe(own):
+        """Returns which edges complete no triangle with two of a player's."""
+        return (own[:, [a for a, _, _ in ends]] * own[:, [b for _, b, _ in ends]]) @ completes == 0
+
+    own, other = obs == 1, obs == -1
+    free, mine, theirs = obs == 0, safe(own), safe(other)
+    kinds, classes = int(part_classes(n).max()) + 1, part_classes(n)
+    codes = (own + 2 * other) @ part_powers(n)
+    found = [looked_up_in(classes, codes[:, k]) for k in range(part_count(n))]
+    for k, counted in enumerate((own + other, free * mine, free * theirs, free * mine * theirs)):
+        found.append(counted.sum(axis=1) + (kinds + k * (len(pairs) + 1)))
+    return found
+
+
 SPARSE = SparseFeatures(
     active=active,
     size=feature_count,
     most=lambda options: part_count(options.n) + COUNTS,
     invariant=True,
+    observed=observed,
 )

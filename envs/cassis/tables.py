@@ -84,14 +84,14 @@ def sums_by_fours(values: Array) -> Array:
     return result
 
 
-def part_codes(n: int) -> Ints:
-    """Returns `Tables.part_codes`."""
+def part_powers(n: int) -> Ints:
+    """Returns the power of 3 that each edge is in the code of each part, 0 where it is none of its edges; [edges, parts]."""
     pairs = edges(n)
     powers = np.zeros((len(pairs), part_count(n)), dtype=np.int64)
     for part, points in enumerate(combinations(range(n), min(n, PART))):
         for place, pair in enumerate(combinations(points, 2)):
             powers[pairs.index(pair), part] = 3**place
-    return sums_by_fours(powers)
+    return powers
 
 
 def joined(n: int) -> Words:
@@ -134,7 +134,7 @@ def make_tables(options: Options) -> Tables:
         edge_of=edge_of,
         part_count=part_count(n),
         part_kinds=int(part_classes(n).max()) + 1,
-        part_codes=part_codes(n),
+        part_codes=sums_by_fours(part_powers(n)),
         part_classes=part_classes(n),
         joined=joined(n),
         between=between(n),

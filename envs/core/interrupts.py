@@ -5,7 +5,7 @@ here instead: the system's own handler wakes it at once (`signal.set_wakeup_fd`)
 (`stoppable`). They end early, and Python raises KeyboardInterrupt as everywhere. `Deferred` is for work that ends in order: nothing
 is raised, a flag says that Ctrl-C was pressed. Where SIGINT is ignored, as in background jobs of a shell, it stays so.
 
-What takes longer than a second to end, such as a compilation, is announced in a line; a second Ctrl-C then ends the process.
+What takes longer than half a second to end, such as a compilation, is announced in a line; a second Ctrl-C then ends the process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ R = TypeVar("R")
 
 INTERRUPTED = 130
 """Exit status of a process that Ctrl-C ended."""
-AGAIN_SECONDS, ANNOUNCED_SECONDS = 0.05, 1.0
+AGAIN_SECONDS, ANNOUNCED_SECONDS = 0.05, 0.5
 """How often stop bytes are set until they help: a call that is about to begin clears its own. After how long a line says so."""
 SECOND_PRESS_SECONDS = 0.3
 """Signals closer to each other are one press, as where a terminal and a program that started this one both send it."""
@@ -173,6 +173,30 @@ def whole() -> Iterator[None]:
             raise KeyboardInterrupt
 
 
+_as_before: list[Callable[[], None]] = []
+"""What makes the terminal as it was before `silent_keys`."""
+
+
+@contextlib.contextmanager
+def silent_keys() -> Iterator[None]:
+    """Has a terminal not show the keys that are pressed during a block, where a bar is drawn; the shell gets them afterwards."""
+    is_ours = False
+    with contextlib.suppress(OSError, AttributeError):  # no terminal, or Windows
+        is_ours = os.tcgetpgrp(0) == os.getpgrp()  # else a change would stop this process
+    if not is_ours:
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(0)
+    _as_before.append(lambda: termios.tcsetattr(0, termios.TCSANOW, before))
+    try:
+        termios.tcsetattr(0, termios.TCSANOW, [*before[:3], before[3] & ~termios.ECHO, *before[4:]])
+        yield
+    finally:
+        _as_before.pop()()
+
+
 def check() -> None:
     """Raises KeyboardInterrupt within a `Deferred` block where Ctrl-C was pressed; for places where all is whole."""
     if _deferred and threading.get_ident() == _main:
@@ -180,7 +204,12 @@ def check() -> None:
 
 
 def at_command_line() -> None:
-    """Has Ctrl-C announced whatever the process does, and a second one end it at once."""
+    """Has Ctrl-C announced whatever the process does, and a second one end it at once.
+
+    While the interpreter ends, which takes seconds on a busy machine, Python would let it kill the process, whose status were lost.
+    """
+    if not _listener.ends_process and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     _listener.ends_process = True
     _listener.listen()
 
@@ -302,6 +331,8 @@ class _Listener:
         self._pressed = self._since()
         if self._pressed and now - self._pressed > SECOND_PRESS_SECONDS and not _is_interactive():
             _say("ended at once")
+            for undo in _as_before[:1]:
+                undo()
             os._exit(INTERRUPTED)
         if not self._pressed:
             self._pressed, self._announced, self.was_pressed = now, False, True

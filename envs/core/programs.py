@@ -3,26 +3,17 @@
 `Process` supervises any program, `Program` one that answers a line with a line. `Engine` is one that plays a game by this protocol,
 in whatever language it is written.
 
-The protocol, version 1. Each line on the program's standard input and output is one JSON object in UTF-8, of at most 32 million
-letters. The program may print anything to standard error.
+The protocol, version 1: each line on the program's standard input and output is one JSON object in UTF-8, of at most 1 MB.
+`docs/howto/programs.md` is its page.
 
 | asked | answered |
 |---|---|
-| `{"ask": "hello", "protocol": 1, "game": "trap", "options": {"size": 7}, "player": 0, "seconds": 60}` | `{"ready": 1}` |
-| `{"ask": "position", "state": "...1.../......./..."}` | nothing |
-| `{"ask": "go", "seconds": 2.5}` | `{"move": "SW"}` |
+| `{"ask": "hello", "protocol": 1, "seconds": 120}` | `{"ready": 1, "name": "mine", "limits": ["seconds"], "stop": true}` |
+| `{"ask": "new", "game": "trap", "options": {"size": 7}, "seed": 0, "seconds": 120}` | `{"ready": 1}` |
+| `{"ask": "position", "state": "...1.../......./...", "player": 0, "moves": ["SE", "SW"]}` | nothing |
+| `{"ask": "go", "seconds": 2.5}` | lines like `{"info": {"depth": 3}}`, then `{"move": "SW"}` |
+| `{"ask": "stop"}` | nothing: the answer to `go` comes soon |
 | `{"ask": "quit"}` | nothing: the program ends |
-
-- `hello` begins a game. `protocol` is the version that is spoken, `options` are those of the game, `player` is the program's seat
-  (0 or 1). The answer `ready` repeats the version. A process may be asked to play many games, one after another.
-- `position` is the whole position as a line of text: what `str(state)` writes and `game.parse` reads.
-- `go` asks for a move in that position, by its name: one of `state.legal_names`. A turn of several decisions is several questions.
-- `seconds` is the time for the answer. A program without one by then may say within a second where it is, `{"late": true}`, or
-  nothing. Its process is ended in either case, as it is where the program does not quit within a second.
-- `{"error": "one line"}` is the answer of a program that cannot do what is asked. Beside `error` or `late`, `where` may name a
-  place in the program, and `report` may hold more lines for its author.
-- Both sides ignore keys that they do not know, so a later version may add some.
-- The program ends when its standard input ends.
 """
 
 from __future__ import annotations
@@ -30,26 +21,38 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
+import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.ranges import Range
+
+Info = Callable[[Any], object]
+"""Hears what a program tells of its search."""
+
 PROTOCOL = 1
 """The version of the protocol."""
+LIMITS = {"seconds": Range(0, 86_400, above=True), "depth": Range(1, 10**6), "nodes": Range(1, 10**15)}
+"""What `go` may tell of how long a program thinks."""
 LATE = 1.0
 """Seconds after its time that an engine has to say where it is, or to quit."""
 ENDING = 5.0
 """Seconds that a process which answers no more has to end by itself, so that its status is its own."""
-LONGEST_LINE, LONGEST_TAIL = 1 << 25, 1 << 13
-"""Letters of an answer, and bytes at the end of what was printed that are read back."""
-
-Questions = queue.SimpleQueue["tuple[str, bool] | None"]
-"""Lines to write, and whether each is answered; None is the end."""
+OWN_GROUP: dict[str, Any] = {"process_group": 0}
+if sys.platform == "win32":
+    OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+"""How a process is started in a group of its own."""
+LONGEST_LINE, LONGEST_MESSAGE, LONGEST_TAIL = 1 << 25, 1 << 20, 1 << 13
+"""Letters of an answer, and of a line of the protocol; bytes at the end of what was printed that are read back."""
 
 
 class NoAnswer(Exception):
@@ -89,13 +92,16 @@ class Process:
         environment: Mapping[str, str] | None = None,
         *,
         shows: bool = False,
+        group: bool = False,
     ) -> None:
         """Starts it in a folder, with environment variables (default: those of this process); `shows` what it prints.
 
-        Raises OSError where it does not start, ValueError for a command that cannot be one.
+        With `group` it is in a process group of its own: no Ctrl-C reaches it, and what it has started ends with it (on Windows
+        it ends alone). A command may be one line on Windows. Raises OSError where it does not start, ValueError for a command that
+        cannot be one.
         """
-        self._command, self._folder, self._environment = list(command), folder, environment
-        self._shows = shows
+        self._command, self._folder, self._environment = command, folder, environment
+        self._shows, self._group = shows, group
         self._start()
 
     def _start(self) -> None:
@@ -104,9 +110,10 @@ class Process:
             self._process = subprocess.Popen(
                 self._command, cwd=self._folder, env=self._environment, stderr=self._printed,
                 stdin=self._stream, stdout=self._stream, text=True, encoding="utf-8", errors="replace",
+                **(OWN_GROUP if self._group else {}),
             )  # fmt: skip
             self._forget = weakref.finalize(self, opened.pop_all().close)
-        self._end = weakref.finalize(self, _end, self._process)
+        self._end = weakref.finalize(self, _end, self._process, self._group)
 
     def restart(self) -> None:
         """Ends the process, and starts another."""
@@ -174,24 +181,32 @@ class Program(Process):
     """A program that answers lines on its standard input with lines on its standard output."""
 
     _stream = subprocess.PIPE
+    _longest = LONGEST_LINE
 
     def _start(self) -> None:
         super()._start()
-        self._questions: Questions = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._wanted: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
-        threading.Thread(target=_talk, args=(self._process, self._questions, self._answers), daemon=True).start()
-        self._hush = weakref.finalize(self, self._questions.put, None)
+        for work, given in ((_write, (self._lines,)), (_read, (self._wanted, self._answers))):
+            threading.Thread(target=work, args=(self._process, *given), daemon=True).start()
+        self._hush = weakref.finalize(self, _hush, self._lines, self._wanted)
 
     def kill(self) -> None:
         """Ends the process at once; what it printed can still be read, and `restart` starts another."""
         super().kill()
         self._hush()
 
-    def ask_line(self, line: str, seconds: float | None = None) -> str:
-        """Writes a line, and returns the line that answers it; raises TimedOut after `seconds`, Ended at the program's end."""
+    def ask_line(self, line: str | None, seconds: float | None = None) -> str:
+        """Writes a line (None: nothing more), and returns the next line of the program.
+
+        Raises TimedOut after `seconds`, Ended at the program's end.
+        """
         if not self._end.alive:
             raise Ended("expected a program that runs, got one that was ended")
-        self._questions.put((line, True))
+        if line is not None:
+            self._lines.put(line)
+        self._wanted.put(self._longest)
         try:
             answer = self._answers.get(timeout=seconds)
         except BaseException as problem:  # Ctrl-C too: its answer must not be taken for that to the next question
@@ -207,36 +222,75 @@ class Program(Process):
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Writes a JSON object that is not answered."""
-        self._questions.put((json.dumps(message), False))
+        self._lines.put(json.dumps(message))
 
-    def ask(self, message: Mapping[str, Any], seconds: float | None = None) -> dict[str, Any]:
-        """Writes a JSON object, and returns the one that answers it.
+    def ask(self, message: Mapping[str, Any] | None, seconds: float | None = None) -> dict[str, Any]:
+        """Writes a JSON object (None: nothing more), and returns the next one of the program.
 
         Raises TimedOut and Ended as `ask_line` does, Refused for an answer that is an error.
         """
         try:
-            return understood(self.ask_line(json.dumps(message), seconds))
+            return understood(self.ask_line(None if message is None else json.dumps(message), seconds))
         except (Ended, TimedOut):
             self.kill()  # nobody knows which line would answer the next question
             raise
 
 
 class Engine(Program):
-    """A program that plays a game by the protocol. Each question raises NoAnswer where the program does not do its part."""
+    """A program that plays games by the protocol. Each question raises NoAnswer where the program does not do its part."""
 
-    def hello(self, game: str, options: Mapping[str, Any], player: int, seconds: float) -> None:
-        """Begins a game in which the program has a seat, in a new process where the last one was lost."""
+    _longest = LONGEST_MESSAGE
+
+    def _start(self) -> None:
+        super()._start()
+        self.about: dict[str, Any] = {}
+        """What the program says of itself: its answer to `hello`."""
+
+    def new(self, game: str, options: Mapping[str, Any], seconds: float, **more: Any) -> None:
+        """Begins a game, in a new process where the last one was lost; `more` is told besides."""
         if not self.is_running:
             self.restart()
-        about = {"protocol": PROTOCOL, "game": game, "options": options, "player": player, "seconds": seconds}
-        ready = self.ask({"ask": "hello", **about}, seconds + LATE).get("ready")
-        if ready != PROTOCOL:
-            raise Refused(f"expected version {PROTOCOL} of the protocol, got {repr(ready)[:80]}")
+        if not self.about:
+            self.about = self._ready({"ask": "hello", "protocol": PROTOCOL, "seconds": seconds})
+        self._ready({"ask": "new", "game": game, "options": options, "seconds": seconds, **more})
 
-    def go(self, position: str, seconds: float) -> dict[str, Any]:
-        """Returns the answer to a position: `move` is the name of one, which the caller checks."""
-        self.tell({"ask": "position", "state": position})
-        answer = self.ask({"ask": "go", "seconds": seconds}, seconds + LATE)
+    def _ready(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        answer = self.ask(message, message["seconds"] + LATE)
+        if answer.get("ready") != PROTOCOL:
+            raise Refused(f"expected version {PROTOCOL} of the protocol, got {repr(answer.get('ready'))[:80]}")
+        return answer
+
+    def go(
+        self,
+        position: Mapping[str, Any],
+        limits: Mapping[str, float],
+        late: float = LATE,
+        told: Info = lambda info: None,
+    ) -> dict[str, Any]:
+        """Returns the answer to a position: `move` is the name of one, which the caller checks.
+
+        Where the `limits` have `seconds`, a program that can stop is asked to when they are over, and its time is up `late` seconds
+        after them. `told` hears what the program says before it answers.
+        """
+        line = json.dumps({"ask": "position", **position})
+        if len(line) > LONGEST_MESSAGE:
+            raise UserError(
+                f"expected a position of at most {LONGEST_MESSAGE:,} letters for a program, got {len(line):,}"
+            )
+        self._lines.put(line)
+        seconds = limits.get("seconds")
+        until = None if seconds is None else time.perf_counter() + seconds + late
+        message: dict[str, Any] | None = {"ask": "go", **limits}
+        timer = threading.Timer(seconds or 0.0, self.tell, [{"ask": "stop"}])
+        timer.daemon = True
+        if seconds is not None and self.about.get("stop") is True:
+            timer.start()
+        try:
+            while "info" in (answer := self.ask(message, until and max(until - time.perf_counter(), 0.0))):
+                message = None
+                told(answer["info"])
+        finally:
+            timer.cancel()
         if not isinstance(answer.get("move"), str):
             raise Refused(f"expected a move by its name, got {repr(answer.get('move'))[:80]}")
         return answer
@@ -266,29 +320,41 @@ def understood(line: str | bytes) -> dict[str, Any]:
     return answer
 
 
-def _talk(process: subprocess.Popen[str], questions: Questions, answers: queue.SimpleQueue[str]) -> None:
-    """Writes every question and reads its answer, so that a program which does neither stops no one else; "" is its end.
+def _write(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]) -> None:
+    """Writes every line, so that a program which reads none stops no one else."""
+    assert process.stdin is not None
+    with suppress(OSError):
+        for line in iter(lines.get, None):
+            process.stdin.write(f"{line}\n")
+            process.stdin.flush()
+    with suppress(OSError):  # for what was not written any more
+        process.stdin.close()
+
+
+def _read(
+    process: subprocess.Popen[str], wanted: queue.SimpleQueue[int | None], answers: queue.SimpleQueue[str]
+) -> None:
+    """Reads each line that is wanted, of at most so many letters; "" is the program's end.
 
     Only what was asked for is read: a program that floods its standard output waits, as the pipe is full.
     """
-    assert process.stdin is not None
     assert process.stdout is not None
-    for line, is_answered in iter(questions.get, None):
-        answer = ""
-        with suppress(OSError):
-            process.stdin.write(f"{line}\n")
-            process.stdin.flush()
-            if is_answered:
-                answer = process.stdout.readline(LONGEST_LINE)
-        if is_answered:
-            answers.put(answer)
-    with suppress(OSError):  # for what was not written any more
-        process.stdin.close()
+    for longest in iter(wanted.get, None):
+        answers.put(process.stdout.readline(longest))
     process.stdout.close()
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Kills a process and waits for it."""
+def _hush(*queues: queue.SimpleQueue[Any]) -> None:
+    """Ends the threads that wait for something in these queues."""
+    for one in queues:
+        one.put(None)
+
+
+def _end(process: subprocess.Popen[str], group: bool) -> None:
+    """Kills a process, or its whole group, and waits for it."""
+    if group and sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):  # all of them have ended
+            os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.wait()
 

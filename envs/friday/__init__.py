@@ -1,6 +1,6 @@
 """Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
 
-from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.friday import (
@@ -64,7 +64,11 @@ GAME = Game(
         is_valid=reads_back(text.to_text, text.parse_row),
     ),
     sizes=Sizes(width=layout.WIDTH, max_actions=len(layout.ACTIONS)),
-    observation=Observation(features.observation_space, labels=features.labels),
+    observation=Observation(
+        features.observation_space,
+        labels=features.labels,
+        views={"onehot": View(features.onehot_space, features.onehot_as, features.onehot_labels)},
+    ),
     make_tables=tables.make_tables,
     action_names=layout.ACTIONS,
     text=Text(

@@ -248,6 +248,45 @@ def observe(S, i, O, e, T):
         O[e, MODES_END + k] = numbers[k]
 
 
+OF_KINDS = (*range(PILES_END, DOUBLES_END), MODES_END + 10)
+"""Entries of `observe` that are a kind + 1: cards whose places are known, doubled ones, the acting card."""
+ONEHOT = OBSERVED + len(OF_KINDS) * KINDS
+
+
+def onehot_space(options: Options) -> gym.spaces.Box:
+    """Returns a Box float32 [1192]: the observation, but 1 for any kind, and after it each kind as 0 and 1."""
+    import gymnasium as gym
+
+    own = observation_space(options)
+    high = np.concatenate([own.high, np.ones(ONEHOT - OBSERVED, dtype=np.float32)])
+    high[list(OF_KINDS)] = 1
+    return gym.spaces.Box(np.concatenate([own.low, np.zeros(ONEHOT - OBSERVED, dtype=np.float32)]), high)
+
+
+def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `onehot_as` writes."""
+    told, kinds, at = list[Labels](), list[Labels](), 0
+    for names, meaning in labels(options)[""]:
+        known = at in OF_KINDS
+        told.append(Labels(names, "1 if there is such a card, and it is known" if known else meaning))
+        for name in names if known else ():
+            kinds.append(Labels(tuple(f"{name}: {card.name}" for card in CARDS), f"1 for its kind: {name}"))
+        at += len(names)
+    return {"": (*told, *kinds)}
+
+
+@jit
+def onehot_as(S, i, player, O, e, T):
+    """Writes what `observe` does, but 1 for any kind, and after it which kind it is."""
+    observe(S, i, O, e, T)
+    O[e, OBSERVED:] = 0.0
+    for n in range(len(OF_KINDS)):
+        kind = np.int64(O[e, OF_KINDS[n]])
+        if kind > 0:
+            O[e, OF_KINDS[n]] = 1.0
+            O[e, OBSERVED + n * KINDS + kind - 1] = 1.0
+
+
 PILE = KINDS * COPIES
 PILES = 10
 NUMBERS = len(PIRATES) + 1

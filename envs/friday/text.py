@@ -112,8 +112,14 @@ def fields_in(bits: int, width: int) -> list[int]:
 
 def cards_in(word: Any) -> Counter[int]:
     """Returns the cards that a word counts: kind -> number."""
-    found = {k: int(word) >> at.SHIFTS[k] & (1 << at.WIDTHS[k]) - 1 for k in range(len(CARDS))}
-    return Counter({kind: n for kind, n in found.items() if n})
+    left, cards = int(word), Counter[int]()
+    for kind, width in enumerate(at.WIDTHS):  # the first kind's copies stand lowest
+        if not left:
+            break
+        if n := left & (1 << width) - 1:
+            cards[kind] = n
+        left >>= width
+    return cards
 
 
 def pile_text(cards: dict[int, int]) -> str:

@@ -19,7 +19,7 @@ Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-
 
 import numpy as np
 
-from leafwise.envs.core.contract.game import Game, Observation, OwnSearch, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import Game, Observation, OwnSearch, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.starship import draw, features, heuristic_builder, info, options, rules, scores, text
@@ -65,7 +65,13 @@ GAME = Game(
         is_valid=reads_back(text.to_text, text.parse_row),
     ),
     sizes=Sizes(width=options.width, max_actions=4 * 64 * 64, dtype=np.uint16),
-    observation=Observation(features.observation_space, features.Observation, labels=features.labels, info=info.INFO),
+    observation=Observation(
+        features.observation_space,
+        features.Observation,
+        labels=features.labels,
+        info=info.INFO,
+        views={"planes": View(features.planes_space, features.planes_as, features.planes_labels)},
+    ),
     make_tables=options.make_tables,
     scratch=tuple(f"ship.{name}" for name in SCRATCH),
     action_names=options.names,

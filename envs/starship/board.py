@@ -94,7 +94,14 @@ def step_y(d):
 
 @jit
 def load_planes(S, i, T):
-    """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`."""
+    """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`; they are kept where they are of the same cells."""
+    different = np.uint16(0)
+    for cell in range(T.loaded.shape[0]):
+        different |= T.loaded[cell] ^ S[i, at.HEADER + cell]
+    if different == 0:
+        return
+    for cell in range(T.loaded.shape[0]):
+        T.loaded[cell] = S[i, at.HEADER + cell]
     planes = T.planes
     for plane in (at.HULL, at.FLOOR, at.EAST, at.SOUTH):
         planes[plane, 0] = planes[plane, T.grid + 1] = ZERO
@@ -150,6 +157,7 @@ def open_hull(S, i, T):
         for x in range(T.grid):
             inside = (T.planes[at.HULL, y + 1] >> u64(x)) & ONE
             S[i, at.HEADER + y * T.grid + x] = CORRIDOR if inside != ZERO else SPACE
+    T.loaded[0] = at.NO_ROW
     load_planes(S, i, T)
     if hull_area(T) == 0:
         S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[at.STAGE_SHAPE])
@@ -165,10 +173,16 @@ def wall_off(planes, x, y):
     planes[at.SOUTH, y] &= ~here
 
 
+@jit(inline=True)
+def write_cell(S, i, T, x, y, word):
+    """Writes a cell to row `i`, whose planes are loaded and are to follow."""
+    S[i, at.HEADER + y * T.grid + x] = T.loaded[y * T.grid + x] = word
+
+
 @jit
 def put_armour(S, i, T, x, y):
     """Turns the corridor cell (x, y) into armour."""
-    S[i, at.HEADER + y * T.grid + x] = ARMOUR
+    write_cell(S, i, T, x, y, ARMOUR)
     wall_off(T.planes, x, y)
 
 
@@ -179,12 +193,9 @@ def put_door(S, i, T, x, y, d):
         y -= 1
     if d == 3:
         x -= 1
-    if d == 1 or d == 3:
-        S[i, at.HEADER + y * T.grid + x] |= np.uint16(at.DOOR_EAST)
-        T.planes[at.EAST, y + 1] |= bit(x)
-    else:
-        S[i, at.HEADER + y * T.grid + x] |= np.uint16(at.DOOR_SOUTH)
-        T.planes[at.SOUTH, y + 1] |= bit(x)
+    east = d == 1 or d == 3
+    write_cell(S, i, T, x, y, S[i, at.HEADER + y * T.grid + x] | (at.DOOR_EAST if east else at.DOOR_SOUTH))
+    T.planes[at.EAST if east else at.SOUTH, y + 1] |= bit(x)
 
 
 @jit
@@ -199,7 +210,7 @@ def put_part(S, i, T, part, r, x, y):
             break
     for yy in range(y, y + h):
         for xx in range(x, x + w):
-            S[i, at.HEADER + yy * T.grid + xx] = ROOM + number
+            write_cell(S, i, T, xx, yy, ROOM + number)
             wall_off(T.planes, xx, yy)
     for yy in range(y, y + h):
         T.planes[at.EAST, yy + 1] |= span(x, w - 1)
@@ -304,6 +315,32 @@ def contiguous(planes, grid, x, y, w, h, limit):
     return has_way_round(planes, grid, x, y, w, h, limit)
 
 
+@jit(inline=True)
+def ring_of(floor, x, y, w, h):
+    """Returns which cells next to a block, corners too, are floor: bits clockwise from the top left one; 0 < x, x + w < 64."""
+    left, right = u64(x - 1), u64(x + w)
+    ring = (floor[y] >> left) & span(0, w + 2)
+    for k in range(h):
+        ring |= ((floor[y + 1 + k] >> right) & ONE) << u64(w + 2 + k)
+        ring |= ((floor[y + h - k] >> left) & ONE) << u64(2 * w + 4 + h + k)
+    for k in range(w + 2):
+        ring |= ((floor[y + h + 1] >> (right - u64(k))) & ONE) << u64(w + 2 + h + k)
+    return ring
+
+
+@jit(inline=True)
+def is_one_way(ring, w, h, reach):
+    """Returns whether the floor that shares a side with the block is one way along it, of at most `reach` steps.
+
+    A corner belongs to the way where it joins two sides.
+    """
+    last = u64(2 * (w + h) + 3)
+    sides = ring & ~(ONE | bit(w + 1) | bit(w + 2 + h) | bit(2 * w + 3 + h))
+    way = sides | (ring & ((sides << ONE) | (sides >> last)) & ((sides >> ONE) | ((sides & ONE) << last)))
+    starts = way & ~((way << ONE) | (way >> last))
+    return starts & (starts - ONE) == ZERO and popcount(way) <= reach + 1
+
+
 @jit
 def has_way_round(planes, grid, x, y, w, h, limit):
     """Returns what `contiguous` does, by walking round the block."""
@@ -314,15 +351,20 @@ def has_way_round(planes, grid, x, y, w, h, limit):
     left, right = ZERO if x == 0 else bit(x - 1), bit(x + w - 1)
     above, below = planes[at.SOUTH, y] & block, planes[at.SOUTH, y + h] & block
     count = popcount(above) + popcount(below)
+    doors = (above & ~planes[at.FLOOR, y]) | (below & ~planes[at.FLOOR, y + h + 1])
     for row in range(y + 1, y + h + 1):
         count += popcount(planes[at.EAST, row] & left) + popcount(planes[at.EAST, row] & right)
+        doors |= planes[at.EAST, row] & ((left & ~planes[at.FLOOR, row]) | (right & ~(planes[at.FLOOR, row] >> ONE)))
     if count <= 1:
         return planes[at.FLOOR, sy + 1] & bit(sx) != ZERO
     reach = limit + w + h - 2
-    start_walk(planes, grid, sx, sy, min(sy - reach, y), max(sy + reach + 2, y + h + 1))
+    if doors == ZERO and x > 0 and x + w < 64 and is_one_way(ring_of(planes[at.FLOOR], x, y, w, h), w, h, reach):
+        return True
+    first, last = max(0, y - 1 - reach // 2), min(grid - 1, y + h + reach // 2)  # from farther off there is no way back
+    start_walk(planes, grid, sx, sy, first, last + 2)
     top, bottom = sy, sy
     for _ in range(reach):
-        top, bottom = max(0, top - 1), min(grid - 1, bottom + 1)
+        top, bottom = max(first, top - 1), min(last, bottom + 1)
         grew = spread(planes, top, bottom)
         missing = ZERO
         for row in range(y + 1, y + h + 1):

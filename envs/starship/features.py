@@ -16,6 +16,7 @@ from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import (
+    ONE,
     ZERO,
     bit,
     cell_value,
@@ -23,6 +24,7 @@ from leafwise.envs.starship.board import (
     hull_area,
     hull_extent,
     load_planes,
+    lowest,
     part_at,
     step_x,
     step_y,
@@ -121,19 +123,21 @@ def show_cells(S, i, T, grid, e):
     """Writes the maps of what stands where, and where the centre of mass is."""
     total = max(1, T.notes[TOTAL])
     centre_x, centre_y = T.notes[MOMENT_X] / (2.0 * total), T.notes[MOMENT_Y] / (2.0 * total)
-    grid[e, :C_DISTANCE, :, :] = 0.0
+    grid[e, : C_DISTANCE + 1, :, :] = 0.0
+    grid[e, C_STEPS, :, :] = 1.0
+    grid[e, C_LEGAL, :, :] = 0.0
     for y in range(T.grid):
         for x in range(T.grid):
-            grid[e, C_DISTANCE, y, x] = min(1.0, T.depth[y * T.grid + x] / FAR_CELLS)
-            grid[e, C_STEPS, y, x] = 1.0
-            grid[e, C_X, y, x] = (x + 0.5 - centre_x) / T.grid
-            grid[e, C_Y, y, x] = (y + 0.5 - centre_y) / T.grid
-            grid[e, C_LEGAL, y, x] = 0.0
+            grid[e, C_X, y, x] = (x + 0.5 - centre_x) / T.grid if y == 0 else grid[e, C_X, 0, x]
+        grid[e, C_Y, y, :] = (y + 0.5 - centre_y) / T.grid
+        left = T.planes[at.HULL, y + 1]
+        while left != ZERO:
+            x = lowest(left)
+            left &= left - ONE
             word = np.int64(S[i, at.HEADER + y * T.grid + x])
-            if word == SPACE:
-                continue
             value = word & at.VALUE
             grid[e, 0, y, x] = 1.0
+            grid[e, C_DISTANCE, y, x] = min(1.0, T.depth[y * T.grid + x] / FAR_CELLS)
             grid[e, C_DOOR_EAST, y, x] = 1.0 if word & at.DOOR_EAST else 0.0
             grid[e, C_DOOR_SOUTH, y, x] = 1.0 if word & at.DOOR_SOUTH else 0.0
             if value == CORRIDOR:
@@ -177,7 +181,7 @@ def show_ship(S, i, grid, vec, e, T):
     """Writes what row `i` looks like to the builder."""
     load_planes(S, i, T)
     measure_mass(S, i, T)
-    measure_distance(S, i, T)
+    measure_distance(T)
     show_cells(S, i, T, grid, e)
     if start_from(S, i, T, COCKPIT, COCKPIT):
         first = (e * len(CHANNELS) + C_STEPS) * T.grid * T.grid
@@ -202,6 +206,30 @@ def show_ship(S, i, grid, vec, e, T):
 def observe(S, i, O, e, T):
     """Writes what row `i` looks like to the builder."""
     show_ship(S, i, O.grid, O.vec, e, T.ship)
+
+
+def planes_space(options: Options) -> gym.spaces.Box:
+    """Returns a Box float32 [73, side, side], with targets [87, side, side]: `grid`, then a plane for each number of `vec`."""
+    import gymnasium as gym
+
+    (channels, *cells), (numbers,) = (box.shape or () for box in observation_space(options).values())
+    return gym.spaces.Box(-1.0, 1.0, (channels + numbers, *cells), np.float32)
+
+
+def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `planes_as` writes."""
+    grid, numbers = labels(options).values()
+    return {"": (*grid, *(Labels(names, f"everywhere: {meaning}") for names, meaning in numbers))}
+
+
+@jit(inline_source=True)
+def planes_as(S, i, player, O, e, T):
+    """Writes the maps of row `i`, and its numbers as further maps, the same everywhere."""
+    grid = O[e : e + 1]
+    numbers = grid[:, len(CHANNELS) :, 0, 0]
+    show_ship(S, i, grid, numbers, 0, T.ship)
+    for k in range(numbers.shape[1]):
+        O[e, len(CHANNELS) + k, :, :] = numbers[0, k]
 
 
 CODES = ROOM + 4 * 11
@@ -252,7 +280,7 @@ def trace_outline(S, i, T):
     if different == ZERO:
         return
     copy_words(T.planes[at.HULL], T.outlined)
-    measure_distance(S, i, T)
+    measure_distance(T)
     middle_x, middle_y = (T.box[0] + T.box[2] + 1) / 2.0, (T.box[1] + T.box[3] + 1) / 2.0
     for y in range(T.grid):
         for x in range(T.grid):

@@ -254,7 +254,7 @@ def armour_layers(S, i, T, stage, first, last):
 @jit
 def armour_inward(S, i, T, stage):
     """Closes what the crew can do without, the cells nearest to SPACE first; in each row left and right in turn."""
-    measure_distance(S, i, T)
+    measure_distance(T)
     board.hull_extent(T, T.box)
     left, right, deepest = T.box[0], T.box[2], 0
     for cell in range(T.grid * T.grid):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -250,8 +251,9 @@ def lines_of(text: str, grid: int) -> list[str]:
 
 def run_lengths(mask: Bools) -> str:
     """Returns a hull in run lengths, its rows separated by "/": 24_/3_12.9_/..."""
-    lines = ("".join("." if inside else "_" for inside in line) for line in mask)
-    return "/".join(re.sub(r"(.)\1*", lambda run: f"{len(run[0])}{run[1]}", line) for line in lines)
+    return "/".join(
+        "".join(f"{len([*run])}{'.' if inside else '_'}" for inside, run in groupby(line)) for line in mask.tolist()
+    )
 
 
 def from_run_lengths(text: str, grid: int) -> Bools:
@@ -263,10 +265,10 @@ def from_run_lengths(text: str, grid: int) -> Bools:
     for row in rows:
         if not re.fullmatch(RUN_LENGTHS, row):
             raise UserError(f"expected a row of the hull in runs like 3_12.9_, got {row[:60]!r}")
-        lines.append(re.sub(r"([0-9]+)(.)", lambda run: int(run[1]) * run[2], row).replace("_", " "))
+        lines.append(re.sub(r"([0-9]+)(.)", lambda run: int(run[1]) * run[2], row))
         if len(lines[-1]) != grid:
             raise UserError(f"expected a row of {grid} cells, got {row[:60]!r}")
     try:
-        return hull_mask(lines, grid)
+        return hull_mask(np.frombuffer("".join(lines).encode(), np.uint8).reshape(grid, grid) == ord("."), grid)
     except UserError as problem:
         raise UserError(f"expected another hull: {problem}, got {text[:60]!r}") from None

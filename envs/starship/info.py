@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.quality import TERMS
-from leafwise.envs.starship.ship import measured, reasons_of
+from leafwise.envs.starship.ship import measure_row, reasons_of
 from leafwise.envs.starship.tables import GameTables, Rows
 from leafwise.envs.starship.targets import NAMES, WAYS, standing
 
@@ -39,9 +39,9 @@ def always(rows: Rows, T: GameTables) -> dict[str, Array]:
 
 def at_end(row: Rows, T: GameTables) -> dict[str, Any]:
     """Returns `quality`, its six `terms` from 0 to 1, and `reasons`, why the ship is not valid; none if it is."""
-    figures = measured(np.array([row], np.uint16), T.ship)
-    terms = {name: float(figures[name]) for name in TERMS}
-    info = {"quality": float(figures["quality"]), "terms": terms, "reasons": reasons_of(row)}
+    figures = measure_row(np.array([row], np.uint16), T.ship)
+    terms = {name: round(figures[name], 6) for name in TERMS}
+    info = {"quality": round(figures["quality"], 6), "terms": terms, "reasons": reasons_of(row)}
     if asked := {k: count for k, count in enumerate(T.ship.asked.tolist()) if count >= 0}:
         info["targets"] = {NAMES[k]: count for k, count in asked.items()}
         info["reached"] = {NAMES[k]: int(standing(row[None], FIRST, T.ship, k)) for k in asked}

@@ -16,6 +16,7 @@ from leafwise.envs.starship.board import (
     ONE,
     ZERO,
     contiguous,
+    copy_words,
     hull_extent,
     lowest,
     part_at,
@@ -23,8 +24,9 @@ from leafwise.envs.starship.board import (
     parts_placed,
     step_x,
     step_y,
+    write_bits,
 )
-from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, CORRIDOR, ROTATIONS, SPACE
+from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, CORRIDOR, ROTATIONS
 
 u64 = np.uint64
 
@@ -166,20 +168,20 @@ def measure_mass(S, i, T):
 
 
 @jit
-def measure_distance(S, i, T):
+def measure_distance(T):
     """Writes to `T.depth` the steps from each cell to the nearest cell of SPACE (off the grid counts as SPACE)."""
-    depth, grid = T.depth, T.grid
-    for y in range(grid):
-        for x in range(grid):
-            above, left = depth[(y - 1) * grid + x] if y > 0 else 0, depth[y * grid + x - 1] if x > 0 else 0
-            depth[y * grid + x] = 0 if S[i, at.HEADER + y * grid + x] == SPACE else 1 + min(above, left)
-    for y in range(grid - 1, -1, -1):
-        for x in range(grid - 1, -1, -1):
-            if depth[y * grid + x] == 0:
-                continue
-            below = depth[(y + 1) * grid + x] if y < grid - 1 else 0
-            right = depth[y * grid + x + 1] if x < grid - 1 else 0
-            depth[y * grid + x] = min(depth[y * grid + x], 1 + min(below, right))
+    planes, depth, steps = T.planes, T.depth, 0
+    depth[:] = 0
+    copy_words(planes[at.HULL], planes[at.SPARE])
+    left = True
+    while left:  # SPARE: the cells that are more than `steps` away
+        steps, left, above = steps + 1, False, ZERO
+        for row in range(1, T.grid + 1):
+            bits = planes[at.SPARE, row]
+            write_bits(bits, steps, depth, (row - 1) * T.grid, 1)
+            inner = bits & (bits << ONE) & (bits >> ONE) & above & planes[at.SPARE, row + 1]
+            planes[at.SPARE, row], above = inner, bits
+            left = left or inner != ZERO
 
 
 @jit(inline=True)
@@ -242,7 +244,7 @@ def prepare(S, i, T, stage, part):
     """Finds out what the stage's strategy must know of the board before it scores places for `part`."""
     strategy = T.stages[stage, at.STRATEGY]
     if strategy in (at.PROTECTED, at.PROTECTED_AMIDSHIPS):
-        measure_distance(S, i, T)
+        measure_distance(T)
     elif strategy in (at.CENTRALIZED, at.CENTRALIZED_AMIDSHIPS):
         measure_mass(S, i, T)
     elif strategy in (at.NEAR, at.ALIGN):

@@ -24,9 +24,10 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.core.contract.stream import GOLDEN, mix
 from leafwise.envs.starship import generator
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ONE, ZERO, bit, copy_words, load_planes, lowest, open_hull
+from leafwise.envs.starship.board import ONE, ZERO, copy_words, load_planes, lowest, open_hull
+from leafwise.envs.starship.catalogue import CLEAR, ROTATIONS
 from leafwise.envs.starship.generator import draw_entry, draw_target, open_streams, weight_of, weight_sums
-from leafwise.envs.starship.placing import has_place, next_place
+from leafwise.envs.starship.placing import find_anchors, has_place, leaves_ways
 from leafwise.envs.starship.quality import potential
 
 DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
@@ -90,9 +91,9 @@ def open_given(S, j, T):
     """Starts row `j`, which holds nothing, with the hull that is given, if one is."""
     given = ZERO
     for row in range(T.hull.shape[0]):
-        T.planes[at.HULL, row] = T.hull[row]
         given |= T.hull[row]
     if given != ZERO:
+        copy_words(T.hull, T.planes[at.HULL])
         open_ship(S, j, T)
         settle(S, j, T)
 
@@ -160,12 +161,23 @@ def find_places(S, i, T):
     T.places[:] = ZERO
     stage, entry = current_request(S, i)
     part, facing = T.kinds[stage, entry // 4], entry % 4
-    r, y, left = -1, 0, ZERO
-    while True:
-        r, x, y, left = next_place(T, stage, part, facing, r, y, left)
-        if r < 0:
-            return
-        T.places[r, y + 1] |= bit(x)
+    turned = T.facts[part, CLEAR] == 0
+    for r in range(0 if turned else facing, T.facts[part, ROTATIONS] if turned else facing + 1):
+        find_anchors(T, part, r)
+        copy_words(T.planes[at.ANCHORS], T.places[r])
+    # What a part leaves of the crew's ways is asked once for each block of cells, however the part is turned on it.
+    square = T.size[part, 0, 0] == T.size[part, 0, 1]
+    for first in range(1 if square else 2):
+        for row in range(1, T.grid + 1):
+            left, good = ZERO, ZERO
+            for r in range(first, T.places.shape[0], 1 if square else 2):
+                left |= T.places[r, row]
+            while left != ZERO:
+                if leaves_ways(T, stage, part, first, lowest(left), row - 1):
+                    good |= left & (~left + ONE)
+                left &= left - ONE
+            for r in range(first, T.places.shape[0], 1 if square else 2):
+                T.places[r, row] &= good
 
 
 @jit

@@ -179,16 +179,22 @@ RATIOS = (
 """Figures that are one as a share of another."""
 
 
-def measured(S: Rows, T: Tables) -> dict[str, Any]:
-    """Returns the figures of row 0: `quality` (0 if not valid), the six terms, and what is reported beside them.
-
-    Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
-    """
+def measure_row(S: Rows, T: Tables) -> dict[str, Any]:
+    """Returns the six terms and the figures of row 0 as compiled code tells them, `potential`, and `quality` (0 if not valid)."""
     out = np.empty(MEASURES)
     measure(S, FIRST, T, out)
     stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), out.tolist(), strict=True))
     stats["potential"] = sum(weight * stats[term] for weight, term in zip(TERM_WEIGHTS, TERMS, strict=True))
     stats["quality"] = 0.0 if S[0, at.REASONS] else stats["potential"]
+    return stats
+
+
+def measured(S: Rows, T: Tables) -> dict[str, Any]:
+    """Returns the figures of row 0: `quality` (0 if not valid), the six terms, and what is reported beside them.
+
+    Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
+    """
+    stats = measure_row(S, T)
     for name, part, whole in RATIOS:
         stats[name] = stats[part] / stats[whole] if stats[whole] else 0.0
     return {name: int(value) if name in WHOLE else round(value, 6) for name, value in sorted(stats.items())}

@@ -146,6 +146,8 @@ class Tables(NamedTuple):
     """Parameters; shape [row, COLUMNS]. The row of a stage's first run is the stage's number."""
     planes: Words
     """Bit planes; shape [8, MARGIN_ROWS]."""
+    loaded: Rows
+    """The cells of which `planes` has HULL, FLOOR, EAST and SOUTH; shape [grid * grid]."""
     depth: Ints
     """Steps from each cell to the nearest SPACE; shape [grid * grid]."""
     notes: Ints
@@ -178,7 +180,10 @@ class GameTables(NamedTuple):
     """Weights of a leaf evaluator."""
 
 
-SCRATCH = ("planes", "depth", "notes", "request", "place", "outlined", "outline", "box", "terms", "placed", "places")
+SCRATCH = (
+    *("planes", "loaded", "depth", "notes", "request", "place", "outlined", "outline", "box", "terms"),
+    *("placed", "places"),
+)
 """What compiled code scribbles on: each thread needs its own."""
 
 
@@ -223,6 +228,7 @@ def new_tables(parameters: Parameters, *, hull: Bools | None = None, asked: Sequ
         kinds=kinds,
         stages=encode(parameters),
         planes=np.zeros((8, MARGIN_ROWS), np.uint64),
+        loaded=np.full(parameters.grid**2, NO_ROW, np.uint16),
         depth=np.zeros(parameters.grid**2, np.int64),
         notes=np.zeros(4 + MOST_PARTS, np.int64),
         request=np.zeros(2, np.uint64),

@@ -1,6 +1,6 @@
 """Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. Rules and rulings: `rules`."""
 
-from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.threes import baselines, draw, features, rules, scores, tables, text
@@ -50,7 +50,11 @@ GAME = Game(
         is_valid=reads_back(text.to_text, text.parse_row),
     ),
     sizes=Sizes(width=2, max_actions=4),
-    observation=Observation(features.observation_space, labels=features.labels),
+    observation=Observation(
+        features.observation_space,
+        labels=features.labels,
+        views={"planes": View(features.planes_space, features.planes_as, features.planes_labels)},
+    ),
     make_tables=tables.make_tables,
     action_names=text.ACTIONS,
     text=Text(
@@ -58,6 +62,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        colours={r"(?<= )1(?= \|)": "blue", r"(?<= )2(?= \|)": "red"},
         points=text.points,
         words={
             "next": "the tile shown, 1, 2, 3 or +",

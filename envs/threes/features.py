@@ -93,6 +93,49 @@ def observe(S, i, O, e, T):
         O[e, 16 + card] = np.uint8(deck_count(word, u64(card)))
 
 
+SHOWN_AT, BONUS_AT, DECK_AT, PLANES = 16, 21, 33, 36
+"""Where planes of the tile shown, of what a bonus may be and of the deck begin, and how many there are."""
+LEAST_BONUS = 4
+
+
+def planes_space(options: Options) -> gym.spaces.Box:
+    """Returns a Box float32 [36, 4, 4], 0 to 1: a plane for each rank, then the tile shown and the deck, the same everywhere."""
+    import gymnasium as gym
+
+    return gym.spaces.Box(0.0, 1.0, (PLANES, 4, 4), dtype=np.float32)
+
+
+def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `planes_as` writes."""
+    return {
+        "": (
+            Labels(("empty", *CELLS.names[1:]), "1 at each cell that holds it"),
+            Labels(tuple(f"{tile} shown" for tile in ("1", "2", "3", "+", "white")), "1 everywhere if it is shown"),
+            Labels(tuple(f"bonus {tile}" for tile in CELLS.names[LEAST_BONUS:]), "1 everywhere if the bonus may be it"),
+            Labels(("1s", "2s", "3s"), "everywhere the cards of the deck not yet drawn, as a share of 4"),
+        )
+    }
+
+
+@jit(inline=True)
+def planes_as(S, i, player, O, e, T):
+    b, word = S[i, 0], S[i, 1]
+    code, low, high = get(word, SHOWN), get(word, LOW), get(word, HIGH)
+    is_window = code == PLUS and T.hint != HINT_PLUS
+    for y in range(4):
+        for x in range(4):
+            rank = (b >> u64(16 * y + 4 * x)) & FIFTEEN
+            for k in range(16):
+                O[e, k, y, x] = np.float32(rank == u64(k))
+            for k in range(LEAST_BONUS, 16):
+                may_be = is_window and low <= u64(k) and u64(k) <= high
+                O[e, BONUS_AT + k - LEAST_BONUS, y, x] = np.float32(may_be)
+            for k in range(5):
+                O[e, SHOWN_AT + k, y, x] = np.float32(code == u64(k + 1))
+            for k in range(3):
+                O[e, DECK_AT + k, y, x] = np.float32(deck_count(word, u64(k + 1))) / np.float32(4.0)
+
+
 @jit(inline=True)
 def transform(S, i, k, j, T):
     """Mirrors left-right (k & 1), then top-bottom (k & 2), then swaps rows and columns (k & 4)."""
@@ -165,6 +208,15 @@ def table_index(S, i, k, T):
     return (first << SIX) | (ones << THREE) | twos
 
 
+def observed(obs, options: Options):
+    """Returns the cells of observations [n, 20], and the indices into the small tables that they tell."""
+    cells, deck = obs[:, :16], (obs[:, 17] * 5 + obs[:, 18]) * 5 + obs[:, 19]
+    few = [np.minimum((cells == rank).sum(axis=1), 7) for rank in (1, 2)]
+    large = sum(np.minimum((cells == rank).sum(axis=1), 3) * 4 ** (14 - rank) for rank in range(10, 15))
+    empties = (cells == 0).sum(axis=1) % 16
+    return cells, {"deck": (deck * 8 + few[0]) * 8 + few[1], "deck_empties": deck * 16 + empties, "large": large}
+
+
 TABLES = {
     "deck": SmallTable(125 * 64, placed=False),  # deck x 1s x 2s on the board
     "deck_empties": SmallTable(125 * 16, placed=False),  # deck x empty cells
@@ -184,4 +236,5 @@ CELLS = CellFeatures(
     names=tuple(str(tile_value(rank)) for rank in range(16)),
     stages=("draw", "enter"),
     stage_words=("entered", "afterstate"),  # the tile that was shown is on the board, or not yet
+    observed=observed,
 )

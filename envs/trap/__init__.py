@@ -1,6 +1,16 @@
 """Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
 
-from leafwise.envs.core.contract.game import About, Game, Observation, OwnSearch, Programs, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import (
+    About,
+    Game,
+    Observation,
+    OwnSearch,
+    Programs,
+    SearchDefaults,
+    Sizes,
+    Text,
+    View,
+)
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trap import draw, expected, features, rules, scores, tables, text
@@ -28,6 +38,8 @@ ABOUT = About(
 )
 """What people are told of the environments."""
 
+ON_BOARD = r"(?<=[^\d\s] ){0}\b|(?<!^)\b{0}(?= [^\d\s])|(?<=^\d ){0}\b"
+"""A player's number on the board, rather than that of a row or a column."""
 GAME = Game(
     name="trap",
     title="Trap, move and throw until the other cannot move (two players, with chance)",
@@ -54,7 +66,11 @@ GAME = Game(
         is_valid=rules.is_valid,
     ),
     sizes=Sizes(width=2, max_actions=8 + tables.MAX_SIZE**2),
-    observation=Observation(features.observation_space, labels=features.labels),
+    observation=Observation(
+        features.observation_space,
+        labels=features.labels,
+        views={"planes": View(features.observation_space, features.observe_as, features.labels)},
+    ),
     make_tables=tables.make_tables,
     action_names=tables.action_names,
     text=Text(
@@ -62,6 +78,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        colours={ON_BOARD.format("1"): "red", ON_BOARD.format("2"): "blue"},
         about=ABOUT,
     ),
     draw=draw.draw,

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.rules import (
     ONE,
+    SECOND_TRAPS,
     THROW,
     apply_action,
+    blocked,
     cell_of,
+    count_beside,
     current_player,
-    has_trap,
-    is_player,
+    holds,
     land,
     pass_turn,
     phase_of,
-    spill_cells,
     turn_of,
 )
 
@@ -33,17 +36,23 @@ def make_expected(row_value: Compiled) -> tuple[Compiled, Compiled]:
 
     @bind(ROOM, inline=True)
     def prepare(S, i, o, P, T):
-        """Before a throw, writes the value of each landing to P: of a new trap on cell c to P[o + c], of none to P[o + cells]."""
+        """Before a throw, writes the value of each landing to P: of a new trap on cell c to P[o + c], of none to P[o + cells].
+
+        Where no new trap can lie, and in P[o + cells + 1] for a cell off the board, it writes 0.
+        """
         word = S[i, 1]
         if phase_of(word) != THROW:
             return
+        low, high = blocked(S, i, T)
         for cell in range(T.cells):
-            if not is_player(word, cell) and not has_trap(S, i, cell, T):
+            P[o + u64(cell)] = 0.0
+            if not holds(low, high, cell, T):
                 land(S, i, cell, o, T)
                 P[o + u64(cell)] = row_value(S, o, current_player(S, o, T), T)
         S[o, 0], S[o, 1] = S[i, 0], word
         pass_turn(S, o, T)
         P[o + u64(T.cells)] = row_value(S, o, current_player(S, o, T), T)
+        P[o + u64(T.cells + 1)] = 0.0
 
     @bind(ROOM, inline=True)
     def expected(S, i, a, o, P, T):
@@ -51,20 +60,21 @@ def make_expected(row_value: Compiled) -> tuple[Compiled, Compiled]:
         if a < 8:
             apply_action(S, i, a, o, T)
             return row_value(S, o, current_player(S, o, T), T)
-        word, target = S[i, 1], a - 8
-        hit = T.accuracy[cell_of(word, turn_of(word) & ONE), target]
-        share = (1.0 - hit) / spill_cells(word, target, T)
-        unchanged, total = 0.0, 0.0
-        for k in range(9):
-            cell, p = (target, hit) if k == 0 else (T.step[target, k - 1], share)
-            if cell >= 0 and not is_player(word, cell) and has_trap(S, i, cell, T):
-                unchanged += p
-        if unchanged > 0.0:
-            total += unchanged * P[o + u64(T.cells)]
-        for k in range(8, -1, -1):
-            cell, p = (target, hit) if k == 0 else (T.step[target, k - 1], share)
-            if cell >= 0 and not is_player(word, cell) and p > 0.0 and not has_trap(S, i, cell, T):
-                total += p * P[o + u64(cell)]
+        low, word, target = S[i, 0], S[i, 1], a - 8
+        first, second = cell_of(word, 0), cell_of(word, 1)
+        hit = T.accuracy[second if turn_of(word) & ONE else first, target]
+        players_low, players_high = T.bit[first, 0] | T.bit[second, 0], T.bit[first, 1] | T.bit[second, 1]
+        share = (1.0 - hit) / np.int64(count_beside(target, ~players_low, ~players_high, T))
+        unchanged = hit if holds(low, word & SECOND_TRAPS, target, T) else 0.0
+        for _ in range(count_beside(target, low, word & SECOND_TRAPS, T)):
+            unchanged += share
+        total = unchanged * P[o + u64(T.cells)] if unchanged > 0.0 else 0.0
+        if share > 0.0:
+            for direction in range(7, -1, -1):
+                cell = T.step[target, direction]
+                total += share * P[o + u64(cell if cell >= 0 else T.cells + 1)]
+        if hit > 0.0:
+            total += hit * P[o + u64(target)]
         return total
 
     return prepare, expected

@@ -1,6 +1,6 @@
 """Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
 
-from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trilobite import baselines, draw, features, rules, scores, tables, text
@@ -35,7 +35,11 @@ GAME = Game(
         candidates=rules.candidates,
     ),
     sizes=Sizes(width=2, max_actions=8),
-    observation=Observation(features.observation_space, labels=features.labels),
+    observation=Observation(
+        features.observation_space,
+        labels=features.labels,
+        views={"planes": View(features.planes_space, features.planes_as, features.planes_labels)},
+    ),
     make_tables=tables.make_tables,
     action_names=tables.action_names,
     text=Text(
@@ -43,6 +47,7 @@ GAME = Game(
         parse=text.parse_row,
         action=text.column,
         board=draw.to_board,
+        colours={r"\bx\b": "red", r"\bo\b": "yellow"},
         about=ABOUT,
     ),
     draw=draw.draw,

@@ -47,6 +47,28 @@ def observe(S, i, O, e, T):
     observe_as(S, i, mover(S, i), O, e, T)
 
 
+def planes_space(options: Options) -> gym.spaces.Box:
+    """Returns a Box float32 [2, height, width] of 0 and 1: own chips, the other's."""
+    import gymnasium as gym
+
+    width, height = options.size
+    return gym.spaces.Box(0.0, 1.0, (2, height, width), dtype=np.float32)
+
+
+def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `planes_as` writes."""
+    return {"": (Labels(("own chips", "the other's chips"), "1 at each chip"),)}
+
+
+@jit(inline=True)
+def planes_as(S, i, player, O, e, T):
+    for side in range(2):
+        chips = S[i, player ^ side]
+        for y in range(T.height):
+            for x in range(T.width):
+                O[e, side, y, x] = np.float32((chips >> (u64(x) * T.stride + u64(T.height - 1 - y))) & ONE)
+
+
 @jit(inline=True)
 def reversed_columns(chips, T):
     """Returns a bitboard with its columns in reverse order."""

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.errors import UserError
     from leafwise.envs.core.gym.env import GameEnv
+    from leafwise.envs.core.gym.masked import MaskedObservation
     from leafwise.envs.core.gym.vector import GameVectorEnv
     from leafwise.envs.core.play.companion import Following
     from leafwise.envs.core.play.gamefile import GameRecord, load_game
-    from leafwise.models import Network, NetworkKind, register_network, save_network
+    from leafwise.models import Network, NetworkKind, register_network, save_network, torch_network
     from leafwise.models.leaves import leaf
     from leafwise.models.units import Units, units_of
     from leafwise.search import Result, Search
@@ -53,6 +54,7 @@ __all__ = [
     "GameEnv",
     "GameRecord",
     "GameVectorEnv",
+    "MaskedObservation",
     "Mcts",
     "MctsResult",
     "Network",
@@ -84,6 +86,7 @@ __all__ = [
     "save_network",
     "sb3_vec_env",
     "score",
+    "torch_network",
     "train",
     "units_of",
     "write_dataset",
@@ -100,6 +103,7 @@ _HOMES = {
     "GameEnv": "envs.core.gym.env",
     "GameRecord": "envs.core.play.gamefile",
     "GameVectorEnv": "envs.core.gym.vector",
+    "MaskedObservation": "envs.core.gym.masked",
     "Mcts": "search.mcts",
     "MctsResult": "search.mcts",
     "Network": "models",
@@ -121,6 +125,7 @@ _HOMES = {
     "read_dataset": "training.dataset",
     "register_network": "models",
     "save_network": "models",
+    "torch_network": "models",
     "units_of": "models.units",
     "write_dataset": "training.dataset",
 }
@@ -134,7 +139,7 @@ def __getattr__(name: str) -> Any:
         with loading():
             found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
         return found
-    if name in ("authoring", "search", "models", "training", "experiments"):
+    if name in ("authoring", "openspiel", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")
     raise AttributeError(f"module 'leafwise' has no attribute {name!r}")
 

@@ -11,7 +11,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, move_names
-from leafwise.envs.core.play.solver import WORDS, Solution, Solver, exact_solver
+from leafwise.envs.core.play.solver import Solution, Solver, exact_solver, exact_words
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
@@ -250,13 +250,13 @@ def value_lines(result: Result, analyst: Analyst) -> list[str]:
     ranked = sorted(values, key=lambda name: (name != result.name, -visits.get(name, 0), -values[name]))
     words = {name: result.state.action_words(name) for name in ranked}
     width = max(map(len, ranked), default=0)
-    told = max((len(text) + 2 for name, text in words.items() if text != name), default=0)
+    told = any(text != name for name, text in words.items())
     lines = [f"  {analyst.unit}, and what it lacks to the best" + (", simulations" if visits else "")]
     for name in ranked:
         taken = f"  {visits[name]:>11,}" if visits else ""
         behind = "best" if name == result.name else analyst.difference(result.value, values[name])
-        text = f"{words[name]:<{told}}" if told else ""
-        lines.append(f"  {name:<{width}}  {text}{analyst.written(values[name]):>12}{behind:>12}{taken}".rstrip())
+        text = f"  {words[name]}" if told else ""
+        lines.append(f"  {name:<{width}}  {analyst.written(values[name]):>12}{behind:>12}{taken}{text}".rstrip())
     return lines
 
 
@@ -296,16 +296,6 @@ class Hints:
         result = self.analyst(state)
         why = [f"  {self.analyst.no_units}"] if self.analyst.no_units else []
         return [*value_lines(result, self.analyst), *why, by_search.format(result.depth)]
-
-
-def exact_words(solution: Solution, state: State, solver: Solver) -> dict[str, str]:
-    """Returns what each action is worth in words: `win in 4` of the winner's moves, where the solver knows how soon."""
-    soon, scores = getattr(solver, "moves_left", None), solution.action_scores or {}
-    return {
-        name: (WORDS.get(value) or f"{50 * (1 + value):.2f} %")
-        + (f" in {soon(state, score)}" if soon and (score := scores.get(name)) else "")
-        for name, value in solution.action_values.items()
-    }
 
 
 def solution_lines(solution: Solution, state: State, solver: Solver) -> list[str]:

@@ -42,6 +42,7 @@ from leafwise.envs.core.contract.game import (
     Sizes,
     StepInfo,
     Text,
+    View,
 )
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries, copy_row
 from leafwise.envs.core.contract.state import State, reads_back
@@ -59,8 +60,8 @@ from leafwise.envs.registry import listing
 
 __all__ = [  # noqa: RUF022 - by what they are for
     # a game and its parts
-    "Game", "Rules", "Chance", "Symmetries", "CHANCE", "TERMINAL", "Sizes", "Observation", "StepInfo", "Labels", "Text", "About",
-    "SearchDefaults", "OwnSearch", "Programs", "State", "listing",
+    "Game", "Rules", "Chance", "Symmetries", "CHANCE", "TERMINAL", "Sizes", "Observation", "View", "StepInfo", "Labels", "Text",
+    "About", "SearchDefaults", "OwnSearch", "Programs", "State", "listing",
     # compiled functions, and evaluators made of them
     "jit", "bind", "prefetch", "Evaluator", "Speed",
     # what networks see

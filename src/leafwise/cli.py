@@ -37,7 +37,7 @@ from leafwise.envs.core.commandline import flag_of, parse
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.files import is_stream, read_text, text_of
-from leafwise.envs.core.interrupts import INTERRUPTED
+from leafwise.envs.core.interrupts import INTERRUPTED, silent_keys
 from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.registry import (
     check_name,
@@ -385,6 +385,6 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
     from leafwise.training.runs.loop import run_progress
 
-    with run_progress(Console(stderr=True), transient=True) as bar:
+    with silent_keys(), run_progress(Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total, told="")
         yield lambda done: bar.update(task, completed=done, told=f"{done:,} of {total:,}")

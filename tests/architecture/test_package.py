@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -126,3 +127,20 @@ def test_readme_blocks_run(code, tmp_path):
 @pytest.mark.parametrize("code", list(blocks(sorted((ROOT / "docs").rglob("*.md")))))
 def test_blocks_of_the_documentation_run(code, tmp_path):
     run_block(code, tmp_path)
+
+
+def test_what_is_sent_at_a_release_says_what_the_package_says():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs/release").iterdir()}
+    recipe, needs = texts["recipe.yaml"], project["dependencies"]
+    run = recipe.partition("  run:\n    - python >=${{ python_min }}\n")[2].partition("\ntests:")[0]
+    assert re.findall(r"- (\w+) (\S+)", run) == [tuple(re.split(r"(?=[>=<])", need, maxsplit=1)) for need in needs]
+    python = project["requires-python"].removeprefix(">=")
+    for line in (
+        f"  version: {project['version']}\n",
+        f'  python_min: "{python}"\n',
+        f"  summary: {project['description']}\n",
+    ):
+        assert line in recipe
+    assert f"Gymnasium-v{needs[0].partition('>=')[2]}.0-blue" in texts["gymnasium.md"]
+    assert f"leafwise-{project['version']}.tar.gz" in texts["package-index.md"]

@@ -19,25 +19,30 @@ from leafwise import authoring
 ROOT = Path(__file__).parents[2]
 LEAFWISE = [
     "ContractError", "Dataset", "Evaluation", "Evaluator", "Following", "Game", "GameEnv", "GameRecord", "GameVectorEnv",
-    "Mcts", "MctsResult", "Network", "NetworkKind", "Player", "Result", "Search", "State", "Tournament", "Units",
-    "UserError", "aec",
+    "MaskedObservation", "Mcts", "MctsResult", "Network", "NetworkKind", "Player", "Result", "Search", "State", "Tournament",
+    "Units", "UserError", "aec",
     "arena", "check_game", "collect_dataset", "envs", "evaluate", "executor_for", "game", "games", "leaf", "load",
     "load_game", "player", "read_dataset", "reference", "register_game", "register_network", "save_network", "sb3_vec_env",
-    "score", "train", "units_of", "write_dataset",
+    "score", "torch_network", "train", "units_of", "write_dataset",
 ]  # fmt: skip
 AUTHORING = [
     "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "Forfeit", "FunctionPlayer",
     "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OneOf", "OwnSearch", "Programs", "Question", "RULE_ONLY",
     "Range", "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution", "Speed", "SparseFeatures",
     "State", "StepInfo",
-    "Symmetries", "TERMINAL", "Text", "below", "bind", "cache_root", "copy_row",
-    "count_bits", "flip", "from_file", "highest_rank", "jit",
+    "Symmetries", "TERMINAL", "Text", "View", "below", "bind", "cache_root", "copy_row", "count_bits",
+    "flip", "from_file", "highest_rank", "jit",
     "listing", "looked_up", "mirror", "mix", "need", "new_stream", "next_u64", "occupied",
     "prefetch", "read_choices", "reads_back", "rectangle_views", "settle_fields", "solver_player", "square_views", "stoppable",
     "sum_of_rows", "symmetric_boards", "transpose", "typed_cells", "u64", "uniform", "whole_number", "words_by_name",
 ]  # fmt: skip
 """A name leaves these lists, or changes what it means, only with a line in the changelog that says what to write instead."""
-PUBLIC = {"leafwise": set(LEAFWISE) | {"authoring"}, "leafwise.authoring": set(AUTHORING)}
+OPENSPIEL = ["bot", "evaluator", "position", "register"]
+PUBLIC = {
+    "leafwise": set(LEAFWISE) | {"authoring", "openspiel"},
+    "leafwise.authoring": set(AUTHORING),
+    "leafwise.openspiel": set(OPENSPIEL),
+}
 OF_A_ROOM = "tests/games/planted.py"
 """Games with mistakes, Threes in its own functions too: not a game outside the package."""
 

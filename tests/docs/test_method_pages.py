@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from leafwise.training.runs.recipes import METHODS
+from leafwise.training.runs.tags import TAGS
 
 ROOT = Path(__file__).parents[2]
 GATED = ("runs/gating.py",)
@@ -36,6 +37,7 @@ def test_a_page_names_every_tag(method: str) -> None:
     page = (ROOT / f"docs/methods/{method}.md").read_text(encoding="utf-8")
     logged = {tag for name in SOURCES[method] for tag in TAG.findall((ROOT / "training" / name).read_text("utf-8"))}
     assert len(logged) > 5
+    assert {tag for tag in logged if tag[-1] != "_"} <= {*TAGS, "eval/points", "eval/score"}, "tags without words"
     missing = {tag for tag in logged if f"`{tag}" not in page}
     if method in ("dqn", "ppo"):  # of those that learn in iterations
         missing -= {"train/learning_rate", "rollout/staleness", "rollout/repeated"}

@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -83,8 +84,31 @@ def test_train_alone_lists_the_methods_that_fit_each_game(shell: Shell) -> None:
     shows(" ".join(answer.out.split()), "threes ntuple-td, dqn, ppo, ntuple-q")
 
 
+@pytest.mark.parametrize(
+    "line", ["ev", "eval thr", "eval threes --opp", "eval threes --bonus-p", "eval threes gre", "models trap-size9"]
+)
+@pytest.mark.parametrize("name", ["bash", "fish"])
+def test_a_shell_completes_commands_games_models_players_and_options(shell: Shell, name: str, line: str) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"needs {name}")
+    typed, script = line.split(), shell(f"completion {name}").out
+    words = {"ev": "eval", "thr": "threes", "--opp": "--opponent", "gre": "greedy"}
+    asked = f"COMP_WORDS=(leafwise {line}); COMP_CWORD={len(typed)}; _leafwise; echo ${{COMPREPLY[@]}}"
+    asked = asked if name == "bash" else f"complete -C'leafwise {line}'"
+    answer = subprocess.run([name, "-c", script + asked], capture_output=True, encoding="utf-8", check=True)
+    found = [word for word in answer.stdout.split() if not Path(word).exists()]
+    assert (found, answer.stderr) == ([words.get(typed[-1], typed[-1])], "")
+
+
+def test_completion_of_powershell_has_balanced_braces(shell: Shell) -> None:
+    script = shell("completion powershell").out
+    assert script.count("{") == script.count("}")
+    shows(script, "'threes' { '--bonus-value --bonus-schedule --hint --top --entry --bonus-p' }")
+
+
 WRONG = {
     "foo": "expected a command among",
+    "completion tcsh": "expected a shell among bash, zsh, fish, powershell, got 'tcsh'",
     "analyze threes BOARD --deck 0,2,1 --next 5": "expected",
     "analyze threes BOARD --deck 4,4,9": "expected",
     "analyze threes BOARD --next 1 --depth -1": "expected",
@@ -288,7 +312,7 @@ def test_eval_prints_figures_and_reached_tiles(shell: Shell) -> None:
     assert shares[0] == 1.0
     assert shares == sorted(shares, reverse=True)
     again = shell(asked).out
-    shows(again, f"{answer['mean']:,.0f}", "95 % interval")
+    shows(again, f"{answer['mean']:,.0f}", "95 % interval", "\n          mean final score\n")
 
 
 def test_eval_against_an_opponent(shell: Shell, dice_game: None) -> None:
@@ -417,6 +441,11 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     options = f"--total-steps 2000 --interval 1000 --evaluate-every 1 --evaluate-games 4 --tuples 0145 --run {run}"
     answer = shell(f"train threes --method ntuple-td {options}")
     assert (answer.status, (run / "model.safetensors").exists()) == (0, True)
+    shows(answer.out, f"run folder  {run}\nlearned     threes by ntuple-td: ", " in 4 games\nagainst     random ")
+    evaluated, played, board = (line[12:] for line in answer.out.splitlines()[-3:])
+    assert shell(evaluated.removeprefix("leafwise "), "--games", "2").status == 0
+    assert shell(played.removeprefix("leafwise "), typed="h\nq\n").status == 0
+    assert board == f"tensorboard --logdir {run}"
     assert shell(f"eval threes greedy:{run} --games 2 --json").json["games"] == 2
     assert "expected a new run folder" in shell(f"train threes {options}").error
 

@@ -144,3 +144,20 @@ def test_what_hears_nothing_is_announced_and_a_second_press_ends_it(
     process = started("-c", DEAF.format(begin=begin, presses=presses, lasts=lasts))
     said, error = process.communicate(timeout=300)
     assert (process.returncode, said, error.splitlines()) == (status, out, told)
+
+
+LATE = """
+import os, signal
+from leafwise.envs.core import interrupts
+class Late:
+    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
+        kill(pid, number)
+late = Late()
+interrupts.at_command_line()
+interrupts.leave(3)
+"""
+
+
+def test_a_status_outlives_ctrl_c_while_the_interpreter_ends() -> None:
+    process = started("-c", LATE)
+    assert (process.communicate(), process.returncode) == (("", ""), 3)

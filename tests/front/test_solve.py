@@ -35,7 +35,7 @@ def test_json_has_the_promised_keys(shell: Shell) -> None:
 
 
 def test_text_for_people(shell: Shell) -> None:
-    value = "value  draw for the player to move, score 0, game over in 8 moves"
+    value = "value  draw for the player to move, game over in 8 moves of both"
     shows(shell("solve trilobite --moves 1").out, "o to move", value, "best   3")
     shows(shell("solve cassis --moves 0-1 --actions none").out, "win for the player to move")
     shows(shell("solve cassis --n 5").out, "value  draw")  # an empty standard input asks for the start
@@ -81,7 +81,7 @@ def test_ctrl_c_prints_what_is_known(shell: Shell, monkeypatch: pytest.MonkeyPat
     threading.Thread(target=interrupt).start()
     said = shell(FOUR, "")
     assert said.status == 130
-    assert "score  -21 to 21 for the player to move" in said.out
+    assert "value  loss to win for the player to move" in said.out
 
 
 def test_another_process_finds_the_compiled_code(shell: Shell) -> None:

@@ -97,7 +97,7 @@ def test_eval_tells_points_and_times_of_both(shell: Shell, tmp_path: Path) -> No
     asked = ("eval", "trap", program(tmp_path), "--opponent", "random", "--games", "4")
     said = shell(*asked).out
     told = shell(*asked, "--json").json
-    assert f"lost: {told['points']:g} of 4 points" in said
+    assert f"lost: {told['points']:g} of 4 points (a draw is half a point)" in said
     assert told["points"] == told["wins"] + told["draws"] / 2
     assert said.count("  turns   ") == 2
     for whose in ("", "opponent_"):

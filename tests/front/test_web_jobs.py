@@ -19,11 +19,13 @@ from leafwise import web
 from leafwise.envs.core.compile import linking
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.friday.cards import HAZARDS, NAMES, PHASES
 from leafwise.envs.friday.text import HOMES, TURNS, WORDS, in_words
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.settings import PRESETS
 from leafwise.models import ntuple_functions
+from leafwise.training.runs.files import FolderLock
 from leafwise.training.runs.loop import Events
 from leafwise.web import analysis, games, ships
 from leafwise.web.requests import JOBS, read
@@ -100,7 +102,14 @@ def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
     assert found["broken"]["wrong"].startswith("expected options in TOML, got")
     for name in ("no-model", "no-run"):
         assert found[name]["wrong"].startswith(f"expected a model in 'model.safetensors' of {name!r}")
-    assert (found["begun"]["state"], found["begun"]["has_model"]) == ("running", False)
+    assert (found["begun"]["state"], found["begun"]["has_model"]) == ("stopped", False)
+    lock = FolderLock(folder / "begun")
+    assert [run["state"] for run in told("runs")["runs"] if run["name"] == "begun"] == ["running"]
+    with pytest.raises(UserError, match="expected a run that is not going on"):
+        FolderLock(folder / "begun")
+    lock.release()
+    assert [run["state"] for run in told("runs")["runs"] if run["name"] == "begun"] == ["stopped"]
+    FolderLock(folder / "begun").release()
 
 
 TENSORS = {"w": np.zeros(3, np.float32)}

@@ -23,6 +23,7 @@ from leafwise.authoring import (
     Sizes,
     Symmetries,
     Text,
+    View,
     below,
     jit,
     u64,
@@ -32,6 +33,7 @@ LEFT, RIGHT, STOP = range(3)
 TOSSES, PHASE, WIDTH = 2, 3, 4  # words of a row: both piles, tosses so far, phase
 DECIDING, TOSS_LEFT, TOSS_RIGHT, OVER = range(4)
 ONE = u64(1)
+ONEHOT = gym.spaces.Box(0, 1, (4, 7), np.float32)
 
 
 class Tables(NamedTuple):
@@ -113,6 +115,14 @@ def observe(S, i, O, e, T):
 
 
 @jit
+def see(S, i, player, O, e, T):
+    """One number of each word is 1."""
+    for w in range(WIDTH):
+        for k in range(7):
+            O[e, w, k] = S[i, w] == k
+
+
+@jit
 def transform(S, i, k, j, T):
     """Swaps the piles."""
     left, right, phase = S[i, 0], S[i, 1], S[i, PHASE]
@@ -172,6 +182,7 @@ def make(module: str = __name__, **changes: Any) -> Game:
         "width": WIDTH,
         "max_actions": 3,
         "space": gym.spaces.Box(0, 6, (WIDTH,), np.float32),
+        "see": see,
         "action_names": ("left", "right", "stop"),
         "write": write,
         "parse": parse,
@@ -195,7 +206,7 @@ def make(module: str = __name__, **changes: Any) -> Game:
             **some("action_cost", "candidates", "key", "is_valid"),
         ),
         sizes=Sizes(dtype=np.uint16, **some("width", "max_actions")),
-        observation=Observation(**some("space")),
+        observation=Observation(**some("space"), views={"onehot": View(ONEHOT, has["see"])}),
         text=Text(**some("write", "parse", "outcome_name")),
         symmetries=Symmetries(**some("count", "transform", "transform_action")),
         search=SearchDefaults(candidates=("all", "some") if "candidates" in has else ()),

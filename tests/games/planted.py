@@ -126,6 +126,19 @@ def narrow_observation(S, i, O, e, T):
         O[e, w] = 0
 
 
+@wrong("see", r"view onehot: expected O\[e, \d, 0\] in 0..1 \(observation space\), got [2-6]")
+def counts_in_a_view(S, i, player, O, e, T):
+    for w in range(WIDTH):
+        O[e, w, :] = 0
+        O[e, w, 0] = S[i, w]
+
+
+@wrong("see", r"view onehot: expected every number to be written, got none in O of onehot\[\d, \d\]")
+def leaves_a_number_of_a_view(S, i, player, O, e, T):
+    for w in range(WIDTH):
+        O[e, w, S[i, w]] = 1
+
+
 # who acts, and when
 
 

@@ -137,6 +137,64 @@ def test_a_torch_module_is_asked_in_batches_and_left_as_it_was() -> None:
         leafwise.leaf(THREES, torch.nn.GRU(20, 3))
 
 
+class Swapping(Net):
+    """Answers the rows of a batch in another order."""
+
+    def forward(self, obs: torch.Tensor) -> Any:
+        return super().forward(obs).roll(1, 0)
+
+
+class AlwaysTraining(Net):
+    """Is never in eval mode, so that what it drops is drawn."""
+
+    def train(self, mode: bool = True) -> AlwaysTraining:
+        return super().train()
+
+
+class Normed(AlwaysTraining):
+    """Normalizes a batch by itself."""
+
+    def forward(self, obs: torch.Tensor) -> Any:
+        return self.layers[0](obs - obs.mean(0))
+
+
+class Counting(Net):
+    """Remembers how often it was asked."""
+
+    def forward(self, obs: torch.Tensor) -> Any:
+        self.get_parameter("layers.0.bias").add_(0.1)
+        return super().forward(obs)
+
+
+@pytest.mark.parametrize(
+    ("module", "problem"),
+    [
+        (Swapping, "expected one number for a position in every batch, got .* alone, .* among 8$"),
+        (AlwaysTraining, "expected one number for a position in every batch, got "),
+        (Normed, "expected one number for a position in every batch, got "),
+        (Counting, r"expected forward to leave all parameters and buffers, got a change of 'layers\.0\.bias'$"),
+    ],
+)
+def test_a_module_that_depends_on_its_batch_or_changes_is_refused(module: type[Net], problem: str) -> None:
+    torch.manual_seed(0)
+    with one_line(rf"^leaf '{module.__name__}': {problem}"):
+        leafwise.leaf(THREES, module())
+
+
+def test_a_model_is_shown_what_it_takes() -> None:
+    game = leafwise.game("trilobite")
+    net = torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3), torch.nn.Flatten(), torch.nn.Linear(4, 1))
+    state = game.new(0).play(1).play(1)
+    planes = Observer(game, "planes")(state.row[None]).obs
+    with torch.no_grad():
+        worth = float(net(torch.as_tensor(planes))[0, 0])
+    assert state.value(leafwise.leaf(game, net, observation="planes")) == pytest.approx(worth, rel=1e-5)
+    with one_line(r"^trilobite: expected an observation among default, planes, got 'onehot'$"):
+        leafwise.leaf(game, net, observation="onehot")
+    with one_line(r"^leaf: expected a module that takes observations \[n, 9\] as float32, got: "):
+        leafwise.leaf(game, net)
+
+
 def test_observations_of_starship_in_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
     ship, sizes = leafwise.game("starship"), []
 
@@ -165,7 +223,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (
         3,
         {},
-        "expected a function of observations, a torch module, a PPO, .* or its .zip, or the text of a leaf, got int 3$",
+        "expected a function of observations, a torch module, a PPO, .* or its .zip, an .onnx file, or the text of a leaf, got int",
     ),
     (object, {}, "expected a function of observations, .*, got type"),
     ("nonsense", {}, "expected a leaf among best, openness, .*, hf://OWNER/NAME, or a model's path, got 'nonsense'$"),

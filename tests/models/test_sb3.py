@@ -92,6 +92,14 @@ def policy_choice(model: Any, state: leafwise.State) -> int:
     return max(state.legal_actions, key=lambda a: likes[a])
 
 
+def test_a_model_of_planes_sees_planes() -> None:
+    model, state = ppo(GameEnv(TRILOBITE, observation="planes")), two_moves()
+    said = numbers(model, Observer(TRILOBITE, "planes")(state.row[None]).obs)[0]
+    assert state.value(leafwise.leaf(TRILOBITE, model)) == pytest.approx(float(said[0]) * model.gamma, rel=1e-5)
+    assert sb3.PolicyPlayer(TRILOBITE, model, "ppo").choose(state) in state.legal_actions
+    refused(model, r"expected observations Box\(-1\.0, 1\.0, \(9,\), float32\)", observation="default")
+
+
 def test_observations_of_starship_in_dicts() -> None:
     ship = leafwise.game("starship")
     model: Any = MaskablePPO("MultiInputPolicy", GameEnv(ship), **SMALL)

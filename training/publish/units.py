@@ -108,7 +108,8 @@ def _run(arguments: list[str]) -> int:
     else:
         tensors, told = load_tensors(path)
         save_tensors(path, tensors, {**told, UNITS: units.as_json()})
-    print(f"{path}: {units.name}, {len(units.values)} knots, off by at most {units.error:.3f} in a tenth")
+    print(f"{path}: {units.name}, a map of {len(units.values)} points")
+    print(f"on average over the tenth of the positions where it is most wrong, it is {units.error:.3f} off")
     if units.error > LARGEST_ERROR:
         print(f"that is more than {LARGEST_ERROR}: more games may help", file=sys.stderr)
     return 0

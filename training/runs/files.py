@@ -8,6 +8,7 @@ import math
 import os
 import socket
 import sys
+import time
 import tomllib
 import weakref
 from pathlib import Path
@@ -23,6 +24,8 @@ LOCK = "run.lock"
 """The file in a run folder that is locked; it stays, and says which process held it last."""
 FAR = 1 << 20
 """Where Windows locks a byte of it: nobody else can read what is locked there."""
+GLANCE_SECONDS = 0.05
+"""Longer than anybody holds the lock to ask whether it is held."""
 HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 """What the system says of a lock that another holds."""
 
@@ -41,7 +44,11 @@ class FolderLock:
         self.release = weakref.finalize(self, os.close, handle)
         """Lets another have the folder."""
         try:
-            lock_file(handle)
+            try:
+                lock_file(handle)
+            except OSError:
+                time.sleep(GLANCE_SECONDS)  # of one that only asks, see `is_held`
+                lock_file(handle)
         except OSError as problem:
             self.release()
             if problem.errno not in HELD:
@@ -69,6 +76,21 @@ else:
     def lock_file(handle: int) -> None:
         """Locks an open file, or raises OSError at once."""
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a live process holds the lock of a run folder; the lock is free again at once."""
+    try:
+        handle = open_itself(folder / LOCK, os.O_RDWR)
+    except OSError:  # no run took it here
+        return False
+    try:
+        lock_file(handle)
+    except OSError as problem:
+        return problem.errno in HELD
+    finally:
+        os.close(handle)
+    return False
 
 
 CONFIG = "config.toml"

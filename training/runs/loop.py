@@ -34,7 +34,7 @@ from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.interrupts import Deferred
+from leafwise.envs.core.interrupts import Deferred, silent_keys
 from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.folder import (
@@ -48,6 +48,7 @@ from leafwise.training.runs.folder import (
     training_command,
 )
 from leafwise.training.runs.run_options import variant_options
+from leafwise.training.runs.tags import TAGS, words_of
 from leafwise.training.types import Json, Tensors
 
 VERSION = "brain.Event:2"
@@ -59,9 +60,12 @@ class Events:
     def __init__(self, folder: Path, first_step: int | None = None) -> None:
         """Begins a file; a run that goes on says its first step, from which on what earlier files say does not count."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+        from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
         from tensorboard.summary.writer.record_writer import RecordWriter
 
-        self._event = Event
+        self._event, self._metadata = Event, SummaryMetadata
+        self._told: set[str] = set()
+        """Tags whose descriptions are written."""
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{time.time_ns()}"
         self.path = folder / name
         self._file = open(self.path, "xb")  # noqa: SIM115
@@ -72,14 +76,27 @@ class Events:
 
     def add_text(self, tag: str, text: str) -> None:
         """Logs Markdown."""
-        from tensorboard.compat.proto.summary_pb2 import SummaryMetadata
         from tensorboard.compat.proto.tensor_pb2 import TensorProto
         from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 
-        plugin = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
+        plugin = self._metadata(plugin_data={"plugin_name": "text"})
         shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)])
         words = TensorProto(dtype="DT_STRING", string_val=[text.encode()], tensor_shape=shape)
         self._log(0, tag=f"{tag}/text_summary", metadata=plugin, tensor=words)
+
+    def add_options(self, options: Json) -> None:
+        """Logs hyper-parameters, as text and for the tab HPARAMS, beside the run's figures."""
+        from tensorboard.plugins.hparams import metadata
+        from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionStartInfo
+
+        settings = "\n".join(f"| {k} | {v} |" for k, v in options.items())
+        self.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
+        start = SessionStartInfo(start_time_secs=time.time())
+        for name, value in options.items():
+            kind = {bool: "bool_value", int: "number_value", float: "number_value"}.get(type(value), "string_value")
+            setattr(start.hparams[name], kind, str(value) if kind == "string_value" else value)
+        plugin = metadata.create_summary_metadata(HParamsPluginData(session_start_info=start))
+        self._log(0, tag=metadata.SESSION_START_INFO_TAG, metadata=plugin, tensor=metadata.NULL_TENSOR)
 
     def add(self, tag: str, thing: float | Bytes, step: int) -> None:
         """Logs a number, or a picture as uint8 [height, width, 3]."""
@@ -88,8 +105,12 @@ class Events:
             Image.fromarray(thing).save(data, "PNG")
             png = {"height": height, "width": width, "colorspace": colours, "encoded_image_string": data.getvalue()}
             self._log(step, tag=tag, image=png)
-        else:
+        elif tag in self._told or tag not in TAGS:
             self._log(step, tag=tag, simple_value=float(thing))
+        else:
+            about = self._metadata(summary_description=TAGS[tag])
+            self._log(step, tag=tag, simple_value=float(thing), metadata=about)
+            self._told.add(tag)
 
     def _log(self, step: int, **value: Any) -> None:
         self._add(step=step, summary={"value": [value]})
@@ -136,9 +157,11 @@ class Shortened(TextColumn):
 def run_progress(console: Console | None = None, *, transient: bool = False) -> Progress:
     """Returns the bar of a task: what it is, percentage, time left, and what its field `told` says.
 
-    In a notebook it is shown if ipywidgets is installed; without it rich would write a warning at every change instead.
+    In a notebook it is shown if ipywidgets is installed; without it rich would write a warning at every change instead. A file
+    shows none.
     """
-    hidden = (console or get_console()).is_jupyter and find_spec("ipywidgets") is None
+    console = console or get_console()
+    hidden = find_spec("ipywidgets") is None if console.is_jupyter else not console.is_terminal
     columns = (
         Shortened("{task.description}"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
         Shortened("{task.fields[told]}"),
@@ -288,8 +311,7 @@ def run_learner(learner: Learner) -> Path:
         print(f"the run is lengthened {spans}; what falls over a run now falls to the new end")
     try:
         events = Events(folder.path, learner.done + 1 if config.resume else None)
-        settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
-        events.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
+        events.add_options(asdict(config))
         try:
             done = train_to_the_end(learner, events)
         finally:
@@ -309,7 +331,7 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
 
     Returns the steps that are done, and saved.
     """
-    with Deferred() as stop, run_progress() as progress:
+    with Deferred() as stop, silent_keys(), run_progress() as progress:
         task = progress.add_task(
             f"{learner.method} {learner.config.game}", total=learner.goal, completed=learner.done, told=""
         )
@@ -327,19 +349,8 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
             if learner.done >= learner.goal or learner.folder.checkpoint_due(learner.config.checkpoint_seconds):
                 learner.save()
             progress.update(task, completed=learner.done)
-            if told := told_of(logged):
+            if told := words_of(logged, learner.game.players):
                 progress.update(task, told=told)
-            console = progress.console
-            if told and not (console.is_terminal or console.is_jupyter):  # a file shows no bar before the end
+            if told and not (progress.console.is_terminal or progress.console.is_jupyter):
                 print(f"{learner.done:,} of {learner.goal:,} {learner.unit}: {told}", flush=True)
     return learner.done
-
-
-def told_of(logged: Json) -> str:
-    """Returns what is said of the figures of an evaluation; nothing where there was none."""
-    numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
-    return "  ".join(
-        f"{tag.removeprefix('eval/').removeprefix('eval_')} {x:{',.0f' if abs(x) >= 1000 else '.3g'}}"
-        for tag, x in numbers.items()
-        if tag.startswith("eval")
-    )

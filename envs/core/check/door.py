@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.compile.errors import CompileError
 from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
-from leafwise.envs.core.contract.rules import CHANCE, PARAMETERS, TERMINAL, copy_row
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, PARAMETERS, TERMINAL, copy_row
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.checking import Note
@@ -235,9 +236,12 @@ class Door:
         text = game.text
         self.write, self.parse = self.form(text.write), self.form(text.parse)
         self.outcome_name = self.form(text.outcome_name)
-        space: Any = game.observation_space()
-        self.boxes: dict[str, Any] = dict(space.items()) if hasattr(space, "items") else {"": space}
-        """The boxes of the observation by name; of a single one the name is ""."""
+        self.boxes: dict[str, dict[str, Any]] = {}
+        """The boxes of each view by name; of a single one the name is ""."""
+        for view in game.view_names:
+            space: Any = game.observation_space(view)
+            self.boxes[view] = dict(space.items()) if hasattr(space, "items") else {"": space}
+        self.views = {name: self.form(view.observe_as) for name, view in game.observation.views.items()}
         self.T = game.tables()
         self.used, self.fresh = self.tables(), self.tables()
         """Tables whose scratch holds what earlier calls left, and such as are new at each position."""
@@ -431,15 +435,17 @@ class Door:
         expect(R.plain[0] == key, rule, "only the counter of the stream to move", "another key")
         return S.plain[AT].copy()
 
-    def observation(self, row: Row, player: int | None = None) -> Arrays:
-        """Returns the observation by name, as a player sees it (None: who acts); of a single array the name is ""."""
-        rule, viewer = ("observe", ()) if player is None else ("observe_as", (np.int64(player),))
+    def observation(self, row: Row, player: int | None = None, view: str = DEFAULT_VIEW) -> Arrays:
+        """Returns the arrays of a view by name, as a player sees it (None: who acts); of a single array the name is ""."""
+        rule, viewer = look_rule(view, player), () if player is None else (np.int64(player),)
+        label = "O" if view == DEFAULT_VIEW else f"O of {view}"
         blocks = {
-            name: self.block(f"O.{name}".rstrip("."), 3, box.shape, box.dtype) for name, box in self.boxes.items()
+            name: self.block(f"{label}.{name}".rstrip("."), 3, box.shape, box.dtype)
+            for name, box in self.boxes[view].items()
         }
         for block in blocks.values():
             block.guard.permit(frozenset(), frozenset({1}))
-        arrays, layout = {name: block.array for name, block in blocks.items()}, self.game.observation.layout
+        arrays, layout = {name: block.array for name, block in blocks.items()}, self.game.view(view).layout
         O = arrays[""] if layout is None else layout(**arrays)
 
         def read(answer, S: Block) -> Arrays:
@@ -448,7 +454,11 @@ class Door:
                 expect(alone, rule, "only observation e to be written", f"a change of another in {block.label}")
             return {name: block.plain[1].copy() for name, block in blocks.items()}
 
-        how = {"blocks": dict.fromkeys(blocks.values()), "size": "the observation space"}
+        how = {
+            "blocks": dict.fromkeys(blocks.values()),
+            "size": "the observation space",
+            "function": self.views.get(view),
+        }
         first, second = self.twice(read, rule, {AT: row}, U_AT, *viewer, O, 1, **how)
         for name, array in first.items():
             unlike = (array != second[name]) & ~((array != array) & (second[name] != second[name]))
@@ -457,12 +467,22 @@ class Door:
                 raise RuleFault(rule, f"expected every number to be written, got none in {place}")
         return first
 
+    def looks(self) -> Iterator[tuple[str, int | None]]:
+        """Yields every view with every player who may look (None: who acts)."""
+        yield DEFAULT_VIEW, None
+        yield from product(self.boxes, range(self.game.players))
+
     def image(self, row: Row, k: int) -> Row:
         return self.written("transform", {AT: row}, TO, U_AT, k, U_TO, rows=3)
 
     def moved_action(self, a: int, k: int) -> int:
         """Returns the action that matches `a` after symmetry k."""
         return int(self.call("transform_action", a, k, self.used))
+
+
+def look_rule(view: str, player: int | None) -> str:
+    """Returns what the rule is called by which a player sees a view."""
+    return f"view {view}" if view != DEFAULT_VIEW else "observe" if player is None else "observe_as"
 
 
 @contextmanager

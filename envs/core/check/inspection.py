@@ -33,6 +33,7 @@ from leafwise.envs.core.check.door import (
     at_row,
     expect,
     fault_of,
+    look_rule,
     same,
     words,
 )
@@ -234,9 +235,11 @@ def answer(door: Door, row: Row) -> Answer:
     found |= {"stage": door.whole_number("stage", row), "key": int(door.ask("key", row))}
     if acts == CHANCE:
         return found
-    for rule, viewers in (("observe", (None,)), ("observe_as", range(door.game.players))):
-        seen = [array for viewer in viewers for array in door.observation(row, viewer).values()]
-        found[rule] = [x for array in seen for x in array.ravel().astype(float).tolist()]
+    for view, viewer in door.looks():
+        seen = door.observation(row, viewer, view).values()
+        found.setdefault(look_rule(view, viewer), []).extend(
+            x for array in seen for x in array.ravel().astype(float).tolist()
+        )
     if "apply_action" in found:
         found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a, _ in found["apply_action"]]
         some = range(len(door.game.search.candidates))

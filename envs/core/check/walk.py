@@ -34,11 +34,12 @@ from leafwise.envs.core.check.door import (
     amid,
     at_row,
     expect,
+    look_rule,
     same,
     words,
 )  # fmt: skip
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, TERMINAL
 from leafwise.envs.core.errors import short
 
 LEAST = 10
@@ -435,17 +436,18 @@ class Checker:
         if acts == CHANCE:
             return
         own = door.observation(row)
-        self._check_space("observe", own)
-        for viewer in range(game.players):
-            seen = door.observation(row, viewer)
-            self._check_space("observe_as", seen)
+        for view, viewer in door.looks():
+            seen = door.observation(row, viewer, view)
+            self._check_space(look_rule(view, viewer), seen, view)
+            if view != DEFAULT_VIEW or viewer is None:
+                continue
             alone = game.players == 1  # environments then ask `observe`, at the end too
             alike = not (alone or viewer == acts) or all((seen[name] == own[name]).all() for name in own)
             expect(alike, "observe_as", f"what observe writes where player {viewer} acts", "another")
 
-    def _check_space(self, rule: str, seen: Arrays) -> None:
+    def _check_space(self, rule: str, seen: Arrays, view: str) -> None:
         """Checks that an observation is in its space."""
-        for name, box in self.door.boxes.items():
+        for name, box in self.door.boxes[view].items():
             outside = ~((seen[name] >= box.low) & (seen[name] <= box.high))
             if outside.any():
                 place = tuple(int(k) for k in np.argwhere(outside)[0])

@@ -176,6 +176,9 @@ class Direct:
             self._entry = self._function if entry is None else entry(*arguments)
         return self._entry(*arguments)
 
+    def __reduce__(self):
+        return Direct, (self._function,)
+
 
 def ignore_leaf(function: Callable[P, R], *, is_called: bool = False) -> Callable[P, R]:
     """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves.

@@ -71,6 +71,17 @@ class SmallTable(FeatureTable):
     """Whether it depends on where values stand; False: on how many cells have them, and on what is beside the board, alone."""
 
 
+Observed = Callable[[Any, Any], Any]
+"""(observations [n, *], options) -> what compiled code reads off a row, told once more of observations, which are whole numbers: by
+operators, `minimum`, `maximum`, `sum(axis=1)`, columns, `@` with a matrix of small numbers and `looked_up_in` alone. Files for
+programs in other languages are made of it. None: the observation does not tell."""
+
+
+def looked_up_in(table: Array, index: Any) -> Any:
+    """Returns entries of a table, by an array or by what stands for one."""
+    return index.looked_up_in(table) if hasattr(index, "looked_up_in") else table[index]
+
+
 @dataclass(frozen=True, eq=False)
 class CellFeatures:
     """A board of cells of `bits` bits each, packed into words of the row or read one by one.
@@ -105,6 +116,8 @@ class CellFeatures:
     """Compiled `(board)` -> its highest value."""
     version: int = 1
     """Raised whenever a cell changes its meaning; model files name it."""
+    observed: Observed | None = None
+    """Returns the cells [n, cells], and the index into each small table [n] by its name."""
 
     def __post_init__(self) -> None:
         if not (self.cells >= 1 and 1 <= self.bits <= 16):
@@ -190,6 +203,8 @@ class SparseFeatures:
     """The stage at which a learned value is asked."""
     version: int = 1
     """Raised whenever a feature changes its meaning; model files name it."""
+    observed: Observed | None = None
+    """Returns the features as a list of `most` arrays [n]."""
     tables: Callable[[Any], Mapping[str, FeatureTable]] | None = None
     """options -> tables of features by name, in the order of their numbers, of `size` features in all; models of fewer tables
     go on loading. None: one table, "features"."""

@@ -32,6 +32,7 @@ from leafwise.envs.core.compile.jit import DISABLED, Direct, bind, ignore_leaf
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.rules import (
     CALLED,
+    DEFAULT_VIEW,
     DEFAULTS,
     NO_CHANCE,
     PARAMETERS,
@@ -41,6 +42,7 @@ from leafwise.envs.core.contract.rules import (
     Rules,
     Symmetries,
     completed_symmetries,
+    make_observe,
 )
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -100,6 +102,23 @@ class Labels(NamedTuple):
 
 
 @dataclass(frozen=True)
+class View:
+    """One way to see a game: what `observation=NAME` of its environments shows.
+
+    By custom "planes" is a board for convolutions, [channels, rows, columns], and "onehot" a row of numbers for games without one.
+    """
+
+    space: gym.spaces.Box | gym.spaces.Dict | Callable[[Any], gym.spaces.Box | gym.spaces.Dict]
+    """As that of an `Observation`."""
+    observe_as: Compiled
+    """`(S, i, player, O, e, T)`: writes what player 0 or 1 sees of row i to O[e], whoever acts."""
+    labels: Callable[[Any], Mapping[str, tuple[Labels, ...]]] | None = None
+    layout: type[Any] | None = None
+    observe: Compiled | None = None
+    """`(S, i, O, e, T)`: what the player who acts sees; made of `observe_as` where it is left out."""
+
+
+@dataclass(frozen=True)
 class Observation:
     """What learners see."""
 
@@ -111,6 +130,8 @@ class Observation:
     """options -> what every entry is, by key of a Dict, "" for a Box; None: nothing is told."""
     info: StepInfo | None = None
     """What environments tell in `info` besides the mask."""
+    views: Mapping[str, View] = field(default_factory=dict)
+    """Other ways to see the game, by name: "planes", "onehot"."""
 
 
 class Tables(NamedTuple):
@@ -155,6 +176,8 @@ class Text:
     """(row, action id, T) -> what a legal action is there, for people: "use food 1 (+1 life)" for use3; None: its name."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    colours: Mapping[str, str] = field(default_factory=dict)
+    """Colours of the board's signs at a terminal: regular expression -> "red", "green", "yellow", "blue", "magenta" or "cyan"."""
     legend: Callable[[Row, Any], str] | None = None
     """(row, T) -> lines that say what the codes in a position's text stand for; None: there are none."""
     points: Callable[[Row, Any], float] | None = None
@@ -290,13 +313,21 @@ class Game:
         own = bind(self.room, inline=True)  # of a default rule: compiled for this game
         object.__setattr__(self, "rules", self.rules.completed(own))
         object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, own))
+        made = {
+            name: replace(view, observe=own(make_observe(self.rules.current_player, view.observe_as)))
+            for name, view in self.observation.views.items()
+            if view.observe is None
+        }
+        if made:
+            object.__setattr__(self, "observation", replace(self.observation, views={**self.observation.views, **made}))
         if not self.scores:
             leaf = Evaluator("returns", own(nothing_more), to_go=True, low=0.0, high=0.0)
             object.__setattr__(self, "scores", {"returns": lambda options: leaf})
-        transforms: list[Compiled] = [self.symmetries.transform, self.symmetries.transform_action]
+        others: list[Compiled] = [self.symmetries.transform, self.symmetries.transform_action]
+        others += [rule for view in self.observation.views.values() for rule in (view.observe_as, view.observe) if rule]
         for name, function in self.rules.functions().items():
             ignore_leaf(function, is_called=name in CALLED)
-        for function in transforms:
+        for function in others:
             ignore_leaf(function)
 
     def variant(self, /, **options: Any) -> Game:
@@ -331,6 +362,11 @@ class Game:
     def calls(self) -> Any:
         """The compiled rules by name, for single calls with rows and `thread_tables`, whose types none looks at again."""
         return SimpleNamespace(**{name: Direct(rule) for name, rule in self.rules.functions().items()})
+
+    @cached_property
+    def view_calls(self) -> dict[str, Any]:
+        """What `observe_as` of each view is for single calls, as `calls` has the rules."""
+        return {name: Direct(self.view(name).observe_as) for name in self.view_names}
 
     @cached_property
     def with_defaults(self) -> Game:
@@ -377,10 +413,30 @@ class Game:
         """The name of the first score, "" if there is none."""
         return next(iter(self.scores), "")
 
-    def observation_space(self) -> gym.spaces.Box | gym.spaces.Dict:
-        """Returns a new space of the observations; raises ValueError for one that no game can have."""
-        space = copy.deepcopy(of_options(self.observation.space, self.options))
-        _check(self, _space(self, space))
+    @property
+    def view_names(self) -> tuple[str, ...]:
+        """Names of the ways to see the game; the first is its own observation."""
+        return DEFAULT_VIEW, *self.observation.views
+
+    def view(self, name: str = DEFAULT_VIEW) -> View:
+        """Returns a way to see the game; raises ValueError for a name that it does not have."""
+        need_among(name, self.view_names, "an observation", self.name)
+        own = self.observation
+        if name == DEFAULT_VIEW:
+            return View(own.space, self.rules.observe_as, own.labels, own.layout, self.rules.observe)
+        return own.views[name]
+
+    def rules_seen(self, view: str) -> Rules:
+        """Returns the rules as they are for who sees a view; raises ValueError for a name that the game does not have."""
+        seen = self.view(view)
+        assert seen.observe is not None  # made with the game
+        return replace(self.rules, observe=seen.observe, observe_as=seen.observe_as)
+
+    def observation_space(self, view: str = DEFAULT_VIEW) -> gym.spaces.Box | gym.spaces.Dict:
+        """Returns a new space of the observations, or of a view; raises ValueError for one that no game can have."""
+        seen = self.view(view)
+        space = copy.deepcopy(of_options(seen.space, self.options))
+        _check(self, _space(seen.layout, space))
         return space
 
     @property
@@ -540,7 +596,7 @@ WORD = r"[a-z][a-z0-9_]*"
 
 def check_declared(game: Game) -> None:
     """Raises ValueError, which names the game, for what no game can be; runs none of its rules, and makes no tables."""
-    for part in (_front, _options, _sizes, _functions, _chance, _names, _observation, _search):
+    for part in (_front, _options, _sizes, _observation, _functions, _chance, _names, _search):
         _check(game, part(game))
 
 
@@ -620,6 +676,8 @@ def _functions(game: Game) -> Needs:
     compiled = {**game.rules.functions(), **{name: getattr(game.symmetries, name) for name in TRANSFORMS}}
     taken = {name: (rule, PARAMETERS[name]) for name, rule in compiled.items() if rule not in STAND_INS}
     taken |= {f"the reward {name}": (rule, REWARD) for name, rule in game.rewards.items() if rule is not None}
+    views = game.observation.views.items()
+    taken |= {f"observe_as of the view {name}": (view.observe_as, PARAMETERS["observe_as"]) for name, view in views}
     if game.rules.is_valid is not None:
         taken["is_valid"] = game.rules.is_valid, PARAMETERS["is_valid"]
     for name, (rule, parameters) in taken.items():
@@ -699,13 +757,19 @@ def _names(game: Game) -> Needs:
 
 def _observation(game: Game) -> Needs:
     """Needs of a space that is there; one that a function makes is checked when it is made, and Gymnasium imported then."""
-    return iter(()) if callable(game.observation.space) else _space(game, game.observation.space)
+    views = game.observation.views
+    sound = isinstance(views, Mapping) and all(isinstance(view, View) for view in views.values())
+    yield sound and DEFAULT_VIEW not in views, "observation.views by names other than 'default', each a View", views
+    yield from _words("names of observation.views", views)
+    seen: list[Observation | View] = [game.observation, *views.values()]
+    for one in seen:
+        if not callable(one.space):
+            yield from _space(one.layout, one.space)
 
 
-def _space(game: Game, space: Any) -> Needs:
+def _space(layout: type[Any] | None, space: Any) -> Needs:
     import gymnasium as gym
 
-    layout = game.observation.layout
     if isinstance(space, gym.spaces.Box):
         yield layout is None, "no layout of an observation that is a Box", layout
         return

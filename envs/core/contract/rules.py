@@ -24,6 +24,9 @@ CHANCE = -1
 TERMINAL = -4
 """What `current_player` answers where the game is over (OpenSpiel's number)."""
 
+DEFAULT_VIEW = "default"
+"""The name of a game's own observation among its views."""
+
 Compiled = Callable[..., Any]
 """A compiled function: what it takes and returns stands below the field that holds it.
 
@@ -108,6 +111,15 @@ def copy_row(S, i, j):
     """Copies row i to row j."""
     for w in range(S.shape[1]):
         S[j, w] = S[i, w]
+
+
+def make_observe(current_player: Compiled, observe_as: Compiled) -> Compiled:
+    """Returns the `observe` that shows who acts what `observe_as` shows a player, and player 0 a game that is over."""
+
+    def observe(S, i, O, e, T):
+        observe_as(S, i, max(np.int64(current_player(S, i, T)), np.int64(0)), O, e, T)
+
+    return observe
 
 
 DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row_hash, same_row, same_action)

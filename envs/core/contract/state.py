@@ -176,8 +176,11 @@ class State:
         rows, calls, T = self.rows(), self.game.calls, self.game.thread_tables
         while True:
             calls.sample_outcome(rows, FIRST, stream, T)
-            if one or calls.current_player(rows, FIRST, T) != CHANCE:
-                return State._of(self.game, rows)
+            player = int(calls.current_player(rows, FIRST, T))
+            if one or player != CHANCE:
+                state = State._of(self.game, rows)
+                state.current_player = player
+                return state
 
     def transformed(self, symmetry: int) -> State:
         """Returns the state under one of the game's symmetries; 0 is the identity."""
@@ -231,6 +234,10 @@ class State:
         return self.game.asked(lambda: function(self.row, *more, self.game.thread_tables))
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         return self._told(self.game.text.write)
 
     def __repr__(self) -> str:

@@ -51,14 +51,15 @@ class GameAECEnv(AECEnv):
         self.agents: list[str] = []
         space = gym.spaces.Dict(
             {
-                "observation": game.observation_space(),
+                "observation": game.observation_space(options.observation),
                 "action_mask": gym.spaces.Box(0, 1, (len(game.actions),), np.int8),
             }
         )
         self.observation_spaces = dict.fromkeys(self.possible_agents, space)
         self.action_spaces = {agent: gym.spaces.Discrete(len(game.actions)) for agent in self.possible_agents}
         self._tables = game.tables()
-        self._seen = new_observations(game, 1)
+        self._seen = new_observations(game, 1, options.observation)
+        self._view = options.observation
         self._stream = new_stream(int(new_key(np.random.default_rng())))
         self._display = Display(game, options.render_mode)
 
@@ -101,7 +102,7 @@ class GameAECEnv(AECEnv):
         """Returns what an agent sees and may do; raises ValueError for what is no agent."""
         need_among(agent, self.possible_agents, "agent", self.game.name)
         player = self.possible_agents.index(agent)
-        self.game.calls.observe_as(self.position.rows(), u64(0), player, self._seen, 0, self._tables)
+        self.game.view_calls[self._view](self.position.rows(), u64(0), player, self._seen, 0, self._tables)
         mask = np.ones(len(self.game.actions), dtype=np.int8)
         if self.agent_selection == agent and not self.terminations.get(agent, True):
             mask[:] = 0

@@ -109,10 +109,11 @@ class GameEnv(Stepped, gym.Env[Observation, int]):
         seat: str = "first",
         max_episode_steps: int | None = None,
         plies: int = 0,
+        observation: str = "default",
         **options,
     ) -> None:
         self._set_up(1, "single", locals())
-        self.observation_space = self.game.observation_space()  # type: ignore[assignment]
+        self.observation_space = self.game.observation_space(self._stepper.options.observation)  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
 
     def _bind(self) -> None:

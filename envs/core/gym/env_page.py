@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game, Labels
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import docs_of, values_of
 from leafwise.envs.core.gym.keywords import EnvOptions, default_of
@@ -39,20 +40,23 @@ def page(game: Game, short: str) -> str:
 
 
 def observation(game: Game) -> Iterator[str]:
-    """Yields what every number of the observation is."""
-    space = game.observation_space()
-    boxes = dict(space.items()) if isinstance(space, gym.spaces.Dict) else {"": space}
-    labels = game.observation.labels(game.options) if game.observation.labels is not None else {}
-    for key, box in boxes.items():
-        assert isinstance(box, gym.spaces.Box)
-        cells = " x ".join(map(str, box.shape[1:]))
-        over = f", over {cells} cells, row by row from the top" if cells else ""
-        name = f"`{key}`: " if key else ""
-        yield f"{name}Box {box.dtype} {list(box.shape)}{over}."
-        if key in labels:
-            yield table(["entries", "least", "most", "what they say"], entries(labels[key], box))
-    if game.text.about.observation:
-        yield game.text.about.observation
+    """Yields what every number of the observation is, and of each other view."""
+    for name in game.view_names:
+        view, space = game.view(name), game.observation_space(name)
+        boxes = dict(space.items()) if isinstance(space, gym.spaces.Dict) else {"": space}
+        labels = view.labels(game.options) if view.labels is not None else {}
+        if name != DEFAULT_VIEW:
+            yield f'With `observation="{name}"`:'
+        for key, box in boxes.items():
+            assert isinstance(box, gym.spaces.Box)
+            cells = " x ".join(map(str, box.shape[1:]))
+            over = f", over {cells} cells, row by row from the top" if cells else ""
+            named = f"`{key}`: " if key else ""
+            yield f"{named}Box {box.dtype} {list(box.shape)}{over}."
+            if key in labels:
+                yield table(["entries", "least", "most", "what they say"], entries(labels[key], box))
+        if name == DEFAULT_VIEW and game.text.about.observation:
+            yield game.text.about.observation
 
 
 def entries(labels: Sequence[Labels], box: gym.spaces.Box) -> Iterator[list[str]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import docs_of, with_files_read
 from leafwise.envs.core.ranges import OneOf, Range, check_fields, need_among
@@ -132,6 +133,12 @@ class EnvOptions:
     """At most so many random actions, of whoever is to act, begin an episode (default: 0); their number is drawn.
 
     Rewards count from there. So agents meet positions that their own play does not lead to."""
+    observation: str = field(
+        default=DEFAULT_VIEW, metadata=option(choices=lambda game, kind: game.view_names, kinds=EVERY)
+    )
+    """What is seen: `"default"`, or what the game has besides, `"planes"` [channels, rows, columns] or `"onehot"`.
+
+    The page of an environment says what every number is."""
 
     @classmethod
     def among(cls, arguments: Mapping[str, Any], game: Game, kind: Kind) -> EnvOptions:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
-from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.compile.jit import Direct, bind
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
+from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW, Compiled, Rules
 from leafwise.envs.core.contract.stream import u64
 
 Arrays = dict[str, Array]
@@ -27,10 +27,10 @@ Info = dict[str, Any]
 """What an environment tells besides."""
 
 
-def new_observations(game: Game, n: int) -> Any:
-    """Returns what `rules.observe` writes n observations to: an array [n, ...], or a NamedTuple of such arrays."""
-    space: Any = game.observation_space()
-    layout = game.observation.layout
+def new_observations(game: Game, n: int, view: str = DEFAULT_VIEW) -> Any:
+    """Returns what `observe` of a view writes n observations to: an array [n, ...], or a NamedTuple of such arrays."""
+    space: Any = game.observation_space(view)
+    layout = game.view(view).layout
     if layout is None:
         return np.zeros((n, *space.shape), space.dtype)
     return layout(**{name: np.zeros((n, *box.shape), box.dtype) for name, box in space.items()})
@@ -74,6 +74,8 @@ class Seen(NamedTuple):
     """[n]: who acts: 0, 1, CHANCE (-1) or TERMINAL (-4)."""
     returns: Floats
     """[n]: player 0's return so far."""
+    lowest: int
+    """The lowest of the players: 0 or 1 where all are decisions."""
 
 
 @cache
@@ -86,11 +88,14 @@ def make_look(rules: Rules, room: Path) -> Compiled:
     def look(S, viewers, obs, mask, player, gains, A, T):
         """Writes what is to be seen of the rows S [n, width] to buffers as `Seen` has them; A [actions] is scratch.
 
-        `viewers` [n] are the players who look, -1 where it is who acts, or player 0 where the game is over.
+        `viewers` [n] are the players who look, -1 where it is who acts, or player 0 where the game is over. No mask is written to
+        one without columns. Returns the lowest player.
         """
+        lowest = 1
         for e in range(S.shape[0]):
             i = u64(e)
             acts = current_player(S, i, T)
+            lowest = min(lowest, acts)
             player[e] = acts
             gains[e] = returns(S, i, T)
             if viewers[e] >= 0:
@@ -99,21 +104,24 @@ def make_look(rules: Rules, room: Path) -> Compiled:
                 observe_as(S, i, np.int64(max(acts, 0)), obs, e, T)
             for a in range(mask.shape[1]):
                 mask[e, a] = acts < 0
-            if acts >= 0:
+            if acts >= 0 and mask.shape[1]:
                 for k in range(legal_actions(S, i, A, T)):
                     mask[e, A[k]] = 1
+        return lowest
 
     return look
 
 
 class Observer:
-    """Turns rows of a game into exactly the observations and masks that `GameEnv.step` gives there."""
+    """Turns rows of a game into exactly the observations, of a view, and masks that `GameEnv.step` gives there."""
 
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        self._look = make_look(game.rules, game.room)
+    def __init__(self, game: Game, view: str = DEFAULT_VIEW, *, masked: bool = True) -> None:
+        """Without `masked` nobody asks which actions are legal: masks are [n, 0]."""
+        self.game, self._columns = game, len(game.actions) if masked else 0
+        self._look = Direct(make_look(game.rules_seen(view), game.room))
         self._tables = game.tables()
-        self._blank = new_observations(game, 0)
+        self._blank = new_observations(game, 0, view)
+        self._one: Any = None
 
     def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> Seen:
         """Returns what there is to be seen of rows [n, width].
@@ -121,17 +129,30 @@ class Observer:
         `viewers`, int8 [n], are the players who look; without them it is who acts, and player 0 where the game is over. `T` is the
         game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
         """
-        n, game = len(rows), self.game
-        buffer = each(lambda array: np.zeros((n, *array.shape[1:]), array.dtype), self._blank)
-        seen = Seen(
-            obs=buffer if isinstance(buffer, np.ndarray) else buffer._asdict(),
-            mask=np.zeros((n, len(game.actions)), dtype=np.int8),
-            player=np.zeros(n, dtype=np.int8),
-            returns=np.zeros(n),
-        )
-        A = np.zeros(game.max_actions, dtype=np.int64)
+        buffers = self._buffers(len(rows))
         bare = self._tables if T is None else T._replace(leaf=())
         if viewers is None:
-            viewers = np.full(n, -1, dtype=np.int8)
-        self._look(np.ascontiguousarray(rows), viewers, buffer, *seen[1:], A, bare)
-        return seen
+            viewers = np.full(len(rows), -1, dtype=np.int8)
+        lowest = self._look(np.ascontiguousarray(rows), viewers, *buffers, bare)
+        return Seen(_named(buffers[0]), buffers[1], buffers[2], buffers[3], lowest)
+
+    def of_one(self, rows: Array) -> Seen:
+        """Returns what there is to be seen of rows [1, width], until the next is asked for: for one thread at a time."""
+        if self._one is None:
+            buffers = self._buffers(1)
+            self._one = (np.full(1, -1, dtype=np.int8), *buffers, self._tables), (_named(buffers[0]), *buffers[1:4])
+        arguments, (obs, mask, player, gains) = self._one
+        return Seen(obs, mask, player, gains, self._look(np.ascontiguousarray(rows), *arguments))
+
+    def _buffers(self, n: int) -> tuple[Any, ...]:
+        """Returns what `look` writes n observations, masks, players and returns to, and its scratch."""
+        return (
+            each(lambda array: np.zeros((n, *array.shape[1:]), array.dtype), self._blank),
+            np.zeros((n, self._columns), dtype=np.int8), np.zeros(n, dtype=np.int8), np.zeros(n),
+            np.zeros(self.game.max_actions, dtype=np.int64),
+        )  # fmt: skip
+
+
+def _named(buffer: Any) -> Observation:
+    """Returns the arrays of a buffer as observations have them."""
+    return buffer if isinstance(buffer, np.ndarray) else buffer._asdict()

@@ -412,7 +412,9 @@ class Stepper:
         self.game, self.n, self.options = game, n, options
         play, evaluator, asked = seated(game, options.opponent)
         other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked ones name a reward
-        self._parts, self._asked = (game.rules, play, other, game.return_range, game.room), asked
+        self._parts, self._asked = (
+            game.rules_seen(options.observation), play, other, game.return_range, game.room
+        ), asked  # fmt: skip
         self.call: Callable[[], int] = not_begun
         """The compiled function from the first reset on; what it does and returns says `make_step`."""
         self.tables = game.tables(evaluator)
@@ -421,8 +423,8 @@ class Stepper:
             S=game.rows(n + scratch),
             R=np.zeros((n, 2), dtype=np.uint64),
             action=np.zeros(n, dtype=np.int64),
-            obs=new_observations(game, n),
-            final=new_observations(game, n),
+            obs=new_observations(game, n, options.observation),
+            final=new_observations(game, n, options.observation),
             mask=np.ones((n, len(game.actions)), dtype=np.int8),
             final_mask=np.zeros((n, len(game.actions)), dtype=np.int8),
             last=game.rows(n),

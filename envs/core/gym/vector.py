@@ -54,6 +54,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         plies: int = 0,
+        observation: str = "default",
         **options,
     ) -> None:
         self._set_up(num_envs, "batch", locals())
@@ -62,7 +63,7 @@ class GameVectorEnv(Stepped, gym.vector.VectorEnv[Observation, Array, Array]):
         modes = {"render_modes": list(RENDER_MODES["batch"]), "autoreset_mode": self.autoreset_mode}
         self.metadata = {**GameEnv.metadata, **modes}
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
-        self.single_observation_space = self.game.observation_space()
+        self.single_observation_space = self.game.observation_space(self._stepper.options.observation)
         self.single_action_space = gym.spaces.Discrete(len(self.game.actions))
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)

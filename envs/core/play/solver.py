@@ -87,6 +87,16 @@ class Solver(Protocol):
         """Returns what the search under way knows: `bounds` and `nodes`. Safe to call from another thread."""
 
 
+def exact_words(solution: Solution, state: State, solver: Solver) -> dict[str, str]:
+    """Returns what each action is worth in words: `win in 4` of the winner's moves, where the solver knows how soon."""
+    soon, scores = getattr(solver, "moves_left", None), solution.action_scores or {}
+    return {
+        name: (WORDS.get(value) or f"{50 * (1 + value):.2f} %")
+        + (f" in {soon(state, score)}" if soon and (score := scores.get(name)) else "")
+        for name, value in solution.action_values.items()
+    }
+
+
 MOST_TABLE_MB = 65536
 """Most memory for a solver's table."""
 

@@ -19,6 +19,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from leafwise.benchmarks.probe import random_network
 from leafwise.benchmarks.processes import start_seconds
@@ -75,27 +76,46 @@ ACTIONS = 1024
 
 
 def bench_envs(game: Game, seconds: float = 1.0) -> dict[str, float]:
-    """Returns steps per second by name: `single` (GameEnv) and `batch_1`, `batch_64`, `batch_1024` (GameVectorEnv).
+    """Returns actions per second by name: `single` (GameEnv) and `batch_1`, `batch_64`, `batch_1024` (GameVectorEnv).
 
-    Batches start anew in the same step, that of `batch_1024_next_step` in the next one.
+    Batches start anew in the same step, that of `batch_1024_next_step` in the next one, where an action does nothing and is not
+    counted. These two are measured in turns, so that the load of the machine meets both.
     """
-    found = {"single": bench_steps(GameEnv(game), (), seconds)}
+    found = dict(zip(["single"], bench_steps([GameEnv(game)], (), seconds), strict=True))
     for n in SIZES:
-        found[f"batch_{n}"] = bench_steps(GameVectorEnv(n, game, autoreset_mode="SameStep"), (n,), seconds)
-    found[f"batch_{n}_next_step"] = bench_steps(GameVectorEnv(n, game), (n,), seconds)
+        envs = {f"batch_{n}": GameVectorEnv(n, game, autoreset_mode="SameStep")}
+        if n == SIZES[-1]:
+            envs[f"batch_{n}_next_step"] = GameVectorEnv(n, game)
+        found |= zip(envs, bench_steps(list(envs.values()), (n,), seconds), strict=True)
     return found
 
 
-def bench_steps(env: Any, shape: tuple[int, ...], seconds: float) -> float:
-    """Returns steps per second of one environment, (), or n, (n,): infos, masks and new starts included, choosing actions not."""
+def bench_steps(envs: list[Any], shape: tuple[int, ...], seconds: float) -> list[float]:
+    """Returns actions per second of environments, single ones, (), or batches of n, (n,), each measured for about `seconds`.
+
+    Infos, masks and new starts are part of it, choosing actions is not.
+    """
+    stepping = [steps_of(env, shape) for env in envs]
+    for step in stepping:
+        step()  # compiles, and lets episodes end at different times
+    best, end = [float("inf")] * len(envs), perf_counter() + seconds * len(envs)
+    while True:
+        best = [min(time, step()) for time, step in zip(best, stepping, strict=True)]
+        if perf_counter() > end:
+            return [1 / time for time in best]
+
+
+def steps_of(env: Any, shape: tuple[int, ...]) -> Callable[[], float]:
+    """Returns what steps an environment many times and returns its seconds per action."""
     _, info = env.reset(seed=0)
     n = math.prod(shape)
     calls = min(ACTIONS, max(16, 65536 // n))
     weights = np.random.default_rng(0).random((calls, *info["action_mask"].shape), dtype=np.float32)
+    starts_apart = getattr(env, "autoreset_mode", None) == AutoresetMode.NEXT_STEP
 
     def stepping() -> float:
         nonlocal info
-        spent = 0.0
+        spent, acted = 0.0, calls * n
         for weight in weights:
             actions = (weight * info["action_mask"]).argmax(axis=-1)
             start = perf_counter()
@@ -103,10 +123,11 @@ def bench_steps(env: Any, shape: tuple[int, ...], seconds: float) -> float:
             if not shape and over:
                 _, info = env.reset()
             spent += perf_counter() - start
-        return spent
+            if starts_apart:
+                acted -= int(over.sum())
+        return spent / acted
 
-    stepping()  # compiles
-    return calls * n / least(stepping, seconds)
+    return stepping
 
 
 def room_bench(game: Game) -> Any:

@@ -69,15 +69,19 @@ class Config:
 
 MOST_FAULTS = 3
 """Reasons of faults that are told."""
+WIN_OR_LOSS = "of 1 for a win, 0 for a draw, -1 for a loss"
 
 
 def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
     """Returns an evaluation's figures by the names that `--json` prints."""
     import numpy as np
 
+    from leafwise.commands.models import mean_of
+    from leafwise.models.units import units_of
+    from leafwise.search.players import BEST
     from leafwise.training.evaluation.statistics import bounds
 
-    scores = evaluation.scores
+    scores, unit = evaluation.scores, units_of(game.variant(**game.defaults), BEST)
     result: dict[str, Any] = {
         "game": game.name,
         "options": game.given_options,
@@ -86,6 +90,7 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
         "first_seed": evaluation.first_seed,
         "games": len(scores),
         "mean": evaluation.mean,
+        "mean_is": WIN_OR_LOSS if game.players == 2 else mean_of(unit.name if unit else None),
         **bounds(evaluation.interval()),
         "median": float(np.median(scores)),
         "low": float(scores.min()),
@@ -126,11 +131,12 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
     if result["ci_low"] is not None:
         interval = f"95 % interval {result['ci_low']:{form}} to {result['ci_high']:{form}}"
     yield f"  mean    {result['mean']:{form}}   {interval}"
+    yield f"          {result['mean_is']}"
     if against:
         yield f"  begin   {openings_told(result)}"
         yield (
             f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: "
-            f"{result['points']:g} of {result['games']} points"
+            f"{result['points']:g} of {result['games']} points (a draw is half a point)"
         )
         yield f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}"
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -101,6 +102,7 @@ def lines(about: dict[str, Any]) -> Iterator[str]:
     actions = about["actions"]
     some = ", ".join(actions[:12]) + (f", ... ({len(actions)})" if len(actions) > 12 else "")
     scores = ", ".join(f"{s} (default)" if s == about["default_score"] else s for s in about["scores"])
+    width = min(shutil.get_terminal_size().columns, 100)
     yield f"{about['name']}: {about['title']}"
     for what, text in (
         ("ids", ", ".join(about["ids"])),
@@ -110,10 +112,10 @@ def lines(about: dict[str, Any]) -> Iterator[str]:
         ("players", ", ".join(about["own_players"]) or "those of every game"),
         ("rewards", ", ".join(about["rewards"])),
     ):
-        yield f"  {what:<8} {text}"
+        yield textwrap.fill(f"  {what:<8} {text}", width, subsequent_indent=" " * 11, break_on_hyphens=False)
     words = option_words(about["name"])
     rows = {f"{flag_of(option)} {shown(value)}": words[option] for option, value in about["options"].items()}
-    yield from definitions("  options", rows, shutil.get_terminal_size().columns)
+    yield from definitions("  options, with their defaults:", rows, width)
 
 
 def importable(names: list[str]) -> list[str]:

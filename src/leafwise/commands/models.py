@@ -1,46 +1,30 @@
-"""Lists the models that ship: game, kind of network, size, measured strength, what the values mean."""
+"""Lists the models that ship: game, kind of network, size, measured strength; `export` and `push` write one for others."""
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tyro
 
-from leafwise.cli import Report, command, folder_of
+from leafwise.cli import OutputFile, Report, command, folder_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
-
-HEADER = (
-    "model",
-    "game",
-    "network",
-    "MB",
-    "depth",
-    "measured",
-    "95 % interval",
-    "of",
-    "by hand",
-    "values are",
-    "off by",
-)
-RIGHT = ("MB", "depth", "measured", "by hand", "off by")
-COUNTS = ("games", "positions", "seeds")
-"""Entries of a measurement that say of how many things it is the mean."""
+from leafwise.measured import measured
 
 
 @dataclass(frozen=True)
 class Config:
-    """Lists the models that ship, with the figures that their files hold.
+    """Lists the models that ship, with the figures that their files hold. `leafwise models export --help`: one for other programs;
+    `leafwise models push --help`: one for the Hugging Face Hub.
 
-    Measured is a mean over games, ships or positions that nothing was learned from, by a search of that depth: the final score,
-    the share of games won, the quality of a ship, or the share of critical positions in which the move keeps what the
-    position is worth; "by hand" is a hand-made leaf in the same place. The last columns say what `analyze` and `play`
-    make of the network's values, and the greatest error of that in a tenth of the positions.
+    Measured is a mean, with its 95 % interval, over games, ships or positions that nothing was learned from, by a search of that
+    depth; "by hand" is a hand-made leaf in the same place. A best move keeps what its position is worth, where not every move
+    does. The values are in the unit of `analyze` and `play`, off by at most that on average over a tenth of the positions.
 
     Examples:
       leafwise models
@@ -96,7 +80,7 @@ def listed(path: Path) -> dict[str, Any]:
     """Returns what is known of a model, or of a file that is none `name`, `file` and what is `wrong` with it."""
     try:
         about = described(path)
-        _ = *rows(about), *details(about)
+        _ = *section(about), *details(about)
         return about
     except Exception as problem:  # whatever such a file brings about
         return {"name": path.stem, "game": "", "file": str(path), "wrong": wrong(path, problem)}
@@ -112,26 +96,6 @@ def wrong(path: Path, problem: Exception) -> str:
     except UserError as refused:
         return short(refused, 240)
     return short(f"expected what is written of a model that is published, got {str(path)!r}: {problem!r}", 240)
-
-
-def measured(told: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
-    """Returns one measurement in one form, whichever publisher wrote it."""
-    count = next(name for name in COUNTS if name in told)
-    unit = units and units["name"]
-    if count == "positions":
-        unit = "share of best moves"
-    elif told.get("players") == 2:
-        unit = "mean result, a win 1, a loss -1"
-    learned, by_hand = told.get("learned", told), told.get("hand_made") or told.get("hand")
-    return {
-        "variant": told.get("variant", ""),
-        "depth": told["depth"],
-        "count": told[count],
-        "of": count,
-        "unit": unit,
-        **{name: learned[name] for name in ("mean", "ci_low", "ci_high")},
-        "hand_made": by_hand and by_hand["mean"],
-    }
 
 
 def number(value: float | None, unit: str | None) -> str:
@@ -151,33 +115,29 @@ def off_by(about: dict[str, Any]) -> str:
     return f"{100 * error:.1f} %" if unit.startswith("chance") or unit == "expected final score" else f"{error:.3f}"
 
 
-def rows(about: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Yields the lines of the table that tell of a model, one a measurement; what the line above says is left out."""
-    variant = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
-    head = {"model": about["name"], "network": about["kind"], "MB": f"{about['megabytes']:.2f}"}
-    head |= {"values are": about["unit"] or "", "off by": off_by(about)}
-    before = ""
-    for one in about["score"]:
-        game, unit = f"{about['game']} {one['variant']}" if one["variant"] else variant, one["unit"]
-        line = head | {"game": "" if game == before else game, "depth": str(one["depth"])}
-        line |= {"measured": number(one["mean"], unit), "by hand": number(one["hand_made"], unit)}
-        bounds = number(one["ci_low"], unit), number(one["ci_high"], unit)
-        line |= {"95 % interval": " to ".join(bounds) if all(bounds) else ""}
-        yield line | {"of": f"{one['count']:,} {one['of']}"}
-        head, before = {}, game
+def mean_of(unit: str | None) -> str:
+    """Returns in words what a mean over games is, by the unit of values (None: none is known)."""
+    if unit is not None and unit.startswith("chance"):
+        return "share of games won"
+    return "mean return" if unit is None else unit.replace("expected", "mean")
+
+
+def section(about: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines that tell of a model: what it is of, what its values are, a line for each measurement."""
+    own = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
+    yield f"{about['name']}: {own}, {about['kind']} network, {about['megabytes']:.2f} MB"
+    if about["unit"]:
+        yield f"  values: {about['unit']}, off by at most {off_by(about)}"
+    for variant in dict.fromkeys(one["variant"] for one in about["score"]):
+        measurements = [one for one in about["score"] if one["variant"] == variant]
+        unit = measurements[0]["unit"]
+        yield f"  measured{f', {variant}' * bool(variant)}: {mean_of(unit)}"
+        for one in measurements:
+            mean, low, high, by_hand = (number(one[name], unit) for name in ("mean", "ci_low", "ci_high", "hand_made"))
+            told = f"    depth {one['depth']}  {mean:>8}" + f" ({low} to {high})" * bool(low and high)
+            yield told + f", by hand {by_hand}" * bool(by_hand) + f", {one['count']:,} {one['of']}"
     if not about["score"]:
-        yield head | {"game": variant, "measured": "see its card"}
-
-
-def table(lines: list[dict[str, str]]) -> Iterator[str]:
-    """Yields a table's lines, columns as wide as they need."""
-    lines = [{name: name for name in HEADER}, *lines]
-    widths = {name: max(len(line.get(name, "")) for line in lines) for name in HEADER}
-    for line in lines:
-        cells = (
-            line.get(name, "").rjust(n) if name in RIGHT else line.get(name, "").ljust(n) for name, n in widths.items()
-        )
-        yield "  ".join(cells).rstrip()
+        yield "  measured: see its card"
 
 
 def details(about: dict[str, Any]) -> Iterator[str]:
@@ -190,9 +150,83 @@ def details(about: dict[str, Any]) -> Iterator[str]:
     yield f"  card     {about['card']}"
 
 
-@command(Config)
-def main(config: Config) -> Iterator[Report]:
-    """Runs the command."""
+@dataclass(frozen=True)
+class ExportConfig:
+    """Writes a network as an ONNX file, which takes the environment's observation and needs no Leafwise. Needs the extra `onnx`."""
+
+    model: tyro.conf.Positional[str]
+    """Name of a model that ships, a run folder or a model file."""
+    onnx: OutputFile
+    """File to write."""
+    overwrite: bool = False
+    """Write the file anew if it is there already."""
+
+
+@command(ExportConfig, "leafwise models export")
+def export(config: ExportConfig) -> Iterator[Report]:
+    """Writes a network for other programs."""
+    from leafwise.models.files import game_of, load_network, model_path
+    from leafwise.models.onnx_export import OPSET, write_onnx
+
+    network = load_network(model_path(config.model), game_of(config.model))
+    write_onnx(network, Path(config.onnx))
+    size = Path(config.onnx).stat().st_size / 1e6
+    yield f"{config.onnx}: {network.game!r}, {size:.1f} MB, ONNX opset {OPSET}"
+
+
+@dataclass(frozen=True)
+class PushConfig:
+    """Tells what of a model the Hugging Face Hub would get, and with `--yes` writes it there: the model and its card, nothing else.
+
+    Others then play with it as `search:hf://OWNER/NAME,depth=2`. Who you are there says `hf auth login`. Needs the extra `hub`.
+    """
+
+    model: tyro.conf.Positional[str]
+    """Name of a model that ships, a run folder or a model file; the card is the .md beside a file, where there is one."""
+    repository: tyro.conf.Positional[str]
+    """OWNER/NAME there."""
+    yes: bool = False
+    """Write it; a repository that is not there is made."""
+    private: bool = False
+    """Make the repository for you alone."""
+    license: str = ""
+    """Licence of the model by the Hub's names (default: mit for models that ship, else none)."""
+
+
+@command(PushConfig, "leafwise models push")
+def push(config: PushConfig) -> Iterator[Report]:
+    """Writes a model to the Hub."""
+    from leafwise import hub
+    from leafwise.models.files import game_of, model_path
+
+    path = model_path(config.model)
+    files = hub.operations(path, game_of(config.model), config.repository, config.license)
+    message = f"{path.stem if path.parent == weights() else 'Model'} of Leafwise"
+    for file in files:
+        content = file.path_or_fileobj
+        beside = f" of {content}" if isinstance(content, str) else ""
+        yield f"{file.path_in_repo}: {file.upload_info.size:,} bytes{beside}"
+        if isinstance(content, bytes):
+            yield f"\n{content.decode()}"
+    if config.yes:
+        yield hub.push(config.repository, files, message, config.private)
+    else:
+        yield f"nothing is written: --yes makes it one commit of {config.repository}, {message!r}"
+
+
+OTHERS = {"export": export, "push": push}
+"""What else is done with one model."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs one of the commands."""
+    other = OTHERS.get(words[0] if words else "")
+    return other(words[1:]) if other else listing(words)
+
+
+@command(Config, "leafwise models")
+def listing(config: Config) -> Iterator[Report]:
+    """Lists the models."""
     there = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
     found = [about for about in there if config.name in ("", about["name"], about["game"])]
     if not found:
@@ -203,9 +237,12 @@ def main(config: Config) -> Iterator[Report]:
         yield from ((about, ()) for about in found)
         return
     models = [about for about in found if "wrong" not in about]
-    yield from table([line for about in models for line in rows(about)])
+    for about in models:
+        yield from section(about)
     for about in found:
         if "wrong" in about:
             yield f"{about['name']}: {about['wrong']}"
     for about in models if config.name else ():
         yield "\n".join(["", *details(about)])
+    if not config.name:
+        yield f"cards: {weights() / 'MODEL.md'}\nhow one was made: leafwise models MODEL"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +34,11 @@ if TYPE_CHECKING:
 HUMAN = "human"
 ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right"}
 """What terminals send for the arrow keys."""
-HELP = "h shows the value of every move, u takes a move back, q quits"
+HELP = "h values every move, u takes one back, ? explains moves, q quits"
+COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36}
+"""Colours of terminals, by their codes."""
+MOST_HINTS = 16
+"""Lines of a hint that are shown, before those of the worst move and of who says so."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class Config:
     """Plays a game at the keyboard.
 
     While playing: an action's name plays it, h shows the value of every action (exact where the game has a solver, unless
-    --leaf, --depth or --seconds ask for a search), u takes a move back, q quits.
+    --leaf, --depth or --seconds ask for a search), u takes a move back, ? explains moves, q quits.
 
     Examples:
       leafwise play trilobite --board 7x6 --k 4
@@ -120,6 +128,12 @@ class Session:
         """The position."""
         return self.recorder.state
 
+    @property
+    def last_player(self) -> int:
+        """The seat that acted last; before the first action who is to act."""
+        acted = (step.before.current_player for step in reversed(self.recorder.steps) if not step.before.is_chance)
+        return next(acted, self.state.current_player)
+
     def play(self, action: str | int) -> list[str]:
         """Plays an action and all chance after it; returns what chance did, in words. Raises ValueError if it is not legal."""
         steps = len(self.recorder.steps)
@@ -175,6 +189,21 @@ def legal_text(state: State, most: int = 24) -> str:
     return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 
+def at_terminal(text: str, game: Game | None = None) -> str:
+    """Returns text as a terminal shows it: lines no longer than it is wide, the signs of a board in the game's colours."""
+    if not sys.stdout.isatty():
+        return text
+    width, found = shutil.get_terminal_size().columns, []
+    for line in text.split("\n"):
+        wrapped = textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
+        found += wrapped if len(line) > width else [line]
+    text = "\n".join(found)
+    if game is not None and "NO_COLOR" not in os.environ and (os.name != "nt" or "WT_SESSION" in os.environ):
+        for signs, colour in game.text.colours.items():
+            text = re.sub(signs, f"\x1b[{COLOURS[colour]}m\\g<0>\x1b[0m", text, flags=re.MULTILINE)
+    return text
+
+
 def ask(prompt: str) -> str | None:
     """Returns a line that the person types, without blanks around, arrow keys by name; None at the end of input."""
     try:
@@ -190,11 +219,17 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
     state = session.state
     who = f"player {state.current_player + 1} to move: " if state.game.players == 2 else ""
     while True:
-        word = ask(f"{legal_lines(state)}{who}{legal_text(state)}> ")
+        word = ask(at_terminal(f"{legal_lines(state)}{who}{legal_text(state)}>") + " ")
         if word is None or word == "q":
             return False
         if word == "h":
-            say("\n".join(hints(state)))
+            lines = hints(state)
+            if (more := len(lines) - MOST_HINTS - 2) > 0:
+                lines[MOST_HINTS:-2] = [f"  ... and {more:,} more"]
+            say(at_terminal("\n".join(lines)))
+        elif word == "?":
+            about = state.game.text.about
+            say(at_terminal("\n".join(filter(None, [about.actions, about.ends, state.legend(), HELP]))))
         elif word == "u":
             if session.undo():
                 return True
@@ -224,8 +259,9 @@ def play(config: Config, session: Session, hints: Hints) -> None:
     introduce(config, session, hints)
     while not session.state.is_terminal:
         chooser = session.seats[session.state.current_player]
+        if chooser is None or session.seats[session.last_player] is None:
+            say("\n" + at_terminal(session.state.board(), game))
         if chooser is None:
-            say("\n" + session.state.board())
             if game.players == 1:
                 say(points_text(session.state))
             if not turn_of_person(session, hints):
@@ -243,7 +279,7 @@ def play(config: Config, session: Session, hints: Hints) -> None:
         if session.odds:
             say(f"odds: {session.odds}")
         say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
-    say("\n" + session.state.board())
+    say("\n" + at_terminal(session.state.board(), game))
     say(f"game over, {ending(session.state)}")
 
 

@@ -100,8 +100,14 @@ def known(solver: Solver, started: float) -> str:
     """Returns a line about the search under way."""
     now = solver.known()
     low, high = now["bounds"]
-    what = f"score {low} to {high}" if low < high else f"score {low}, looking at the moves"
+    what = between(low, high) if low < high else f"{between(low, high)}, looking at the moves"
     return f"{what}, {now['nodes']:,} nodes, {time.perf_counter() - started + PATIENCE:.0f} s"
+
+
+def between(low: float, high: float) -> str:
+    """Returns in words what lies between two scores (or values)."""
+    least, most = (worded((bound > 0) - (bound < 0)) for bound in (low, high))
+    return least if least == most else f"{least} to {most}"
 
 
 def worded(value: float) -> str:
@@ -111,21 +117,21 @@ def worded(value: float) -> str:
     return WORDS.get(value) or f"{value:+.6f}"
 
 
-def lines(state: State, solution: Solution) -> Iterator[str]:
+def lines(state: State, solution: Solution, solver: Solver) -> Iterator[str]:
     """Yields the lines that tell a solution to people."""
+    from leafwise.envs.core.play.solver import exact_words
+
     yield state.board()
     yield ""
     if not solution.complete:
         yield "  stopped before the end; this much is known:"
     if solution.value is None:
-        yield f"  score  {solution.bounds[0]} to {solution.bounds[1]} for the player to move"
+        yield f"  value  {between(*solution.bounds)} for the player to move"
     else:
-        soon = "" if solution.score is None else f", score {solution.score}"
-        end = f", game over in {solution.depth} moves" if solution.depth and solution.score is not None else ""
-        yield f"  value  {worded(solution.value)} for the player to move{soon}{end}"
-    for name, value in solution.action_values.items():
-        score = "" if solution.action_scores is None else f"  {solution.action_scores[name]:+d}"
-        yield f"  {name:>6} {'*' if name in solution.best_actions else ' '} {worded(value)}{score}"
+        end = f", game over in {solution.depth} moves of both" if solution.depth and solution.score is not None else ""
+        yield f"  value  {worded(solution.value)} for the player to move{end}"
+    for name, words in exact_words(solution, state, solver).items():
+        yield f"  {name:>6} {'*' if name in solution.best_actions else ' '} {words}"
     if solution.best_actions:
         yield f"  best   {' '.join(solution.best_actions)}"
     if solution.line:
@@ -151,7 +157,7 @@ def main(config: Config, game: Game) -> Iterator[Report]:
         solution, interrupted = solve(solver, state, config.actions)
         result = {"position": asked, **asdict(solution)}
         if many is None:
-            yield result, lines(state, solution)
+            yield result, lines(state, solution, solver)
         else:
             print_json(result)
         if interrupted:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
-from leafwise.training.runs.run_options import parse_options, take_option
+from leafwise.training.runs.run_options import option_text, parse_options, take_option
 
 USAGE = """Trains a network and saves it in a run folder.
 Ctrl-C saves and ends; --resume goes on.
@@ -94,4 +96,44 @@ def main(method: Method, config: Any, file: Path | None) -> Iterator[Report]:
         raise UserError(f"{what}; a run that had begun stands as it was saved last, go on with --resume") from None
     except KeyboardInterrupt:
         raise Interrupted("a run that had begun goes on with --resume") from None
-    yield f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}"
+    yield "\n".join(at_a_glance(path, method.name))
+
+
+def at_a_glance(path: Path, method: str) -> Iterator[str]:
+    """Yields a small table of a run: what was learned, how strong it is, against what, where it lies, what to do next."""
+    from leafwise.commands.games import known
+    from leafwise.commands.models import mean_of, metadata, number
+    from leafwise.models.leaves import named_leaf
+    from leafwise.models.tensors import MODEL
+    from leafwise.models.units import units_of
+    from leafwise.search.players import BEST
+
+    yield f"run folder  {path}"
+    file, commands = path / MODEL, []
+    if file.exists():  # a run that Ctrl-C stopped early may have none
+        made = metadata(file)
+        learned = game(made["game"], **made["options"])
+        given = (f" {flag_of(name)} {shlex.quote(option_text(x))}" for name, x in learned.given_options.items())
+        name = learned.name + "".join(given)
+        steps, seconds = f"{made['steps']:,}", f"{made.get('seconds') or 0:,.0f}"
+        yield f"learned     {name} by {method}: {steps} steps, {seconds} s of processor time"
+        score, units = made["score"] or {}, units_of(learned.variant(**learned.defaults), BEST)
+        unit = "share of points" if learned.players == 2 else mean_of(units.name if units else None)
+        if "mean" in score:
+            bounds = [number(score.get(f"ci_{end}"), unit) for end in ("low", "high")]
+            interval = f" ({' to '.join(bounds)})" if all(bounds) else ""
+            yield f"strength    {unit} {number(score['mean'], unit)}{interval} in {score['games']:,} games"
+        against = [score["against"]] if "against" in score else []
+        for short, options in learned.ids.items() if learned.players == 1 else ():
+            weak = [one for one in known(f"{short}-v0") if one.role in ("random", "hand-made")]
+            if learned == game(learned.name, **options):
+                against += [f"{one.player} {number(one.mean, unit)}" for one in weak]
+        if against:
+            yield f"against     {', '.join(against)}"
+        with contextlib.suppress(UserError):  # a policy alone is no leaf
+            named_leaf(learned, str(path))
+            who, alone = shlex.quote(f"search:{path},depth=1"), learned.players == 1
+            seat = f"--leaf {shlex.quote(str(path))}" if alone else f"--opponent {who}"
+            commands = [f"leafwise eval {name} {who}", f"leafwise play {name} {seat}"]
+    for k, line in enumerate([*commands, f"tensorboard --logdir {shlex.quote(str(path))}"]):
+        yield f"{'' if k else 'next':<12}{line}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import tyro
+
 from leafwise.cli import command
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
@@ -33,6 +35,9 @@ class Config:
     """Listen on the local network, with a random token in the address, and print its QR code for a phone."""
     runs: str = "runs"
     """Folder of training runs, whose models and curves the page may show; nothing else is read."""
+    player: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """NAME=PLAYER, a player besides those that the page lists anyway: --player mine="program:./mine,seconds=1"; as often as you
+    like."""
     workers: Annotated[int, Range(0, MAX_WORKERS)] = 0
     """Searches at a time (0: as many as there are cores, at least 4)."""
 
@@ -49,4 +54,7 @@ def main(config: Config) -> None:
         raise UserError("expected --phone or --host, got both")
     if config.runs != "runs" and not Path(config.runs).is_dir():
         raise UserError(f"expected a folder with --runs, got {config.runs!r}")
+    for given in config.player:
+        if not all(part.strip() for part in given.partition("=")):
+            raise UserError(f"expected NAME=PLAYER with --player, got {given!r}")
     serve(config)

@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from leafwise.analysis import Analyst, exact_words, need_playable, position_json, stop_of, stopped_after
+from leafwise.analysis import Analyst, need_playable, position_json, stop_of, stopped_after
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Following, companion_of
 from leafwise.envs.core.play.players import own_programs
-from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
+from leafwise.envs.core.play.solver import SolverPlayer, exact_solver, exact_words
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player as named_player
 from leafwise.models.units import CHANCE_WITH_DRAWS

@@ -1,7 +1,7 @@
 """What the JSON interface tells of games: variants, the leaves and players that a page may name, positions, games as files.
 
-Leaves and players are chosen from lists that are made here, so that no request makes a process read any other file. A run is named
-`run:NAME`; NAME is a folder of runs with a model in it.
+Leaves and players are chosen from lists that are made here, so that no request makes a process read any other file, or run another
+program. A run is named `run:NAME`; NAME is a folder of runs with a model in it. `named:NAME` is a player of the command line.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
 from leafwise.training.runs.files import config_file, read_table
 from leafwise.web.requests import FileRequest, GameRequest, RecordRequest, StateRequest
-from leafwise.web.workers import RUNS_VARIABLE, JobContext, Kept
+from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, JobContext, Kept
 
-RUN = "run:"
+RUN, NAMED = "run:", "named:"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s", "5": "5 s"}
 """Seconds that a player may think, and how people say it."""
 NO_TABLE_MB = 1e-6
@@ -116,7 +116,8 @@ class Offer:
             self.add_leaf(name, f"hand-made: {name}")
         for name, folder in run_models().items():
             self.add_leaf(name, f"run {folder.name}", folder / MODEL)
-        named = {f"level:{level}": f"level {level}" for level in LEVELS} if game.players == 2 else {}
+        named = {f"{NAMED}{name}": name for name in named_players()}
+        named |= {f"level:{level}": f"level {level}" for level in LEVELS} if game.players == 2 else {}
         if "solver" in game.ais and self.has_solver:
             named["solver"] = "exact solver"
         named |= {name: f"program {name}" for name in programs(game)}
@@ -166,6 +167,8 @@ def need_offered(game: Game, name: str, kind: str) -> str:
 def player_text(game: Game, player: str) -> str:
     """Returns what `leafwise.player` calls an offered player; raises ValueError for one that is not offered."""
     kind, _, rest = need_offered(game, player, "player").partition(":")
+    if f"{kind}:" == NAMED:
+        return named_players()[rest]
     if kind == "search" and rest.startswith(RUN):
         leaf, _, pace = rest.rpartition(",")
         return f'search:"{leaf_source(leaf)}",{pace}'
@@ -219,6 +222,12 @@ def run_models() -> dict[str, Path]:
         return {}
     found = {f"{RUN}{one.name}": Path(os.path.realpath(one / MODEL)) for one in sorted(folder.iterdir())}
     return {name: file.parent for name, file in found.items() if os.path.isfile(file) and file.is_relative_to(folder)}
+
+
+def named_players() -> dict[str, str]:
+    """Returns the players that the server's command line brought: their names, and what `leafwise.player` calls them."""
+    given = msgspec.json.decode(os.environ.get(PLAYERS_VARIABLE, "[]"), type=list[str])
+    return {name.strip(): text for name, _, text in (one.partition("=") for one in given)}
 
 
 def reason(problem: Exception, file: Path | None) -> str:

@@ -16,14 +16,12 @@ from leafwise.models.files import game_of
 from leafwise.models.players import player
 from leafwise.models.tensors import MODEL, load_metadata
 from leafwise.search.players import load_code
-from leafwise.training.runs.files import Curves, last_written, options_of, run_folders
+from leafwise.training.runs.files import Curves, is_held, last_written, options_of, run_folders
 from leafwise.web.games import reason, record_json, run_models, runs_folder
 from leafwise.web.requests import RunGameRequest, RunRequest, RunsRequest
 from leafwise.web.workers import JobContext, Kept
 
 RESULTS = "results.json"
-QUIET = 300.0
-"""Seconds without anything written after which a run that is not finished counts as standing still."""
 MOST_MOVES = 400
 """Moves of a game that is shown: one of Threes may have thousands."""
 
@@ -89,7 +87,7 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
         "variant": options.get("variant", ""),
         "method": method[1] if method else None,
         "total_steps": options.get("total_steps"),
-        "state": "finished" if finished else "running" if quiet < QUIET else "stopped",
+        "state": "running" if is_held(folder) else "finished" if finished else "stopped",
         "written": written,
         "quiet": quiet,
         "has_model": bool(model),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import secrets
 import socket
@@ -16,7 +17,7 @@ from leafwise.cli import say
 from leafwise.envs.core.errors import UserError
 from leafwise.web.app import make_app
 from leafwise.web.guard import BACKLOG, Connection
-from leafwise.web.workers import RUNS_VARIABLE, Workers
+from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, Workers
 
 if TYPE_CHECKING:
     from leafwise.commands.web import Config
@@ -126,7 +127,8 @@ def serve(options: Config) -> None:
         say(OPEN_TO_ALL)
     if options.phone:
         say(qr_code(address))
-    workers = Workers(options.workers or max(4, os.cpu_count() or 1), {RUNS_VARIABLE: options.runs})
+    told = {RUNS_VARIABLE: options.runs, PLAYERS_VARIABLE: json.dumps(options.player)}
+    workers = Workers(options.workers or max(4, os.cpu_count() or 1), told)
     config = uvicorn.Config(
         make_app(workers, names_of(host, port), token),
         log_level="warning",

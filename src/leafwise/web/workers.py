@@ -35,8 +35,8 @@ LOADING_SECONDS = 900.0
 """What compiling a game for the first time may take on a slow machine."""
 STOPPING_SECONDS = 3.0
 """What a process has to end a job that nobody waits for; then it is killed."""
-RUNS_VARIABLE = "LEAFWISE_WEB_RUNS"
-"""The environment variable by which the server tells its processes the folder of runs."""
+RUNS_VARIABLE, PLAYERS_VARIABLE = "LEAFWISE_WEB_RUNS", "LEAFWISE_WEB_PLAYERS"
+"""The environment variables by which the server tells its processes the folder of runs, and the players of its command line."""
 
 
 class Busy(NoAnswer):

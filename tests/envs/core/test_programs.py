@@ -112,20 +112,26 @@ def test_a_question_that_ctrl_c_interrupts_ends_the_process() -> None:
         assert program.ask_line("b", 60) == "b"
 
 
-def test_what_a_program_has_started_keeps_nobody_waiting() -> None:
+@pytest.mark.parametrize(
+    "group", [False, pytest.param(True, marks=pytest.mark.skipif(sys.platform == "win32", reason="no groups"))]
+)
+def test_what_a_program_has_started_keeps_nobody_waiting_and_ends_with_its_group(group: bool) -> None:
     code = """
         import subprocess
         more = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         print(more.pid, flush=True)
         time.sleep(600)
     """
-    program = Program(command(code))
+    program = Program(command(code), group=group)
     more = psutil.Process(int(program.ask_line("", 60)))
     with pytest.raises(TimedOut):
         program.ask_line("", 0.1)
     program.close()
-    assert more.is_running()  # it still has the pipes
-    more.kill()
+    if group:
+        psutil.wait_procs([more], 60)
+    assert (more.is_running() and more.status() != psutil.STATUS_ZOMBIE) != group  # else it still has the pipes
+    if not group:
+        more.kill()
 
 
 def test_a_lost_program_is_started_again_and_forgets() -> None:
@@ -186,14 +192,17 @@ def test_a_program_ends_with_the_process_that_started_it() -> None:
 ENGINE = """
 def answer(message):
     if message["ask"] == "hello":
-        print("begun", message["game"], message["options"], message["player"], file=sys.stderr, flush=True)
         return {ready}
+    if message["ask"] == "new":
+        print("begun", message["game"], message["options"], message["seed"], file=sys.stderr, flush=True)
+        return {"ready": 1}
     if message["ask"] == "position":
         answer.state = message["state"]
         return None
     if message["ask"] == "quit":
         open("quit", "w").close()
         sys.exit()
+    {thinks}
     return {move}
 
 for line in sys.stdin:
@@ -202,29 +211,62 @@ for line in sys.stdin:
 """
 
 
-def engine(folder: Path, ready: str = "{'ready': 1}", move: str = "{'move': answer.state[0], 'more': 1}") -> Engine:
-    return Engine(command(ENGINE.replace("{ready}", ready).replace("{move}", move)), folder)
+def engine(
+    folder: Path, ready: str = "{'ready': 1}", move: str = "{'move': answer.state[0]}", thinks: str = ""
+) -> Engine:
+    code = ENGINE.replace("{ready}", ready).replace("{move}", move).replace("{thinks}", thinks)
+    return Engine(command(code), folder)
 
 
 def begin_and_go(player: Engine) -> None:
-    player.hello("trap", {}, 0, 60)
-    player.go("North", 60)
+    player.new("trap", {}, 60, seed=3)
+    player.go({"state": "North"}, {"seconds": 60})
 
 
 def test_an_engine_plays_by_the_protocol(tmp_path: Path) -> None:
-    with engine(tmp_path) as player:
-        for seat in (0, 1):
-            player.hello("trap", {"size": 7}, seat, 60)
-            assert player.go("North", 60) == {"move": "N", "more": 1}
+    with engine(tmp_path, "{'ready': 1, 'name': 'mine', 'more': 1}") as player:
+        for seed in (0, 1):
+            player.new("trap", {"size": 7}, 60, seed=seed)
+            assert player.go({"state": "North"}, {"seconds": 60}) == {"move": "N"}
+        assert player.about["name"] == "mine"
         assert player.last_lines(2) == ["begun trap {'size': 7} 0", "begun trap {'size': 7} 1"]
         player.kill()
-        player.hello("trap", {}, 0, 60)
+        player.new("trap", {}, 60, seed=0)
         assert player.last_lines(2) == ["begun trap {} 0"]
     assert player.status == 0
     assert (tmp_path / "quit").exists()
     player.forget_lines()
-    player.hello("trap", {}, 1, 60)  # one that was closed is started again
+    player.new("trap", {}, 60, seed=1)  # one that was closed is started again
     player.close()
+
+
+def test_an_engine_tells_what_it_finds_and_stops_when_its_time_is_over(tmp_path: Path) -> None:
+    thinks = "print(json.dumps({'info': message}), flush=True); print('{\"info\": 2}', flush=True); asked = sys.stdin.readline()"
+    heard: list[Any] = []
+    with engine(tmp_path, "{'ready': 1, 'stop': True}", "json.loads(asked) | {'move': 'N'}", thinks) as player:
+        player.new("trap", {}, 60, seed=0)
+        answer = player.go({"state": "North"}, {"seconds": 0.05, "nodes": 7}, 60, heard.append)
+    assert answer == {"ask": "stop", "move": "N"}
+    assert heard == [{"ask": "go", "seconds": 0.05, "nodes": 7}, 2]
+
+
+def test_the_clock_runs_from_go_to_the_answer_whatever_is_told_between(tmp_path: Path) -> None:
+    thinks = "\n    while True: print('{\"info\": {}}', flush=True); time.sleep(0.01)"
+    with engine(tmp_path, thinks=thinks) as player:
+        player.new("trap", {}, 60, seed=0)
+        with pytest.raises(TimedOut):
+            player.go({"state": "North"}, {"seconds": 0.2}, 0.1)
+        assert not player.is_running
+
+
+def test_lines_of_the_protocol_have_at_most_a_megabyte(tmp_path: Path) -> None:
+    with engine(tmp_path, move="{'move': 'x' * (1 << 20)}") as player:
+        with pytest.raises(
+            ValueError, match=r"^expected a position of at most 1,048,576 letters for a program, got 1,048,6"
+        ):
+            player.go({"state": "x" * (1 << 20)}, {})
+        with pytest.raises(Ended, match=r"^expected a line with a JSON object, got "):
+            begin_and_go(player)
 
 
 @pytest.mark.parametrize(

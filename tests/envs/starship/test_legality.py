@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leafwise.envs.starship import Generator, tables
+from leafwise.envs.starship import Generator, rules, tables
 from leafwise.envs.starship.board import contiguous, load_planes
 from leafwise.envs.starship.ship import fill_row
 from twins.starship import PARTS, position_of
@@ -52,3 +52,16 @@ def test_the_only_door_of_a_lone_room_stays_open(board):
     hull.run(tables.STAGE_ARMOUR)
     assert hull.doors() == {(1, 1, "E")}
     assert [line[:3] for line in hull.letters()[:2]] == ["RR#", "RR."]
+
+
+def test_planes_are_of_the_row_that_was_asked_for_whatever_stood_on_them_before(board):
+    hull = board("....", "....", "....")
+    before, planes = hull.S.copy(), hull.T.planes[:4].copy()
+    for change in (lambda: hull.put("reactor", 0, 1, 0), lambda: hull.run(tables.STAGE_ARMOUR)):
+        change()
+        after = hull.T.planes[:4].copy()
+        assert (after != planes).any()
+        for S, expected in ((before, planes), (hull.S, after)):
+            rules.open_given(np.zeros_like(S), ROW, hull.T)  # another game starts on the same planes
+            load_planes(S, ROW, hull.T)
+            assert (hull.T.planes[:4] == expected).all()

@@ -13,6 +13,7 @@ import pytest
 import leafwise
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import Forfeit
+from leafwise.envs.core.play import program
 from leafwise.envs.core.programs import prints_are_shown, prints_shown
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import PlayerAI
@@ -266,7 +267,7 @@ def test_the_report_has_what_was_printed_in_this_game_alone(guest: Guests) -> No
     ],
 )
 def test_a_program_must_load(tmp_path: Path, source: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guests, "LOADING", 0.2 if "0.2 s" in message else 60.0)
+    monkeypatch.setattr(program, "LOADING", 0.2 if "0.2 s" in message else 60.0)
     (path := tmp_path / "PlayerAI.py").write_text(source)
     with pytest.raises(ValueError, match=r"^expected a program that loads, got: .*" + message):
         GuestPlayer(GAME, "course:guest", str(path))
@@ -296,14 +297,17 @@ def test_the_process_of_a_program_speaks_the_protocol(tmp_path: Path) -> None:
     (tmp_path / "PlayerAI.py").write_text(GUEST.replace("{trouble}", "if self.turns == 2: return self.pos"))
     here = ".../12./..#"
     asked: list[dict[str, object]] = [
-        {"ask": "hello", "protocol": 1, "game": "trap", "options": {"size": 3}, "player": 0, "seconds": 60, "new": 1}
+        {"ask": "hello", "protocol": 1, "seconds": 60, "else": 1},
+        {"ask": "new", "game": "trap", "options": {"size": 3}, "player": 0, "seconds": 60},
+        {"ask": "stop"},
     ]
     for fields in ("turn=2", "turn=2 throw", "turn=4", "turn=5"):
         asked += [{"ask": "position", "state": f"{here} {fields}"}, {"ask": "go", "seconds": 60}]
     words = [sys.executable, str(guests.CHILD), str(tmp_path / "PlayerAI.py")]
     lines = "".join(f"{json.dumps(message)}\n" for message in [*asked, {"ask": "quit"}])
     done = subprocess.run(words, input=lines, text=True, capture_output=True, timeout=120)
-    ready, step, throw, stays, wrong = map(json.loads, done.stdout.splitlines())
+    hello, ready, step, throw, stays, wrong = map(json.loads, done.stdout.splitlines())
+    assert hello == {"ready": 1, "limits": ["seconds"]}
     assert ready == {"ready": 1}
     assert step == {"move": "N", "cell": [0, 0]}
     assert throw["move"] == ",".join(map(str, throw["cell"]))

@@ -97,6 +97,8 @@ def test_an_analysis_is_shown(opened: Callable[..., Any], where: str, unit: str,
     assert page.locator("#values td.best").count() > 0
     assert "friday" in where or page.locator(".board .worth").count() > 1
     assert "Line (learned)" in page.inner_text("#values")
+    for game, drawn in (("threes", ".swipe"), ("trap", ".reply")):  # the best answer, and what is expected after it
+        assert page.locator(f".board {drawn}").count() == where.startswith(game)
     window.picture(f"analysis of {where.partition('?')[0]}")
     assert window.fits()
 
@@ -159,6 +161,10 @@ def test_threes_is_followed_in_two_taps_a_move(opened: Callable[..., Any]) -> No
     page.click("#follow")
     page.wait_for_selector(".entry [data-outcome]", timeout=LOADED)
     assert "deck%3D" in page.evaluate("location.hash")
+    best, *others = page.locator(".hints button").all_inner_texts()
+    assert len(others) == 3
+    assert re.search(r"^(up|down|left|right) [\d,]+$", best)
+    assert all(re.search(r" [\d,]+( \(-[\d,]+\))?$", one) for one in others)
     assert window.fits()
     window.picture("companion")
     for _ in range(6):

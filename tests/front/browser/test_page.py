@@ -18,6 +18,8 @@ PLAYED = {
     "cassis": '#/play/cassis?o={"n":4}&p2=human',
     "trap": '#/play/trap?o={"size":3}&p2=human',
 }
+BOTH = pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+"""Windows of a desktop and of a phone."""
 LIVE = ".choice[data-action]"
 CARDS = (
     "turn=fight phase=green life=10 pirates=P2,P8 stack=S1,S2*3 discard=S1*3,S2*4,S3*2,S4,S5,W7 hazards=W1*2,W5,W9,W10,E1,E3*2,E5,"
@@ -54,11 +56,13 @@ def moves(page: Any, count: int) -> None:
 
 def click(page: Any, number: int = 0) -> None:
     """Presses and releases the mouse, as a hand does, over an action on the board."""
-    box = page.locator(LIVE).nth(number).bounding_box()
+    action = page.locator(LIVE).nth(number)
+    action.scroll_into_view_if_needed()
+    box = action.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
-@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+@BOTH
 @pytest.mark.parametrize("where", PLAYED.values(), ids=PLAYED)
 def test_the_first_click_counts_wherever_the_focus_was(opened: Callable[..., Any], where: str, phone: bool) -> None:
     page = opened(phone=phone).go(where)
@@ -72,8 +76,9 @@ def test_the_first_click_counts_wherever_the_focus_was(opened: Callable[..., Any
     moves(page, 1)
 
 
-def test_what_is_drawn_anew_under_a_press_waits_for_its_release(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/analyse/trilobite?d=2&l=lines")
+@BOTH
+def test_what_is_drawn_anew_under_a_press_waits_for_its_release(opened: Callable[..., Any], phone: bool) -> None:
+    page = opened(phone=phone).go("#/analyse/trilobite?d=2&l=lines")
     page.wait_for_function("() => document.querySelector('#halt')?.disabled === false")
     box = page.locator(LIVE).first.bounding_box()
     page.mouse.move(box["x"] + 9, box["y"] + 9)
@@ -83,8 +88,9 @@ def test_what_is_drawn_anew_under_a_press_waits_for_its_release(opened: Callable
     moves(page, 1)
 
 
-def test_the_first_page_leads_to_each_preset_of_ships(opened: Callable[..., Any]) -> None:
-    page = opened().go()
+@BOTH
+def test_the_first_page_leads_to_each_preset_of_ships(opened: Callable[..., Any], phone: bool) -> None:
+    page = opened(phone=phone).go()
     for preset in ("Classic", "Cruiser", "Scout"):
         page.get_by_role("link", name=preset).click()
         page.wait_for_function("name => document.querySelector('select')?.value === name", arg=preset.lower())
@@ -104,8 +110,9 @@ def back(window: Any) -> None:
     window.wrong = [problem for problem in window.wrong if "ERR_CONNECTION_REFUSED" not in problem]
 
 
-def test_a_server_that_is_gone_is_told_with_a_way_on(opened: Callable[..., Any]) -> None:
-    window = opened()
+@BOTH
+def test_a_server_that_is_gone_is_told_with_a_way_on(opened: Callable[..., Any], phone: bool) -> None:
+    window = opened(phone=phone)
     page = window.go("#/play/trilobite?p2=random&s=1")
     alert = page.get_by_role("alert")
     page.wait_for_selector(LIVE)
@@ -139,8 +146,9 @@ def test_a_page_that_does_not_open_says_so_with_a_way_on(opened: Callable[..., A
     page.wait_for_selector(LIVE)
 
 
-def test_clicks_count_while_the_server_is_slow(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/play/trilobite?p2=human")
+@BOTH
+def test_clicks_count_while_the_server_is_slow(opened: Callable[..., Any], phone: bool) -> None:
+    page = opened(phone=phone).go("#/play/trilobite?p2=human")
     page.wait_for_selector(LIVE)
     held: list[Any] = []
     page.route("**/api/state", lambda route: route.continue_() if held else held.append(route))
@@ -218,6 +226,7 @@ def test_a_run_that_has_no_score_yet_says_when_it_comes(opened: Callable[..., An
 WON = "#/play/trilobite?p2=human&m=1~2~1~2~1"
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("where", "says", "marked"),
     [
@@ -230,17 +239,18 @@ WON = "#/play/trilobite?p2=human&m=1~2~1~2~1"
     ],
 )
 def test_a_game_that_is_over_says_how_and_leads_to_its_analysis(
-    opened: Callable[..., Any], where: str, says: str, marked: str
+    opened: Callable[..., Any], where: str, says: str, marked: str, phone: bool
 ) -> None:
-    page = opened().go(where)
+    page = opened(phone=phone).go(where)
     page.get_by_text(says).wait_for()
     assert page.locator(marked).count() == (3 if "closed" in marked else 1)
     page.get_by_role("link", name="Analyse this game").click()
     page.get_by_role("heading", name="Curve of a game").wait_for()
 
 
-def test_moves_are_walked_through_by_keys_buttons_and_the_list(opened: Callable[..., Any]) -> None:
-    page = opened().go(WON)
+@BOTH
+def test_moves_are_walked_through_by_keys_buttons_and_the_list(opened: Callable[..., Any], phone: bool) -> None:
+    page = opened(phone=phone).go(WON)
     page.get_by_text("Game over").wait_for()
     chips = (
         '() => [...document.querySelectorAll(\'.board circle[fill="#d8433b"], .board circle[fill="#f2c230"]\')].length'
@@ -340,8 +350,9 @@ def test_rules_are_told_in_half_a_page_with_a_picture(opened: Callable[..., Any]
     page.wait_for_function("() => !location.hash.startsWith('#/rules')")
 
 
-def test_a_game_that_was_played_here_is_gone_on_with(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/play/trilobite?p2=human&s=3")
+@BOTH
+def test_a_game_that_was_played_here_is_gone_on_with(opened: Callable[..., Any], phone: bool) -> None:
+    page = opened(phone=phone).go("#/play/trilobite?p2=human&s=3")
     for number in (1, 2):
         page.wait_for_selector(LIVE)
         click(page)
@@ -352,6 +363,19 @@ def test_a_game_that_was_played_here_is_gone_on_with(opened: Callable[..., Any])
     assert region.get_by_role("listitem").first.inner_text().endswith("2 moves")
     region.get_by_role("link", name="Trilobite").click()
     moves(page, 2)
+    fill = """room => { localStorage.clear(); localStorage.other = "x".repeat(5 * 2 ** 20 - room - 16);
+        localStorage.played = JSON.stringify([{id: "old", href: "x".repeat(room - 100)}]); }"""
+    no_room = page.get_by_text("The browser has no room")
+    for room, is_kept in ((2000, True), (120, False)):  # whether an older game gives enough room
+        page.evaluate(fill, room)
+        page.get_by_role("button", name="Undo").click()
+        moves(page, 1)
+        click(page)
+        moves(page, 2)
+        assert no_room.is_visible() is not is_kept
+        assert page.evaluate("(localStorage.played ?? '').includes('old')") is not is_kept
+    page.evaluate("localStorage.removeItem('other')")
+    page.get_by_role("button", name="Undo").click()
     page.get_by_role("link", name="Leafwise").click()
     region.get_by_role("button", name="Forget these").click()
     page.reload()
@@ -359,8 +383,9 @@ def test_a_game_that_was_played_here_is_gone_on_with(opened: Callable[..., Any])
     assert region.count() == 0
 
 
-def test_lines_are_kept_when_one_goes_back_and_plays_on(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/play/trilobite?p2=human&m=1~2~3")
+@BOTH
+def test_lines_are_kept_when_one_goes_back_and_plays_on(opened: Callable[..., Any], phone: bool) -> None:
+    page = opened(phone=phone).go("#/play/trilobite?p2=human&m=1~2~3")
     moves(page, 3)
     page.get_by_role("button", name="2. 2").click()
     page.get_by_text("Position after 2 of 3 moves; a move from here begins another line").wait_for()
@@ -384,15 +409,17 @@ def test_lines_are_kept_when_one_goes_back_and_plays_on(opened: Callable[..., An
     assert page.locator("#others button").count() == 0
 
 
-def test_a_game_is_copied_and_shared(opened: Callable[..., Any]) -> None:
-    window = opened()
+@BOTH
+def test_a_game_is_copied_and_shared(opened: Callable[..., Any], phone: bool) -> None:
+    window = opened(phone=phone)
     window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = window.go("#/play/trilobite?p2=human&m=1~2")
     moves(page, 2)
     page.get_by_role("button", name="Copy as text").click()
     page.get_by_role("button", name="Copied", exact=True).wait_for()
     assert "\n1. 1\n2. 2" in page.evaluate("navigator.clipboard.readText()")
-    page.get_by_role("button", name="Share").click()
+    share = page.get_by_role("button", name="Share")
+    share.click()
     page.get_by_role("button", name="Address copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == page.evaluate("location.href")
     page = window.go("#/play/trilobite?p2=human&m=1~3")
@@ -401,10 +428,15 @@ def test_a_game_is_copied_and_shared(opened: Callable[..., Any]) -> None:
     )  # as where the page is not encrypted
     page.get_by_role("button", name="Copy as text").click()
     page.get_by_role("button", name="Copied", exact=True).wait_for()
+    page = window.go(f"#/play/trilobite?p2=human&m=1~3&x={'x' * 8000}")
+    page.get_by_text("Too long to share as an address: copy it as text").wait_for()
+    assert share.count() == 0
 
 
-def test_hints_list_moves_with_what_they_cost(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/play/threes?s=1&h=3")
+@BOTH
+def test_hints_list_moves_with_what_they_cost(opened: Callable[..., Any], phone: bool) -> None:
+    window = opened(phone=phone)
+    page = window.go("#/play/threes?s=1&h=3&e=1")
     page.wait_for_selector(LIVE)
     assert page.get_by_label("Hints think").input_value() == "3"
     page.get_by_role("button", name="Hint", exact=True).click()
@@ -413,9 +445,16 @@ def test_hints_list_moves_with_what_they_cost(opened: Callable[..., Any]) -> Non
     best, *others = page.locator(".hints button").all()
     assert re.search(r"^(up|down|left|right) [\d,]+$", best.inner_text())
     assert all(re.search(r" [\d,]+ \(-[\d,]+\)$", one.inner_text()) for one in others)
+    bar = page.locator(".evaluation")
+    bar.wait_for()
+    assert re.search(r"^Expected final score [\d,]+$", bar.inner_text())
+    assert 0 < float(bar.get_attribute("aria-valuenow")) <= float(bar.get_attribute("aria-valuemax"))
     best.click()
     moves(page, 1)
     assert page.locator(".hints").count() == 0
+    window.go(f"#/play/threes?e=1&t={quote('3 6 3 6/6 3 6 3/3 6 3 6/6 3 6 3 next=1')}")
+    page.get_by_text("Game over: 96 points").wait_for()
+    assert bar.inner_text() == "Final score 96"
 
 
 def test_what_a_move_costs_is_its_colour(opened: Callable[..., Any]) -> None:
@@ -430,8 +469,9 @@ def test_what_a_move_costs_is_its_colour(opened: Callable[..., Any]) -> None:
     assert colours == ["rgb(157, 231, 157)", *2 * ["rgb(231, 157, 157)"]], "green for the best, full red for a blunder"
 
 
-def test_the_bar_tells_the_chance_while_one_plays_and_at_the_end(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/play/trilobite?p2=human&m=1~2~1~2")
+@BOTH
+def test_the_bar_tells_the_chance_while_one_plays_and_at_the_end(opened: Callable[..., Any], phone: bool) -> None:
+    page = opened(phone=phone).go("#/play/trilobite?p2=human&m=1~2~1~2")
     bar = page.locator(".evaluation")
     page.wait_for_selector(LIVE)
     assert bar.is_hidden()
@@ -447,8 +487,9 @@ def test_the_bar_tells_the_chance_while_one_plays_and_at_the_end(opened: Callabl
     assert bar.is_hidden()
 
 
-def test_strength_and_time_of_a_player_are_chosen(opened: Callable[..., Any]) -> None:
-    page = opened().go("#/play/trilobite?p2=level:easy&s=1")
+@BOTH
+def test_strength_and_time_of_a_player_are_chosen(opened: Callable[..., Any], phone: bool) -> None:
+    page = opened(phone=phone).go("#/play/trilobite?p2=level:easy&s=1")
     page.wait_for_selector(LIVE)
     seat, time = (
         page.locator("label", has_text=re.compile(f"^{name} ")).locator("select") for name in ("Yellow", "for")

@@ -8,6 +8,7 @@ from front.browser.conftest import Open
 from playwright.sync_api import expect
 
 from leafwise.training.ntuple_td import ntuple_td as td
+from leafwise.training.runs.files import FolderLock
 from leafwise.training.runs.loop import Events
 
 pytestmark = pytest.mark.long
@@ -40,7 +41,7 @@ def test_curves_grow_while_a_run_goes_on_and_a_run_that_there_is_not_is_one_line
     opened: Open, runs_folder: Path
 ) -> None:
     folder = runs_folder / "two-going-on"
-    folder.mkdir()
+    lock = FolderLock(folder)
     (folder / "config.toml").write_text('game = "trilobite"\ntotal_steps = 100\n')
     events = Events(folder)
     for step in (10, 20):
@@ -55,6 +56,8 @@ def test_curves_grow_while_a_run_goes_on_and_a_run_that_there_is_not_is_one_line
     events.close()
     expect(figure.locator("svg")).to_have_attribute("aria-label", "Elo: newest 55 at 30", timeout=20_000)
     window.picture("growing")
+    lock.release()
+    expect(page.locator(".status")).to_contain_text(" · stopped ", timeout=20_000)
     window = opened()
     page = window.go("#/train/nothing")
     expect(page.get_by_role("alert")).to_contain_text("expected a run among")

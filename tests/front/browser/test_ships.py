@@ -56,6 +56,7 @@ def test_starship_by_keys_with_advice_and_stage_by_stage(opened: Open) -> None:
     expect(page.locator(".lit .advised")).to_have_count(1)
     window.picture("advice")
     best = page.locator(".advice button.best").inner_text()
+    expect(page.locator(".evaluation")).to_have_text(f"Expected quality {best.split()[-1]}")
     board = page.get_by_role("application")
     board.focus()
     board.press("r")

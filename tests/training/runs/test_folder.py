@@ -26,6 +26,7 @@ from leafwise.training.runs import loop
 from leafwise.training.runs.files import LOCK, Curves, options_of, run_folders, thinned
 from leafwise.training.runs.folder import BEFORE, RunFolder, load_checkpoint
 from leafwise.training.runs.loop import Events, find_variant, run_progress, train_to_the_end
+from leafwise.training.runs.tags import TAGS, words_of
 from leafwise.training.selfplay import selfplay
 from running.training import learn, refusal, train_command, train_words
 from running.waiting import until
@@ -227,7 +228,10 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys) -> Non
 
 def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     out = io.StringIO()
-    told = "score_mean 12,345  score_ci_low 12,300  score_ci_high 12,400  elo 123  keeps_value 0.987"
+    score = {"eval/score_mean": 12345.0, "eval/score_ci_low": 12300.0, "eval/score_ci_high": 12400.0}
+    told = words_of({"train/loss": 0.5, **score, "eval/elo": 123.0, "eval/keeps_value": 0.987}, 1)
+    assert told == "mean score 12,345 (12,300 to 12,400), Elo 123, value kept 0.987"
+    assert words_of({"eval/score_mean": 0.53}, 2) == "0.53 of points"
     with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
         what = "selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3"
         task = progress.add_task(what, total=200, told="")
@@ -241,8 +245,18 @@ def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
     assert " 43% " in line
     assert "-:--:-- left" in line
     assert "selfplay" in line
-    assert "score_mean" in line
+    assert "mean score" in line
     assert "…" in line
+
+
+def test_a_bar_needs_no_sign_that_code_page_1252_lacks() -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="cp1252", errors="strict")
+    with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
+        progress.add_task(
+            "selfplay friday " * 4, total=200, completed=86, told="mean score 12,345 (12,300 to 12,400)" * 2
+        )
+        progress.refresh()
+    out.flush()
 
 
 def new_run(root: Path, name: str) -> Path:
@@ -255,6 +269,7 @@ def new_run(root: Path, name: str) -> Path:
 
 def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
     folder = new_run(tmp_path, "one")
     found = Curves(folder)
@@ -266,15 +281,19 @@ def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
     events.add("eval/score_mean", 2.5, 20)
     events.add("train/loss", math.nan, 20)
     events.add("picture", np.zeros((4, 4, 3), np.uint8), 20)
-    events.add_text("told", "in words")
+    events.add_options({"rate": 0.5, "hidden": (32, 16), "resume": False})
     events.close()
     seen = EventAccumulator(str(folder), {"images": 0}).Reload()
     assert [event.step for event in seen.Images("picture")] == [20]
     (image,) = seen.Images("picture")
     assert (image.width, image.height, image.encoded_image_string[:4]) == (4, 4, b"\x89PNG")
-    assert seen.Tags()["tensors"] == ["told/text_summary"]
-    assert seen.Tensors("told/text_summary")[0].tensor_proto.string_val == [b"in words"]
-    assert list(seen.PluginTagToContent("text")) == ["told/text_summary"]
+    table = "| option | value |\n|---|---|\n| rate | 0.5 |\n| hidden | (32, 16) |\n| resume | False |"
+    assert seen.Tensors("hyper-parameters/text_summary")[0].tensor_proto.string_val == [table.encode()]
+    assert list(seen.PluginTagToContent("text")) == ["hyper-parameters/text_summary"]
+    (start,) = seen.PluginTagToContent("hparams").values()
+    options = HParamsPluginData.FromString(start).session_start_info.hparams
+    assert (options["rate"].number_value, options["hidden"].string_value) == (0.5, "(32, 16)")
+    assert seen.SummaryMetadata("eval/score_mean").summary_description == TAGS["eval/score_mean"]
     assert found.read() == {"eval/score_mean": [(10, 1.5), (20, 2.5)], "train/loss": []}
 
 
@@ -327,7 +346,7 @@ class Learner:
     method, goal, unit, done, breaks_whole = "dqn", 3000, "decisions", 0, False
     config = SimpleNamespace(checkpoint_seconds=60.0, game="threes")
     folder = SimpleNamespace(checkpoint_due=lambda seconds: False)
-    saved = 0
+    game, saved = SimpleNamespace(players=1), 0
 
     def step(self) -> dict[str, float]:
         self.done += 1000
@@ -345,7 +364,7 @@ def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[st
     events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
     train_to_the_end(learner, events)
     said = capsys.readouterr().out.splitlines()
-    assert said[:2] == ["2,000 of 3,000 decisions: score_mean 22,200", "3,000 of 3,000 decisions: score_mean 33,300"]
+    assert said == ["2,000 of 3,000 decisions: mean score 22,200", "3,000 of 3,000 decisions: mean score 33,300"]
     assert learner.saved == 1
 
 

@@ -1,7 +1,7 @@
 """Runs a program of the course in a process of its own, by the protocol of `leafwise.envs.core.programs`.
 
 `python child.py PATH/PlayerAI.py` imports nothing of ours, so that it starts at once and the program has the process to
-itself. `hello` loads the program anew, `go` calls its getMove or getTrap. Beside the move's name the answer has the `cell` as the
+itself. `new` loads the program anew, `go` calls its getMove or getTrap. Beside the move's name the answer has the `cell` as the
 program gave it. When time is up, a clock answers what the program was doing then, and ends the process. Whatever the program
 prints goes to standard error.
 """
@@ -103,18 +103,24 @@ class JobServer:
                 os._exit(0)  # whatever threads the program has
             if request["ask"] == "position":
                 self.position = request["state"]
+            if request["ask"] not in ("hello", "new", "go"):
                 continue
             clock = threading.Timer(request["seconds"], self._expire)
             clock.daemon = True
             self._open = True
             clock.start()
             try:
-                begins = request["ask"] == "hello"
-                reply = self.load(request["player"] + 1) if begins else self.move(*self.position.split())
+                reply = self.answer(request)
             except BaseException as problem:  # SystemExit too: a program that ends itself has lost, and says where
                 reply = failure(problem, self.folder)
             clock.cancel()
             self._send(reply)
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Returns the answer to a request that has one."""
+        if request["ask"] == "hello":
+            return {"ready": 1, "limits": ["seconds"]}
+        return self.load(request["player"] + 1) if request["ask"] == "new" else self.move(*self.position.split())
 
     def _send(self, reply: dict[str, Any]) -> None:
         with self._lock:

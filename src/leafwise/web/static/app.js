@@ -4,6 +4,7 @@
 import { readAddress } from "./address.js";
 import { Problem, get, load } from "./api.js";
 import { complain, h, trying } from "./dom.js";
+import { keep, kept } from "./storage.js";
 
 const PAGES = {
   "": () => import("./pages/home.js"),
@@ -73,15 +74,16 @@ const THEMES = { "": "as the system", dark: "dark", light: "light" };
 const theme = document.getElementById("theme");
 
 function wear(name) {
-  document.documentElement.dataset.theme = localStorage.theme = name;
+  document.documentElement.dataset.theme = name;
+  keep("theme", name);
   theme.textContent = { "": "◐", dark: "●", light: "○" }[name];
   theme.title = theme.ariaLabel = `Colours: ${THEMES[name]}`;
 }
 theme.addEventListener("click", () => {
   const names = Object.keys(THEMES);
-  wear(names[(names.indexOf(localStorage.theme) + 1) % names.length]);
+  wear(names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length]);
 });
-wear(localStorage.theme in THEMES ? localStorage.theme : "");
+wear(kept("theme") in THEMES ? kept("theme") : "");
 
 addEventListener("hashchange", route);
 route();

@@ -1,24 +1,37 @@
-// The bar beside a board: the first player's chance to win, or in a game for one the chance or score that is expected.
+// The bar beside a board: the first player's chance to win, or in a game for one the chance or the final score that is expected.
 
 import { h } from "./dom.js";
 
-/** Returns the bar. `show(answer)` takes an analysis or an exact answer in its form (`player`, `chance`), or null, which hides it. */
-export function evaluationBar(about, module) {
-  const element = h("div", { class: "evaluation", role: "meter", "aria-valuemin": 0, "aria-valuemax": 100, hidden: true }, h("i", {}), h("b", {}));
+/**
+ * Returns the bar. `show(answer)` takes an analysis, an exact answer in its form (`player`, `chance`) or a final score in its form
+ * (`unit`, `value_in_unit`, `worth`); or null, which hides it. A game's best score is `most` where it is known.
+ */
+export function evaluationBar(about, module, most = 0) {
+  const element = h("div", { class: "evaluation", role: "meter", "aria-valuemin": 0, hidden: true }, h("i", {}), h("b", {}));
   const who = about.players === 2 ? (module.players || ["Player 1"])[0] : "Chance to win";
   return {
     element,
     show(answer) {
-      const chance = chanceOf(answer);
-      element.hidden = chance === null;
-      if (chance === null) return;
-      const percent = Math.round(100 * (answer.player === 2 ? 1 - chance : chance));
-      element.setAttribute("aria-valuenow", percent);
-      element.setAttribute("aria-label", who);
-      element.firstChild.style.width = `${percent}%`;
-      element.lastChild.textContent = `${who} ${percent} %`;
+      const chance = chanceOf(answer),
+        score = answer?.value_in_unit ?? null;
+      element.hidden = chance === null && score === null;
+      if (element.hidden) return;
+      if (chance !== null) {
+        const percent = Math.round(100 * (answer.player === 2 ? 1 - chance : chance));
+        return draw(who, percent, 100, `${percent} %`);
+      }
+      most = Math.max(most, score); // the scale of scores begins at 0 and ends at the best one that was expected or reached in this game
+      return draw(answer.unit[0].toUpperCase() + answer.unit.slice(1), score, most, answer.worth);
     },
   };
+
+  function draw(label, value, full, text) {
+    element.setAttribute("aria-valuenow", value);
+    element.setAttribute("aria-valuemax", full);
+    element.setAttribute("aria-label", label);
+    element.firstChild.style.width = `${full ? Math.max(0, (100 * value) / full) : 0}%`;
+    element.lastChild.textContent = `${label} ${text}`;
+  }
 }
 
 /** Returns the chance of the player who acts, null where an answer knows none. */

@@ -14,7 +14,7 @@ import pytest
 from games.dice import GAME as DICE
 from games.nim import GAME
 from games.solitaire import GAME as SOLITAIRE
-from leafwise.authoring import Evaluator, Speed
+from leafwise.authoring import Evaluator, Speed, View
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game, OwnSearch
 from leafwise.envs.core.contract.rules import one_stage
@@ -57,6 +57,9 @@ class Layout(NamedTuple):
 @jit
 def two(S, T):
     return 0
+
+
+VIEW = View(BOX, GAME.rules.observe_as)
 
 
 def plain(S, i, T):
@@ -125,6 +128,22 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         part("observation", space=gym.spaces.Dict(grid=BOX), layout=Layout),
         "expected observation.layout as a NamedTuple with the fields grid, got ('other',)",
+    ),
+    (
+        part("observation", views={"default": VIEW}),
+        "expected observation.views by names other than 'default', each a V",
+    ),
+    (
+        part("observation", views={"planes": BOX}),
+        "expected observation.views by names other than 'default', each a View",
+    ),
+    (
+        part("observation", views={"a view": VIEW}),
+        "expected names of observation.views as words in lower case, got 'a v",
+    ),
+    (
+        part("observation", views={"planes": replace(VIEW, observe_as=two)}),
+        "expected observe_as of the view planes(S, i, player, O, e, T), got 'two(S, T)'",
     ),
     (part("search", depth=0), "expected search.depth of 1 to 64, got 0"),
     (part("search", nodes=-1), "expected search.nodes of at least 0, got -1"),

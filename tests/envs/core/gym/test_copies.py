@@ -33,6 +33,7 @@ ANOTHER: dict[str, tuple[leafwise.Game, Any]] = {
     "autoreset_mode": (DICE, "SameStep"),
     "max_episode_steps": (DICE, 3),
     "plies": (DICE, 6),
+    "observation": (THREES, "planes"),
 }
 """A value of each keyword that is not its default, and a game in which it matters."""
 

@@ -115,6 +115,21 @@ def test_masks_show_the_legal_actions_and_are_all_ones_at_the_end(game: leafwise
     assert env.action_masks().all()
 
 
+@pytest.mark.parametrize("names", [{}, {"observation": "obs", "mask": "mask"}])
+def test_the_mask_stands_in_the_observation_under_the_names_asked_for(names: dict[str, str]) -> None:
+    made = leafwise.MaskedObservation(gym.make("leafwise/Trilobite-v0"), **names)
+    first, second = names.get("observation", "observation"), names.get("mask", "action_mask")
+    for env in (made, gym.make(made.spec)):  # type: ignore[arg-type]
+        plain = GameEnv("trilobite")
+        steps: list[Any] = [(env.reset(seed=3), plain.reset(seed=3)), (env.step(2), plain.step(2))]
+        for (seen, *_, info), (own, *_, told) in steps:
+            assert env.observation_space.contains(seen)
+            assert list(seen) == [first, second]
+            assert (seen[first] == own).all()
+            assert (seen[second] == told["action_mask"]).all()
+            assert (info["action_mask"] == told["action_mask"]).all()
+
+
 def test_score_sums_to_the_return() -> None:
     env = GameEnv("threes")
     for seed in range(3):

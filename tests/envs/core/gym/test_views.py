@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -69,6 +71,97 @@ def test_agents_of_pettingzoo_see_their_own_side(game: leafwise.Game) -> None:
             ends += terminated
             env.step(None if terminated else draw(random, obs["action_mask"]))
     assert ends == 24
+
+
+# Other views show what the game's own observation shows, written otherwise.
+
+
+def threes_numbers(planes: Any) -> Any:
+    """Returns the observation that planes of Threes tell of."""
+    tile, bonus = planes[16:21, 0, 0], np.flatnonzero(planes[21:33, 0, 0])
+    shown = 16 * (bonus[0] + 4) + bonus[-1] + 4 if len(bonus) else (np.argmax(tile) + 1) * tile.max()
+    return np.array([*planes[:16].argmax(axis=0).ravel(), shown, *(4 * planes[33:, 3, 3])])
+
+
+def ship_numbers(seen: Any) -> Any:
+    """Returns the observation that planes tell of; each number is the same everywhere."""
+    assert (seen[25:] == seen[25:, :1, :1]).all()
+    return np.concatenate([seen[:25].ravel(), seen[25:, 0, 0]])
+
+
+def friday_numbers(seen: Any) -> Any:
+    """Returns the observation that numbers of 0 and 1 tell of."""
+    kinds = seen[356:].reshape(22, -1)
+    at = [
+        k
+        for k, name in enumerate(names(leafwise.game("friday")))
+        if re.match("bottom|top|looked|first h|second h|doubled|acting card", name)
+    ]
+    seen[at] = (kinds.argmax(axis=1) + 1) * kinds.max(axis=1)
+    return seen[:356]
+
+
+VIEWS: list[Any] = [
+    ("trilobite", "planes", {"board": "7x6", "k": 4}, lambda seen: (seen[0] - seen[1]).ravel()),
+    ("cassis", "onehot", {"n": 5}, lambda seen: seen[:10] - seen[10:]),
+    ("trap", "planes", {"size": 3}, lambda seen: seen),
+    ("threes", "planes", {}, threes_numbers),
+    ("threes", "planes", {"hint": "window3", "bonus_value": "window3"}, threes_numbers),
+    ("friday", "onehot", {}, friday_numbers),
+    pytest.param("starship", "planes", {"targets": '{"thrust": 40}'}, ship_numbers, marks=pytest.mark.long),
+]
+
+
+def flat(obs: Any) -> Any:
+    """Returns observations [n, ...], or a dict of them, as one array [n, numbers]."""
+    arrays = obs.values() if isinstance(obs, dict) else [obs]
+    return np.concatenate([array.reshape(4, -1) for array in arrays], axis=1)
+
+
+@pytest.mark.parametrize(("name", "which", "options", "numbers"), VIEWS)
+def test_a_view_shows_what_the_observation_shows(name: str, which: str, options: dict[str, Any], numbers: Any) -> None:
+    """In batches, where the last observation is seen too."""
+    game, random = leafwise.game(name, **options), np.random.default_rng(0)
+    how: dict[str, Any] = {
+        "autoreset_mode": "SameStep",
+        **({"seat": "random", "opponent": "random"} if game.players == 2 else {}),
+    }
+    plain, other = (GameVectorEnv(4, game, observation=view, **how) for view in ("default", which))
+    (known, _), (obs, info) = plain.reset(seed=1), other.reset(seed=1)
+    ends = 0
+    for _ in range(300):
+        assert other.observation_space.contains(obs)
+        assert np.array_equal([numbers(one).ravel() for one in obs.copy()], flat(known))
+        actions = np.array([draw(random, mask) for mask in info["action_mask"]])
+        (known, _, over, _, before), (obs, _, _, _, info) = plain.step(actions), other.step(actions)
+        for e in np.flatnonzero(over):
+            last = before["final_obs"][e]
+            last = np.concatenate([a.ravel() for a in (last.values() if isinstance(last, dict) else [last])])
+            assert np.array_equal(numbers(info["final_obs"][e]).ravel(), last)
+            ends += 1
+    assert ends
+
+
+def test_planes_of_threes_tell_what_a_bonus_may_be() -> None:
+    game = leafwise.game("threes", hint="window3", bonus_value="window3")
+    row = game.parse(THREES.replace("48 24", "768 24").replace("next=1", "next=6|12|24")).row[None]
+    planes, known = (Observer(game, view)(row).obs for view in ("planes", "default"))
+    assert np.array_equal(threes_numbers(planes[0]), known[0])  # type: ignore[index]
+    assert known[0][16] == 16 * 4 + 6  # type: ignore[index]
+
+
+def test_views_of_environments_alone_and_in_turns() -> None:
+    seen = gym.make("leafwise/Trilobite-v0", observation="planes").reset(seed=0)[0]
+    assert (seen.shape, seen.dtype, seen.any()) == ((2, 3, 3), np.float32, False)
+    env = leafwise.aec("trilobite", observation="planes")
+    env.reset(seed=0)
+    env.step(0)
+    first, second = (env.observe(agent)["observation"] for agent in env.possible_agents)
+    assert env.observation_space("player_0")["observation"].contains(first)
+    assert first[0, 2, 0] == second[1, 2, 0] == first.sum() == second.sum() == 1
+    expected = r"^friday: expected observation among default, onehot, got 'planes'$"
+    with pytest.raises(ValueError, match=expected):
+        GameEnv("friday", observation="planes")
 
 
 def test_the_winner_sees_its_own_chips() -> None:
@@ -273,14 +366,16 @@ def moved(state: State, other: NDArray[np.float64]) -> set[str]:
 def test_every_number_has_a_name(name: str, short: str) -> None:
     game = leafwise.game(name)
     variant = game.variant(**game.ids[short])
-    space, labels = variant.observation_space(), variant.observation.labels
-    assert labels is not None
-    boxes: Any = dict(space.items()) if hasattr(space, "items") else {"": space}
-    assert set(labels(variant.options)) == set(boxes)
-    for key, box in boxes.items():
-        found = names(variant, key)
-        assert len(found) == len(set(found)) == box.shape[0]
-        assert all(group.meaning for group in labels(variant.options)[key])
+    for view in variant.view_names:
+        space, labels = variant.observation_space(view), variant.view(view).labels
+        assert labels is not None
+        boxes: Any = dict(space.items()) if hasattr(space, "items") else {"": space}
+        told = labels(variant.options)
+        assert set(told) == set(boxes)
+        for key, box in boxes.items():
+            found = [name for group in told[key] for name in group.names]
+            assert len(found) == len(set(found)) == box.shape[0]
+            assert all(group.meaning for group in told[key])
 
 
 THREES = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"

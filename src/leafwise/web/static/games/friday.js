@@ -133,7 +133,7 @@ export function makeBoard(host, about, act) {
       h("b", {}, value),
       h("span", {}, title),
       h("small", {}, [what, token.includes("^") && "doubled", token.includes("!") && "used"].filter(Boolean).join(", ")),
-      told && h("em", {}, does, worth ? ` ${worth}` : ""),
+      told && h("em", {}, does, worth ? ` ${worth.replace(" ", "\u00a0")}` : ""),
     );
   }
   const row = (title, tokens, state, marks, first) =>

@@ -103,6 +103,18 @@ export function makeBoard(host, about, act) {
     );
   }
 
+  /** Returns an arrow over the board in the direction of the best swipe. */
+  function swipe(name) {
+    const [dx, dy] = SIDES[name],
+      long = dx ? width : height;
+    const [tip, head, half] = [0.36 * long, 0.16 * long, 22];
+    return svg("path", {
+      class: "swipe",
+      d: `M${-tip} ${-half}H${head}V${-2 * half}L${tip} 0L${head} ${2 * half}V${half}H${-tip}z`,
+      transform: `translate(${SIDE + width / 2} ${SIDE + height / 2}) rotate(${(180 * Math.atan2(dy, dx)) / Math.PI})`,
+    });
+  }
+
   function draw() {
     const { cells, next, deck } = read(state.text);
     const entered = (marks.last || [])
@@ -140,6 +152,7 @@ export function makeBoard(host, about, act) {
         svg("rect", { x: SIDE, y: SIDE - 2, width, height: height + 2, rx: 12, fill: "#b4cbc5" }),
         board,
         Object.keys(SIDES).map(arrow),
+        marks.best in SIDES && swipe(marks.best),
       ),
     );
   }
@@ -188,7 +201,8 @@ export function makeEditor(host, about, text, changed) {
         ["1", "2", "3", "+"].map((one) => h("option", { value: one })),
       ),
       " ",
-      h("span", {}, "Left in the deck: 1s ", decks[0], " 2s ", decks[1], " 3s ", decks[2]),
+      "Left in the deck: ",
+      decks.map((field, k) => [h("label", {}, `${k + 1}s `, field), " "]),
     ),
   );
   return {};

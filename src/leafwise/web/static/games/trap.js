@@ -102,6 +102,27 @@ export function makeBoard(host, about, act) {
 
   let landing = null;
 
+  /** Returns the arrow of a player's step; that of a reply is in the colour of who makes it. */
+  function stepArrow(rows, name, player, isReply = false) {
+    const [row, column] = placeOf(rows, String(player)),
+      [dy, dx] = STEPS[name];
+    const [x1, y1] = [(column + 0.5) * CELL, (row + 0.5) * CELL];
+    return svg("line", {
+      x1,
+      y1,
+      x2: x1 + dx * CELL,
+      y2: y1 + dy * CELL,
+      class: isReply ? "arrow reply" : "arrow",
+      style: isReply ? `stroke:${COLOURS[player]}` : null,
+      "marker-end": `url(#tip${isReply ? player : ""})`,
+    });
+  }
+
+  function ringAt(name) {
+    const [row, column] = name.split(",").map(Number);
+    return svg("circle", { cx: (column + 0.5) * CELL, cy: (row + 0.5) * CELL, r: 24, class: "aim" });
+  }
+
   function draw() {
     const rows = rowsOf(state.text),
       n = rows.length;
@@ -119,26 +140,13 @@ export function makeBoard(host, about, act) {
           : svg("circle", { cx: (column + 0.5) * CELL, cy: (row + 0.5) * CELL, r: 25, class: "aim" }),
       );
     }
-    const [first] = marks.line || [];
-    if (first && STEPS[first] && state.actions.includes(first)) {
-      const [row, column] = placeOf(rows, String(state.player)),
-        [y, x] = cellOf(first, state, rows);
-      extra.push(
-        svg("line", {
-          x1: (column + 0.5) * CELL,
-          y1: (row + 0.5) * CELL,
-          x2: (x + 0.5) * CELL,
-          y2: (y + 0.5) * CELL,
-          class: "arrow",
-          "marker-end": "url(#tip)",
-        }),
-      );
-      const target = marks.line[1];
-      if (target?.includes(",")) {
-        const [r, c] = target.split(",").map(Number);
-        extra.push(svg("circle", { cx: (c + 0.5) * CELL, cy: (r + 0.5) * CELL, r: 24, class: "aim" }));
-      }
-    }
+    const line = (state.actions.includes(marks.line?.[0]) && marks.line) || [];
+    const isStep = line[0] in STEPS,
+      aimed = line[isStep ? 1 : 0],
+      reply = line.findIndex((name, k) => k > 0 && name in STEPS);
+    if (isStep) extra.push(stepArrow(rows, line[0], state.player));
+    if (aimed?.includes(",")) extra.push(ringAt(aimed));
+    if (reply > 0) extra.push(stepArrow(rows, line[reply], 3 - state.player, true));
     host.replaceChildren(
       svg(
         "svg",
@@ -146,10 +154,12 @@ export function makeBoard(host, about, act) {
         svg(
           "defs",
           {},
-          svg(
-            "marker",
-            { id: "tip", viewBox: "0 0 10 10", refX: 8, refY: 5, markerWidth: 5, markerHeight: 5, orient: "auto" },
-            svg("path", { d: "M0 0L10 5L0 10z", fill: "#111" }),
+          Object.entries({ "": "#111", ...COLOURS }).map(([player, fill]) =>
+            svg(
+              "marker",
+              { id: `tip${player}`, viewBox: "0 0 10 10", refX: 8, refY: 5, markerWidth: 5, markerHeight: 5, orient: "auto" },
+              svg("path", { d: "M0 0L10 5L0 10z", fill }),
+            ),
           ),
         ),
         rows

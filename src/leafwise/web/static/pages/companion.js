@@ -7,6 +7,7 @@ import { ask } from "../api.js";
 import { betweenClicks, complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
+import { hintList } from "../hints.js";
 import { analyse } from "../thinking.js";
 
 const SECONDS = 1.0;
@@ -68,6 +69,7 @@ class Companion {
     this.board = threes.makeBoard(this.host, this.about, (name) => this.swipe(name));
     this.advice = h("p", { class: "status big", "aria-live": "polite", id: "status" });
     this.asked = h("div", { id: "asked" });
+    this.hints = h("div", { id: "hints" });
     this.back = h("button", { onclick: () => trying(() => this.undo()), id: "undo" }, "Undo");
     this.main.replaceChildren(
       h(
@@ -83,6 +85,7 @@ class Companion {
           h("a", { class: "button", id: "analyse" }, "Analyse"),
         ),
         this.host,
+        this.hints,
       ),
     );
     this.changed(found);
@@ -118,6 +121,15 @@ class Companion {
       at = moves.findLastIndex((name) => this.about.actions.includes(name));
     const last = moves.slice(Math.max(0, at)).map((name) => ({ name }));
     this.board.show(state, { live: state.player === 1, last, worths: null, shares: null, best: null, line: [], ...this.marks });
+    this.hints.replaceChildren(
+      this.marks.worths
+        ? hintList(
+            this.marks,
+            (name) => name,
+            (name) => this.swipe(name),
+          )
+        : "",
+    );
   }
 
   /** Tells the best swipe as the search finds it, and asks what entered after it. */

@@ -5,10 +5,10 @@ import { ask, stream } from "../api.js";
 import { betweenClicks, complain, copy, h, offered, select, trying } from "../dom.js";
 import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
+import { hintList } from "../hints.js";
 import { notePlayed } from "../played.js";
 import { Session, newSeed } from "../session.js";
-import { analyse, exactMarks, solve, withDifference } from "../thinking.js";
-import { tint } from "../tint.js";
+import { analyse, exactMarks, solve } from "../thinking.js";
 import { chanceByHand, oddsLine } from "../chance.js";
 import { optionsForm } from "../variants.js";
 
@@ -17,8 +17,8 @@ const HUMAN = "human",
   SLOW = 400;
 const HINT_SECONDS = { 1: "1 s", 3: "3 s", 10: "10 s", 30: "30 s" },
   BAR_SECONDS = 0.5;
-const HINTS = 5,
-  SHOWN = 6; // moves of a hint that are listed, and of a line
+const SHOWN = 6, // moves of a line
+  MOST_SHARED = 8000; // characters of an address that other programs take
 /** A player that searches: its name without its time, and the time. */
 const PACED = /^(search:.*),seconds=([\d.]+)$/;
 
@@ -79,6 +79,7 @@ class PlayPage {
       fresh: h("button", { onclick: () => this.fresh() }, "New game"),
     };
     this.links = h("p", { class: "buttons" });
+    this.unkept = h("p", { class: "quiet", hidden: true }, "The browser has no room to list this game among those played here.");
     this.ended = h("p", { class: "buttons" });
     this.walk = ["« Start", "‹ Back", "› On", "» Now"].map((sign, k) =>
       h("button", { onclick: () => this.go([() => 0, (at) => at - 1, (at) => at + 1, () => Infinity][k]), "aria-label": sign.slice(2) }, sign[0]),
@@ -97,6 +98,7 @@ class PlayPage {
           this.seats(),
           this.help(),
           this.links,
+          this.unkept,
           h("h2", {}, "Moves"),
           h("div", { class: "buttons", role: "group", "aria-label": "Look back" }, this.walk),
           this.list,
@@ -250,7 +252,7 @@ class PlayPage {
       { about, state } = session,
       moves = session.stops.length - 1;
     if (session.undoPoint(this.people) < 0) return;
-    notePlayed({
+    this.unkept.hidden = notePlayed({
       id: `${about.game} ${JSON.stringify(session.variant.options)} ${this.more.s} ${session.told.start}`,
       game: about.game,
       title: titleOf(about),
@@ -266,8 +268,7 @@ class PlayPage {
       { about, variant } = session,
       state = this.back?.state ?? session.state,
       isOn = this.more.e === "1";
-    const winner = /player ([12]) wins/.exec(state.result);
-    if (!isOn || state.over) return bar.show(isOn && about.players === 2 ? { player: 1, chance: winner ? Number(winner[1] === "1") : 0.5 } : null);
+    if (!isOn || state.over) return bar.show(isOn ? ended(state, about) : null);
     if (state.player === "chance") return undefined;
     const { signal } = (this.judging = new AbortController());
     return trying(() =>
@@ -355,7 +356,11 @@ class PlayPage {
             "Follow a game elsewhere",
           ),
         h("a", { class: "button", href: address({ page: "rules", game: session.about.game }) }, "Rules"),
-        this.telling("Share", "Address copied", () => (navigator.share ? navigator.share({ title: document.title, url: location.href }) : copy(location.href))),
+        location.href.length > MOST_SHARED
+          ? h("span", { class: "quiet" }, "Too long to share as an address: copy it as text.")
+          : this.telling("Share", "Address copied", () =>
+              navigator.share ? navigator.share({ title: document.title, url: location.href }) : copy(location.href),
+            ),
         this.telling("Copy as text", "Copied", async () => copy(await this.file())),
         h("button", { onclick: () => trying(() => this.save()) }, "Save as a file"),
       ].filter(Boolean),
@@ -378,33 +383,12 @@ class PlayPage {
   }
 
   /** Returns the best moves of a hint with what they lack to the best, and the line that begins with it. */
-  hinting({ worths, action_values: values, differences, shares, best, line }) {
-    const { about, module, state } = this.session;
+  hinting(hint) {
+    const { about, module, state } = this.session,
+      { line } = hint;
     const words = (name) => state.words?.[name] ?? (about.actions.includes(name) ? name : (module.outcomeTitle?.(name) ?? name));
-    const names = Object.keys(worths ?? {}).sort((a, b) => Number(b === best) - Number(a === best) || values[b] - values[a]);
     return [
-      h(
-        "ol",
-        { class: "hints", "aria-label": "Best moves" },
-        names
-          .slice(0, HINTS)
-          .map((name) =>
-            h(
-              "li",
-              {},
-              h(
-                "button",
-                {
-                  class: name === best ? "best" : null,
-                  onclick: () => this.act(name),
-                  style: tint(shares?.[name]) ? `background:${tint(shares[name])}` : null,
-                },
-                h("b", {}, words(name)),
-                ` ${withDifference(worths[name], differences?.[name])}`,
-              ),
-            ),
-          ),
-      ),
+      hintList(hint, words, (name) => this.act(name)),
       line?.length > 1 && h("p", { class: "line" }, `Then: ${line.slice(1, SHOWN).map(words).join(", ")}`),
     ].filter(Boolean);
   }
@@ -607,6 +591,13 @@ export function moveItems(steps, module, go = null, at = 0) {
 
 /** Returns a score with at most three decimals. */
 const brief = (points) => (Math.round(1000 * points) / 1000).toLocaleString("en");
+
+/** Returns what a position where a game is over is worth, as the evaluation bar takes it; null where that is no score but a chance. */
+function ended(state, about) {
+  const [, winner] = /player ([12]) wins/.exec(state.result) || [];
+  if (about.players === 2) return { player: 1, chance: winner ? Number(winner === "1") : 0.5 };
+  return about.leaves[0]?.unit?.startsWith("chance") ? null : { unit: "final score", value_in_unit: state.points, worth: brief(state.points) };
+}
 
 /** Returns how a game ended, in the names of its players. */
 export function resultInWords(state, about, module) {

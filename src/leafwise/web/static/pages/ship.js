@@ -3,6 +3,7 @@
 import { keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { h, select, svg, trying } from "../dom.js";
+import { evaluationBar } from "../evaluation.js";
 
 const CELL = 12; // units of a cell in the server's picture
 const PRESETS = [
@@ -44,7 +45,8 @@ export async function open(main, told) {
   const status = h("p", { class: "status", role: "status" });
   const request = h("div", { class: "request" }),
     bars = h("div", { class: "terms" }),
-    advised = h("div", { class: "advice" });
+    advised = h("div", { class: "advice" }),
+    expected = evaluationBar({ players: 1 }, {}, 1);
   const undo = h("button", { onclick: () => trying(() => go(moves.slice(0, -1))) }, "Undo");
   const hint = h("button", { onclick: () => trying(advise) }, "What would the learned builder do?");
   const seedField = h("input", {
@@ -71,7 +73,7 @@ export async function open(main, told) {
       "div",
       { class: "game" },
       h("div", {}, board),
-      h("div", {}, status, request, h("h2", {}, "Quality"), bars, h("div", { class: "buttons" }, hint), advised),
+      h("div", {}, status, request, h("h2", {}, "Quality"), bars, h("div", { class: "buttons" }, hint), expected.element, advised),
     ),
     h("h2", {}, "How the generator builds"),
     h("div", { class: "buttons" }, stages),
@@ -305,6 +307,8 @@ export async function open(main, told) {
   }
 
   function drawAdvice() {
+    const value = ship.over ? ship.quality : advice?.best[0].value;
+    expected.show(value === undefined ? null : { unit: ship.over ? "quality" : "expected quality", value_in_unit: value, worth: value.toFixed(3) });
     if (!advice || ship.over) return advised.replaceChildren();
     advised.replaceChildren(
       h("p", { class: "quiet" }, `Expected quality of the ship, for the best of ${advice.tried} places:`),

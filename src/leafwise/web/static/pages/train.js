@@ -58,7 +58,7 @@ async function openList(main) {
 function summary(run) {
   const what = [run.game, run.variant, run.method].filter(Boolean).join(", ");
   const mean = run.score?.mean;
-  const state = { running: "running", finished: "finished", stopped: `nothing written for ${ago(run.quiet)}` }[run.state];
+  const state = { running: "running", finished: "finished", stopped: `stopped ${ago(run.quiet)} ago` }[run.state];
   return [what, state, mean === undefined ? "" : `score ${brief(mean)}`].filter(Boolean).join(" · ");
 }
 

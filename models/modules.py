@@ -1,0 +1,213 @@
+"""Torch modules as networks: built by name or from a class of one's own, trained by anybody, saved, loaded and searched with.
+
+A module is built from the space of what it sees and the number of its outputs, one value or one for each action. Its numbers are
+worth `scale` each: from -1 to 1 for who acts in a game for two, from 0 to 1 in a game for one that is won or lost, else the return
+still to come. The leaf that a network becomes is that of `leafwise.models.leaves`, which tries the module first.
+
+This file alone imports torch among those of its floor, and is itself imported only for such a network.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from multiprocessing import parent_process
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from leafwise.envs.core.arrays import Array, Floats
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.ranges import Range, need_among, need_in
+from leafwise.models.leaves import leaf
+from leafwise.models.network import NetworkKind, Tensors, Told, class_of
+from leafwise.models.sb3 import KINDS, Kind
+
+OVER = 1e-5
+"""By how much a number may leave its range, for rounding."""
+
+
+class Mlp(nn.Sequential):
+    """Dense layers with ReLU."""
+
+    def __init__(self, space: Any, outputs: int, *, hidden: tuple[int, ...] = (128, 128)) -> None:
+        sizes = [math.prod(space.shape), *hidden]
+        layers = [part for a, b in itertools.pairwise(sizes) for part in (nn.Linear(a, b), nn.ReLU())]
+        super().__init__(nn.Flatten(), *layers, nn.Linear(sizes[-1], outputs))
+
+
+class Conv(nn.Sequential):
+    """Convolutions of 3 by 3 with ReLU, and a dense layer."""
+
+    def __init__(self, space: Any, outputs: int, *, channels: tuple[int, ...] = (32, 32), hidden: int = 64) -> None:
+        planes, rows, columns = board_of(space)
+        pairs = itertools.pairwise([planes, *channels])
+        layers = [part for a, b in pairs for part in (nn.Conv2d(a, b, 3, padding=1), nn.ReLU())]
+        super().__init__(*layers, *end((channels[-1] if channels else planes) * rows * columns, hidden, outputs))
+
+
+class Block(nn.Module):
+    """A residual block: He et al., "Deep residual learning for image recognition" (2016), figure 2."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(*normed(channels, channels), nn.ReLU(), *normed(channels, channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(x + self.inner(x))
+
+
+class Resnet(nn.Sequential):
+    """Residual blocks and a dense layer."""
+
+    def __init__(self, space: Any, outputs: int, *, blocks: int = 2, channels: int = 32, hidden: int = 64) -> None:
+        planes, rows, columns = board_of(space)
+        body = [*normed(planes, channels), nn.ReLU(), *(Block(channels) for _ in range(blocks))]
+        super().__init__(*body, *end(channels * rows * columns, hidden, outputs))
+
+
+def normed(inputs: int, outputs: int) -> tuple[nn.Module, nn.Module]:
+    """Returns a convolution and the normalisation behind it."""
+    return nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs)
+
+
+def end(inputs: int, hidden: int, outputs: int) -> tuple[nn.Module, ...]:
+    """Returns the dense layers behind those of a board."""
+    return nn.Flatten(), nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs)
+
+
+def board_of(space: Any) -> tuple[int, int, int]:
+    """Returns channels, rows and columns; raises ValueError for what is no board."""
+    if len(space.shape) != 3:
+        raise UserError(f"expected a board [channels, rows, columns] for convolutions, got {list(space.shape)}")
+    planes, rows, columns = space.shape
+    return planes, rows, columns
+
+
+BUILT_IN: dict[str, type[nn.Module]] = {"mlp": Mlp, "conv": Conv, "resnet": Resnet}
+
+
+@dataclass(frozen=True, eq=False)
+class TorchNetwork:
+    """A torch module, and what its numbers are."""
+
+    game: Game
+    module: nn.Module
+    """Observations [n, ...], float32 -> values [n] or [n, 1], or action values [n, A]."""
+    name: str
+    """`mlp`, `conv`, `resnet`, or the class of one's own as `MODULE:CLASS`."""
+    arguments: Mapping[str, Any]
+    """What the module was built with, JSON values by keyword."""
+    sees: str
+    """The view of the game that it takes, as an environment's `observation`."""
+    says: Kind
+    scale: float
+
+    @property
+    def kind(self) -> NetworkKind:
+        return KIND
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        told = {"network": self.name, "arguments": dict(self.arguments)}
+        return told | {"sees": self.sees, "says": self.says, "scale": self.scale}
+
+    @property
+    def tensors(self) -> Tensors:
+        """Parameters and buffers as they are now."""
+        return {name: np.array(part.detach().cpu().numpy()) for name, part in self.module.state_dict().items()}
+
+    def evaluator(self, name: str) -> Evaluator:
+        """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""
+        low, high = bounds_of(self.game)
+        found = leaf(
+            self.game, self.module, kind=self.says, to_go=high is None, scale=self.scale, observation=self.sees
+        )
+        assert found.batch is not None
+        if low is None or high is None:
+            return replace(found, name=name)
+        batch = within(found.batch, low, high, self.name)
+        batch(self.game.new(0).row[None], self.game.tables())  # what does not fit is said here, not inside a search
+        return replace(found, name=name, batch=batch, low=low, high=high)
+
+
+def bounds_of(game: Game) -> tuple[float, float] | tuple[None, None]:
+    """Returns what values are between: in a game for two, or in one that is won or lost."""
+    if game.players == 2:
+        return -1.0, 1.0
+    return (0.0, 1.0) if game.return_range == (0.0, 1.0) else (None, None)
+
+
+def within(batch: Callable[..., Floats], low: float, high: float, name: str) -> Callable[..., Floats]:
+    """Returns what values a batch as `batch` does, and raises ValueError for a number out of its range."""
+
+    def values(rows: Array, T: Any) -> Floats:
+        found = batch(rows, T)
+        if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):
+            whose = "for who acts" if low < 0 else "as a chance to win"
+            raise UserError(f"network {name!r}: expected values from {low:g} to {high:g} {whose}, got {wrong[0]:g}")
+        return found.clip(low, high)
+
+    return values
+
+
+def made(game: Game, name: str, sees: str, says: Kind, scale: float, arguments: Mapping[str, Any]) -> TorchNetwork:
+    """Returns a network with the weights that its module begins with, its last layer kept in the range of the game's values."""
+    need_among(says, KINDS, "says", "network")
+    need_in(scale, Range(0, math.inf, above=True, below=True), "a finite scale", "network")
+    if bounds_of(game)[1] is not None and scale != 1:
+        raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
+    space, outputs = game.observation_space(sees), len(game.actions) if says == "q" else 1
+    own = class_of(name) if ":" in name else None
+    if own is None:
+        need_among(name, (*BUILT_IN, "MODULE:CLASS"), "a network")
+        if not space.shape:
+            raise UserError(f"network {name!r}: expected an observation that is one array, got {space}")
+    try:
+        json.dumps(dict(arguments))  # a file holds them
+        module: nn.Module = (own or BUILT_IN[name])(space, outputs, **arguments)
+    except (AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as problem:
+        reason = str(problem).partition("\n")[0] or type(problem).__name__
+        raise UserError(
+            f"network {name!r}: cannot be built with {short(repr(dict(arguments)), 60)}: {reason}"
+        ) from None
+    if own is None and bounds_of(game)[1] is not None:
+        module = nn.Sequential(module, nn.Tanh() if game.players == 2 else nn.Sigmoid())
+    return TorchNetwork(game, module, name, dict(arguments), sees, says, float(scale))
+
+
+def create(
+    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, Any] | None = None
+) -> TorchNetwork:
+    """Returns a network as `NetworkKind.create` does: one of the package's takes no more memory than the file has weights for."""
+    if parent_process() is not None:
+        torch.set_num_threads(1)  # several processes play
+    ours = told["network"] in BUILT_IN and tensors is not None
+    with torch.device("meta" if ours else "cpu"):
+        found = made(game, told["network"], told["sees"], told["says"], told["scale"], told["arguments"])
+    if tensors is None:
+        return found
+    wanted = {name: list(part.shape) for name, part in found.module.state_dict().items()}
+    given = {name: list(part.shape) for name, part in tensors.items()}
+    for name in (*wanted, *given):
+        if wanted.get(name) != given.get(name):
+            raise UserError(
+                f"network {found.name!r}: expected {name!r} {wanted.get(name)}, got {given.get(name) or 'none'}"
+            )
+    found.module.load_state_dict({name: torch.tensor(part) for name, part in tensors.items()}, assign=True)
+    return found
+
+
+KIND = NetworkKind(
+    "torch",
+    create,
+    needs={"network": str, "arguments": dict, "sees": str, "says": str, "scale": (int, float)},
+    module=lambda network: network.module,
+)

@@ -1,0 +1,240 @@
+"""Networks as ONNX files that take the observation alone, so that a program in another language needs no features of a room.
+
+A room's features are told once more for it, in array operations (`Observed` of `leafwise.envs.core.contract.features`), which are
+traced here: the same function runs on NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from leafwise.envs.core.arrays import Array
+from leafwise.envs.core.contract.features import looked_up_in
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
+from leafwise.models.ntuple import NTupleNetwork, features
+from leafwise.models.onnx_leaf import ACTION_VALUES, LARGEST, TO_GO, VALUE
+from leafwise.models.seen import OBSERVATION, cells_of, features_of
+from leafwise.models.sparse import BOUND, SparseNetwork
+
+OPSET, IR = 18, 10
+"""The versions of ONNX's operators, and of its files, that are written."""
+OBSERVED = "observation"
+"""The name of the input."""
+OPERATORS: dict[Any, str] = {
+    np.add: "Add", np.subtract: "Sub", np.multiply: "Mul", np.floor_divide: "Div", np.remainder: "Mod", np.minimum: "Min",
+    np.maximum: "Max", np.equal: "Equal", np.greater: "Greater", np.greater_equal: "GreaterOrEqual",
+}  # fmt: skip
+"""ONNX divides whole numbers towards 0, so only numbers from 0 on are divided."""
+COMPARED = ("Equal", "Greater", "GreaterOrEqual")
+
+
+class Traced(NDArrayOperatorsMixin):
+    """An array that stands for what a file will compute: operators, `sum`, columns, and look-ups in tables."""
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or options or ufunc not in OPERATORS:
+            return NotImplemented
+        kind = OPERATORS[ufunc]
+        found = self.graph.add(kind, *inputs)
+        return self.graph.add("Cast", found, to=self.graph.INT64) if kind in COMPARED else found
+
+    def __getitem__(self, place: Any) -> Traced:
+        """Returns columns: `x[:, 3]`, `x[:, :16]`, `x[:, [1, 2]]`; or a new axis, `x[:, None]`."""
+        _, columns = place
+        if columns is None:
+            return self.graph.add("Unsqueeze", self, np.array([1]))
+        if isinstance(columns, slice):
+            assert columns.stop is not None
+            columns = np.arange(columns.start or 0, columns.stop)
+        return self.graph.add("Gather", self, np.asarray(columns, dtype=np.int64), axis=1)
+
+    def __matmul__(self, matrix: Array) -> Traced:
+        """Returns the product with a matrix of small whole numbers."""
+        exact = self.graph.add("MatMul", self.graph.cast(self, np.float32), matrix.astype(np.float32))
+        return self.graph.cast(exact, np.int64)
+
+    def sum(self, axis: int) -> Traced:
+        """Returns sums along an axis."""
+        return self.graph.add("ReduceSum", self, np.array([axis]), keepdims=0)
+
+    def looked_up_in(self, table: Array) -> Traced:
+        """Returns the entries of a table."""
+        return self.graph.add("Gather", table, self, axis=0)
+
+
+class Graph:
+    """The nodes and the numbers of a file."""
+
+    def __init__(self) -> None:
+        import onnx
+
+        self.onnx, self.INT64 = onnx, onnx.TensorProto.INT64
+        self.nodes: list[Any] = []
+        self.numbers: list[Any] = []
+
+    def name(self) -> str:
+        return f"x{len(self.nodes) + len(self.numbers)}"
+
+    def held(self, value: Any) -> str:
+        """Returns the name of a value, which is held by the file where it is none of its results."""
+        if isinstance(value, Traced):
+            return value.name
+        array = np.asarray(value)
+        array = array.astype(np.int64) if array.dtype.kind in "bi" and array.dtype != np.int16 else array
+        self.numbers.append(self.onnx.numpy_helper.from_array(np.array(array, order="C"), name := self.name()))
+        return name
+
+    def add(self, kind: str, *inputs: Any, **attributes: Any) -> Traced:
+        """Adds a node, and returns its result."""
+        held = [self.held(one) for one in inputs]
+        self.nodes.append(self.onnx.helper.make_node(kind, held, [name := self.name()], **attributes))
+        return Traced(self, name)
+
+    def cast(self, value: Traced, kind: Any) -> Traced:
+        return self.add("Cast", value, to=self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
+
+    def stacked(self, columns: Sequence[Traced]) -> Traced:
+        """Returns columns [n] side by side, [n, columns]."""
+        return self.add("Concat", *(column[:, None] for column in columns), axis=1)
+
+    def written(self, game: Game, outputs: dict[str, Traced], widths: dict[str, int], told: dict[str, str]) -> bytes:
+        """Returns the file."""
+        helper, kind = self.onnx.helper, self.onnx.TensorProto.FLOAT
+        for name, value in outputs.items():
+            self.nodes.append(helper.make_node("Identity", [value.name], [name]))
+        space: Any = game.observation_space()
+        shown = helper.np_dtype_to_tensor_dtype(space.dtype)
+        inputs = [helper.make_tensor_value_info(OBSERVED, shown, ["n", *space.shape])]
+        results = [helper.make_tensor_value_info(name, kind, ["n", width]) for name, width in widths.items()]
+        graph = helper.make_graph(self.nodes, game.name, inputs, results, self.numbers)
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="leafwise"
+        )
+        helper.set_model_props(model, told)
+        self.onnx.checker.check_model(model, full_check=True)
+        content: bytes = model.SerializeToString()
+        return content
+
+
+def exported(network: Any) -> bytes:
+    """Returns a network as an ONNX file; raises ValueError for one that needs more than the observation, or is too large.
+
+    Outputs: `value` [n, 1], what the leaf says of whoever acts; beside it `policy` [n, A], or instead of it `action_values` [n, A],
+    of which the greatest of a legal action counts.
+    """
+    try:
+        graph = Graph()
+    except ModuleNotFoundError:
+        raise UserError(
+            "expected onnx to write an ONNX file, it is not installed: pip install 'leafwise[onnx]'"
+        ) from None
+    game: Game = network.game
+    space: Any = game.observation_space()
+    if isinstance(network, SparseNetwork):
+        seen = graph.cast(graph.add("Reshape", Traced(graph, OBSERVED), np.array([0, -1])), np.int64)
+        outputs = sparse_outputs(graph, network, seen)
+    elif isinstance(network, NTupleNetwork) and len(space.shape) == 1:
+        outputs = ntuple_outputs(graph, network, graph.cast(Traced(graph, OBSERVED), np.int64))
+    else:
+        raise UserError(
+            f"{game.name}: expected a network of features or of n-tuples, got one of kind {network.kind.name!r}"
+        )
+    widths = {name: 1 if name == VALUE else len(game.actions) for name in outputs}
+    if sum(len(one.raw_data) for one in graph.numbers) > LARGEST:
+        raise UserError(f"{game.name}: expected weights of at most {LARGEST:,} bytes, got more")
+    to_go = str(int(network.evaluator("").to_go))
+    told = {"leafwise.game": game.name, "leafwise.options": json.dumps(dict(game.given_options)), TO_GO: to_go}
+    return graph.written(game, outputs, widths, told)
+
+
+def sparse_outputs(graph: Graph, network: SparseNetwork, seen: Traced) -> dict[str, Traced]:
+    """Returns the outputs of a network with a sparse first layer."""
+    game, W = network.game, network.weights
+    own = features_of(game, network.sees)
+    if network.sees == OBSERVATION:
+        active = seen + cells_of(game)[0]
+    elif own.observed is not None:
+        active = graph.stacked(own.observed(seen, game.options))
+    else:
+        raise UserError(
+            f"{game.name}: expected a network that sees the observation, got one that sees {network.sees!r}"
+        )
+    x = graph.add("ReduceSum", looked_up_in(W.embedding, active), np.array([1]), keepdims=0) + W.bias
+    for weights, bias in network.layers():
+        x = graph.add("Gemm", graph.add("Relu", x), weights, bias)
+    two, scale = game.players == 2, np.float32(W.scale)
+
+    def worth(outputs: Traced) -> Traced:
+        return graph.add("Tanh", outputs) * np.float32(BOUND) if two else outputs * scale
+
+    if network.head == "max":
+        return {ACTION_VALUES: worth(x)}
+    first = graph.add("Gather", x, np.array([0]), axis=1)
+    if network.head == "chance":
+        return {VALUE: graph.add("Sigmoid", first)}
+    if network.head == "wdl":
+        chances = graph.add("Softmax", x, axis=1)
+        value = graph.add("Gather", chances, np.array([0]), axis=1) - graph.add(
+            "Gather", chances, np.array([2]), axis=1
+        )
+        return {VALUE: value * np.float32(BOUND)}
+    if network.head == "policy":
+        return {VALUE: worth(first), "policy": x[:, np.arange(1, 1 + len(game.actions))]}
+    return {VALUE: worth(first)}
+
+
+def ntuple_outputs(graph: Graph, network: NTupleNetwork, seen: Traced) -> dict[str, Traced]:
+    """Returns the output of an n-tuple network: what the board is worth so far, and what is still to come."""
+    game, shape, W, cells = network.game, network.shape, network.weights, features(network.game)
+    if cells.observed is None or (shape.power and not cells.points):
+        raise UserError(
+            f"{game.name}: expected a network that sees the observation, got n-tuples of what it does not show"
+        )
+    board, small = cells.observed(seen, game.options)
+    for name in shape.small or ():
+        if name not in small:
+            raise UserError(f"{game.name}: expected small tables of what the observation shows, got {name!r}")
+    # In which copy of the tables, by the highest cell
+    stage: Any = None
+    if shape.splits:
+        highest = graph.add("ReduceMax", board, np.array([1]), keepdims=0)
+        stage = sum(highest >= split for split in shape.splits)
+    # Tables of one kind stand one after another, so that each is looked up at once under every symmetry
+    total: Any = None
+    sizes, whole = shape.sizes(game), W.table.reshape(shape.copies, -1)
+    for k, (start, size) in enumerate(zip(W.offsets[:-1].astype(np.int64), sizes, strict=True)):
+        table = np.ascontiguousarray(whole[:, start : start + size]).reshape(-1)
+        if k < len(shape.tuples):
+            index = None
+            for place, cell in enumerate(shape.tuples[k]):
+                part = board[:, [view[cell] for view in cells.views]] * (1 << cells.bits * place)
+                index = part if index is None else index + part
+        else:
+            index = small[(shape.small or ())[k - len(shape.tuples)]][:, None]
+        if stage is not None:
+            index = index + stage[:, None] * size
+        found = graph.cast(looked_up_in(table, index), np.int32 if network.packed else np.float32)
+        add = graph.cast(graph.add("ReduceSum", found, np.array([1]), keepdims=1), np.float32) * W.scales[k]
+        total = add if total is None else total + add
+    so_far = np.float32(shape.base)
+    if shape.power:
+        points = (np.array(cells.points) ** shape.power).astype(np.float32)
+        so_far = so_far + graph.add("ReduceSum", looked_up_in(points, board), np.array([1]), keepdims=1)
+    return {VALUE: total + so_far}
+
+
+def write_onnx(network: Any, file: Path) -> None:
+    """Writes a network as an ONNX file; raises ValueError as `exported` does."""
+    from leafwise.envs.core.files import write_named
+
+    write_named(file, exported(network))

@@ -1,0 +1,213 @@
+"""Plays as a program that others start: any player, by JSON lines on standard input and output (docs/howto/programs.md)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import tyro
+
+from leafwise import __version__
+from leafwise.cli import command
+from leafwise.envs.core.errors import UserError, short
+from leafwise.envs.core.programs import LIMITS, LONGEST_MESSAGE, PROTOCOL
+from leafwise.envs.core.ranges import Range, need_among, need_in
+from leafwise.envs.registry import game as find_game
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+
+ASKED = ("hello", "new", "position", "go", "stop", "quit")
+SEEDS = Range(0, 2**63 - 1)
+BEST = "best"
+TREE = {"nodes": "simulations", "seconds": "seconds"}
+DEEP = {"depth": "depth", "nodes": "nodes", "seconds": "seconds"}
+"""What a limit of `go` is called in the text of a player that searches by simulations, or by depth."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Speaks the protocol of docs/howto/programs.md on standard input and output, so that other programs can play against a player.
+
+    The limits of a `go` (seconds, depth, nodes) bound those of a player that searches; every other player has its own.
+    """
+
+    player: tyro.conf.Positional[str] = "best"
+    """Who plays: best, search:LEAF,depth=2, mcts:LEAF, level:easy, solver, ..."""
+    seed: Annotated[int, SEEDS] = 0
+    """Seed of a player that draws, where a game brings none."""
+
+
+class Engine:
+    """Answers the lines of a referee; a player thinks in a thread of its own, so that its search can be stopped."""
+
+    def __init__(self, config: Config, answers: BinaryIO) -> None:
+        self.config, self.answers, self.seed = config, answers, config.seed
+        self.game: Game | None = None
+        self.state: State | None = None
+        self.who: Any = None
+        self.made = ""
+        """The text that the player was made of."""
+        self.thread: threading.Thread | None = None
+
+    def hear(self, line: bytes) -> bool:
+        """Does what a line asks for; returns whether more lines are expected."""
+        try:
+            if len(line) > LONGEST_MESSAGE:
+                raise UserError(f"expected a line of at most {LONGEST_MESSAGE:,} bytes, got a longer one")
+            try:
+                asked = json.loads(line)
+            except (ValueError, RecursionError):
+                asked = None
+            if not isinstance(asked, dict):
+                raise UserError(f"expected a line with a JSON object, got {line.strip()[:80]!r}")
+            what = str(asked.get("ask"))
+            need_among(what, ASKED, "ask")
+            if what in ("stop", "quit"):
+                self.stop()
+            else:
+                self.wait()
+                getattr(self, what)(asked)
+            return what != "quit"
+        except UserError as problem:
+            self.say(error=str(problem))
+            return True
+
+    def say(self, **answer: Any) -> None:
+        """Writes a line."""
+        self.answers.write(json.dumps(answer).encode() + b"\n")
+        self.answers.flush()
+
+    def hello(self, asked: Mapping[str, Any]) -> None:
+        """Says who this is."""
+        if asked.get("protocol") != PROTOCOL:
+            raise UserError(f"expected version {PROTOCOL} of the protocol, got {short(repr(asked.get('protocol')))}")
+        kind = self.config.player.partition(":")[0]
+        limits = list(DEEP if kind in ("search", BEST) else TREE if kind == "mcts" else ())
+        self.say(ready=PROTOCOL, name=f"leafwise {__version__}, {self.config.player}", limits=limits, stop=bool(limits))
+
+    def new(self, asked: Mapping[str, Any]) -> None:
+        """Begins a game: makes the player, and loads its code."""
+        from leafwise.search.players import load_code, search_of
+
+        name, options, seed = asked.get("game"), asked.get("options", {}), asked.get("seed", self.config.seed)
+        if not isinstance(name, str) or not isinstance(options, dict):
+            raise UserError(f"expected the name of a game, and its options, got {short(repr((name, options)))}")
+        self.seed = need_in(seed, SEEDS, "a seed", kind=int)
+        self.game, self.state, self.made = find_game(name).variant(**options), None, ""
+        self.make({})
+        if not (start := self.game.new(0)).is_terminal:
+            load_code(search_of(self.who) or self.who, start)  # a search is stopped after a while
+        self.made = ""  # what that drew is not missed
+        self.make({})
+        self.say(ready=PROTOCOL)
+
+    def make(self, limits: Mapping[str, float]) -> None:
+        """Makes the player with these limits, unless it is there; one that has seconds is told others."""
+        from leafwise.models.players import player
+        from leafwise.search.players import search_of
+
+        assert self.game is not None
+        text, seconds = limited(self.config.player, limits, self.game)
+        full = text if seconds is None else joined(text, f"seconds={seconds!r}")
+        made = text if seconds is None else joined(text, "seconds=")
+        if made != self.made:
+            self.who, self.made = player(full, self.game, self.seed), made
+        elif seconds is not None:
+            search_of(self.who).seconds = seconds
+
+    def position(self, asked: Mapping[str, Any]) -> None:
+        """Takes a position."""
+        if self.game is None:
+            raise UserError("expected a game before its positions: ask new first")
+        self.state = None
+        self.state = self.game.parse(str(asked.get("state")))
+
+    def go(self, asked: Mapping[str, Any]) -> None:
+        """Begins to think."""
+        state = self.state
+        if state is None or state.is_terminal or state.is_chance:
+            raise UserError(
+                f"expected a position in which a player decides, got {'none' if state is None else str(state)!r}"
+            )
+        self.make({name: need_in(asked[name], LIMITS[name], name) for name in DEEP if asked.get(name) is not None})
+        self.thread = threading.Thread(target=self.think, args=(state,), daemon=True)
+        self.thread.start()
+
+    def think(self, state: State) -> None:
+        """Answers with a move; a search that is stopped before it knows one looks one decision ahead."""
+        from leafwise.search import Search, Stopped
+
+        try:
+            try:
+                action = self.who.choose(state)
+            except Stopped:
+                result = Search(state.game, self.who.search.evaluator, depth=1)(state)
+                assert result.action is not None
+                action = result.action
+            if (found := getattr(self.who, "found", None)) is not None:
+                self.say(
+                    info={"depth": found.depth, "nodes": found.nodes, "value": found.value, "seconds": found.seconds}
+                )
+            self.say(move=state.game.actions[action])
+        except ValueError as problem:
+            self.say(error=short(" ".join(str(problem).split()), 300))
+        except BrokenPipeError:
+            os._exit(1)
+
+    def stop(self) -> None:
+        """Ends the search that runs, which then answers."""
+        from leafwise.search.players import search_of
+
+        search = search_of(self.who)
+        while self.thread is not None and self.thread.is_alive():
+            if search is not None:
+                search.stop()  # again and again: one that is about to begin does not hear it
+            self.thread.join(0.02)
+
+    def wait(self) -> None:
+        """Waits for the answer to the last question."""
+        if self.thread is not None:
+            self.thread.join()
+
+
+def joined(text: str, option: str) -> str:
+    """Returns a player's text with one more option."""
+    return f"{text}{',' if ':' in text else ':'}{option}"
+
+
+def limited(text: str, limits: Mapping[str, float], game: Game) -> tuple[str, float | None]:
+    """Returns a player's text with the limits of a `go`, as far as it knows them, and the seconds; its own limits hold too."""
+    from leafwise.envs.core.play.players import split
+
+    kind, _, rest = text.partition(":")
+    if kind not in ("search", "mcts", BEST):
+        return text, None
+    own = dict(word.partition("=")[::2] for word in split(rest))
+    tree = kind == "mcts" or (kind == BEST and game.search.best == "mcts" and "depth" not in own)
+    names = {name: called for name, called in (TREE if tree else DEEP).items() if name in limits}
+    least = {called: min(limits[name], float(own.get(called, math.inf))) for name, called in names.items()}
+    seconds = least.pop("seconds", None)
+    for name, value in least.items():
+        text = joined(text, f"{name}={int(value)}")
+    return text, seconds
+
+
+@command(Config)
+def main(config: Config) -> None:
+    """Runs the command."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever else is printed is no answer
+    engine = Engine(config, answers)
+    lines = sys.stdin.buffer
+    while (line := lines.readline(LONGEST_MESSAGE + 1)) and engine.hear(line):
+        while len(line) > LONGEST_MESSAGE and not line.endswith(b"\n"):
+            line = lines.readline(LONGEST_MESSAGE)
+    engine.stop()

@@ -1,0 +1,100 @@
+"""Models for the Hugging Face Hub: a model and its card as one commit, and nothing else (extra `hub`).
+
+Who may write there is `huggingface_hub`'s own business: no credentials are read, printed or kept here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text
+from leafwise.measured import measured
+from leafwise.models.files import WORD, load_network, one_line
+from leafwise.models.tensors import MODEL, WEIGHTS, load_metadata
+from leafwise.models.units import shipped_units
+from leafwise.training.runs import FINAL_SEED, SELECTION_SEED
+
+try:
+    from huggingface_hub import CommitOperationAdd, EvalResult, HfApi, ModelCardData, errors
+except ModuleNotFoundError as missing:
+    raise UserError(
+        f"expected {missing.name} to write to the Hub, it is not installed: pip install 'leafwise[hub]'"
+    ) from None
+
+README = "README.md"
+"""The file of a repository that the Hub shows and indexes."""
+
+
+def results(told: dict[str, Any], units: dict[str, Any] | None, game: str) -> list[EvalResult]:
+    """Returns what was measured of a model as the Hub's leaderboards have it: metric, value, interval, seeds.
+
+    What a run measured chose its model too, and says so.
+    """
+    found, score = [], told.get("score") or []
+    for said in filter(None, score if isinstance(score, list) else [score]):
+        if "depth" in said:
+            one = measured(said, units)
+            first = said.get("first_seed", told.get("first_seed", FINAL_SEED))
+            name, variant, mean = one["unit"] or "mean result", one["variant"], one["mean"]
+            how = {"depth": one["depth"], one["of"]: one["count"], "ci_low": one["ci_low"], "ci_high": one["ci_high"]}
+        else:
+            name, variant = "mean result, by which the run chose this network", ""
+            mean, first = said["mean"], SELECTION_SEED
+            how = {key: value for key, value in said.items() if key != "mean" and not isinstance(value, (dict, list))}
+        found.append(
+            EvalResult(
+                task_type="reinforcement-learning",
+                dataset_type=f"leafwise/{told['game']}", dataset_name=f"{game} {variant}".strip(),
+                metric_type=re.sub(r"\W+", "_", name), metric_name=name, metric_value=mean, metric_args={"first_seed": first} | how,
+            )
+        )  # fmt: skip
+    return found
+
+
+def card(path: Path, network: Any, repository: str, license: str) -> str:
+    """Returns a model's card: what the Hub indexes, then the page beside the file, or for a run what its file tells."""
+    told, name = load_metadata(path), repository.partition("/")[2]
+    game = " ".join([told["game"], *(f"{option}={value}" for option, value in told["options"].items())])
+    units = told.get("units") or (shipped_units().get(path.name) if path.parent == WEIGHTS else None)
+    data = ModelCardData(
+        library_name="leafwise", license=license or None, pipeline_tag="reinforcement-learning", model_name=name,
+        tags=["leafwise", "reinforcement-learning", "games", told["game"], told["kind"]], eval_results=results(told, units, game),
+    )  # fmt: skip
+    page = path.with_suffix(".md")
+    lines = [
+        f"# {game}: a value network", "", f"A network of kind {network.kind.name} from {told['steps']:,} steps of", "",
+        f"    {told['command']}", "", f"as of {told['commit']}.",
+    ]  # fmt: skip
+    body = read_text(page) if page.exists() else "\n".join(lines)
+    use = f'`leafwise.load("hf://{repository}")` loads it from here; `search:hf://{repository},depth=2` is a player.'
+    return f"---\n{data.to_yaml()}\n---\n\n{body.rstrip()}\n\n{use}\n"
+
+
+def operations(path: Path, game: Any, repository: str, license: str = "") -> list[CommitOperationAdd]:
+    """Returns what is written to a repository; raises ValueError for what is no model, or no name of a repository."""
+    if not re.fullmatch(f"{WORD}/{WORD}", repository):
+        raise UserError(f"expected a repository OWNER/NAME, got {repository!r}")
+    network = load_network(path, game)
+    license = license or ("mit" if path.parent == WEIGHTS else "")
+    return [
+        CommitOperationAdd(MODEL, str(path)),
+        CommitOperationAdd(README, card(path, network, repository, license).encode()),
+    ]
+
+
+def push(repository: str, files: list[CommitOperationAdd], message: str, private: bool) -> str:
+    """Writes files to a repository, which is made where there is none; returns the commit's address.
+
+    Raises ValueError in one line where the Hub does not take them.
+    """
+    try:
+        api = HfApi()
+        api.create_repo(repository, private=private, exist_ok=True)
+        return str(api.create_commit(repository, files, commit_message=message).commit_url)
+    except (errors.HfHubHTTPError, OSError, ValueError) as problem:
+        raise UserError(
+            f"{repository}: expected the Hub to take a model (`hf auth login`), got: {one_line(problem)}"
+        ) from None

@@ -1,0 +1,28 @@
+"""What a model file says was measured of it, whichever publisher wrote it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+COUNTS = ("games", "positions", "seeds")
+"""Entries of a measurement that say of how many things it is the mean."""
+
+
+def measured(told: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
+    """Returns one measurement in one form."""
+    count = next(name for name in COUNTS if name in told)
+    unit = units and units["name"]
+    if count == "positions":
+        unit = "share of best moves"
+    elif told.get("players") == 2:
+        unit = "mean result, a win 1, a loss -1"
+    learned, by_hand = told.get("learned", told), told.get("hand_made") or told.get("hand")
+    return {
+        "variant": told.get("variant", ""),
+        "depth": told["depth"],
+        "count": told[count],
+        "of": count,
+        "unit": unit,
+        **{name: learned[name] for name in ("mean", "ci_low", "ci_high")},
+        "hand_made": by_hand and by_hand["mean"],
+    }

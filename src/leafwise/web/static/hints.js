@@ -1,0 +1,31 @@
+// Moves as a list, the best first: what each is worth and what it lacks to the best.
+
+import { h } from "./dom.js";
+import { withDifference } from "./thinking.js";
+import { tint } from "./tint.js";
+
+const HINTS = 5; // moves that are listed
+
+/** Returns the best moves of an analysis as buttons that call act(name); `words(name)` says them. */
+export function hintList({ worths, action_values: values, differences, shares, best }, words, act) {
+  const names = Object.keys(worths ?? {}).sort((a, b) => Number(b === best) - Number(a === best) || values[b] - values[a]);
+  return h(
+    "ol",
+    { class: "hints", "aria-label": "Best moves" },
+    names
+      .slice(0, HINTS)
+      .map((name) =>
+        h(
+          "li",
+          {},
+          h(
+            "button",
+            { class: name === best ? "best" : null, onclick: () => act(name), style: tint(shares?.[name]) ? `background:${tint(shares[name])}` : null },
+            h("b", {}, words(name)),
+            " ",
+            h("span", {}, withDifference(worths[name], differences?.[name])),
+          ),
+        ),
+      ),
+  );
+}

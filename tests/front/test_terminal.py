@@ -1,0 +1,113 @@
+"""What people see at a terminal of 80x24 or 120x40: games, bars, Ctrl-C."""
+
+import os
+import re
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("terminals of POSIX", allow_module_level=True)
+import fcntl
+import pty
+import struct
+import termios
+
+
+class Terminal:
+    """A command at a terminal of its own, and all that it has shown."""
+
+    def __init__(self, line: str, columns: int, lines: int, folder: Path) -> None:
+        self.own, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        environ = {name: x for name, x in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR", "CI")}
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n{RUN}",
+                *line.split(),
+            ],
+            stdin=other,
+            stdout=other,
+            stderr=other,
+            env={**environ, "TERM": "xterm-256color", "PYTHONUTF8": "1"},
+            cwd=folder,
+            start_new_session=True,
+        )
+        self.other, self.shown = other, ""
+
+    def until(self, pattern: str) -> str:
+        """Waits until what was shown since the last call matches; returns it."""
+        while not re.search(pattern, self.shown):
+            assert self.read(), f"{pattern!r} in {self.shown!r}"
+        shown, self.shown = self.shown, ""
+        return shown
+
+    def read(self) -> bool:
+        """Takes what is shown next; returns whether the process goes on."""
+        if select.select([self.own], [], [], 0.05)[0]:
+            self.shown += os.read(self.own, 65536).decode()
+            return True
+        return self.process.poll() is None
+
+    def type(self, text: str) -> None:
+        """Types at the keyboard."""
+        os.write(self.own, text.encode())
+
+    def end(self) -> str:
+        """Returns what was shown by the end of the process."""
+        while self.read():
+            pass
+        self.echoes = bool(termios.tcgetattr(self.other)[3] & termios.ECHO)
+        os.close(self.own)
+        os.close(self.other)
+        return self.shown
+
+
+RUN = "import sys; from leafwise.__main__ import main; main()"
+SIGNS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+SIZES = pytest.mark.parametrize(("columns", "lines"), [(80, 24), (120, 40)])
+
+
+def fits(shown: str, columns: int) -> None:
+    """Fails the test for a line that is wider than the terminal."""
+    for line in re.split(r"[\r\n]+", SIGNS.sub("", shown)):
+        assert len(line) <= columns, line
+
+
+@SIZES
+def test_a_game_fits_and_has_its_colours(columns: int, lines: int, tmp_path: Path) -> None:
+    at = Terminal("play cassis --opponent solver --leaf safe_edges --depth 1", columns, lines, tmp_path)
+    fits(at.until("4-5> $"), columns)
+    for key in "h?":
+        at.type(f"{key}\n")
+        fits(at.until("\n.*4-5> $"), columns)
+    at.type("0-1\n")
+    shown = at.until("4-5> $|3-5> $")
+    fits(shown, columns)
+    assert shown.count("  1 2 3 4 5") == 2  # before and after the opponent's move
+    assert "\x1b[31mx\x1b[0m" in shown
+    assert "\x1b[34mo\x1b[0m" in shown
+    at.type("u\n")
+    assert "\n0 . . . . .\r" in at.until("4-5> $")
+    at.type("q\n")
+    assert "left the game at" in at.end()
+
+
+def test_a_bar_fits_keeps_keys_out_and_ctrl_c_is_answered(tmp_path: Path) -> None:
+    asked = "train cassis --method dqn --interval 500 --total-steps 900000000 --match-pairs 100 --run run"
+    at = Terminal(asked, 80, 24, tmp_path)
+    at.until(r"\d+%.* left")
+    at.type("keys")
+    shown = SIGNS.sub("", at.until(r"0\.\d.* of poi"))
+    fits(shown, 80)
+    assert "keys" not in shown
+    at.type("\x03")
+    shown = at.end()
+    assert at.process.wait() == 0
+    assert "go on with --run run --resume" in shown
+    assert at.echoes  # again

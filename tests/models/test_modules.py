@@ -1,0 +1,154 @@
+"""Torch modules as networks: built, saved, loaded and searched; classes of one's own are named by a person, never by a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import leafwise
+from games.refusals import one_line
+from leafwise.envs import registry
+from leafwise.models import network
+from leafwise.models.tensors import load_tensors, save_tensors
+
+TRILOBITE, THREES, FRIDAY = (leafwise.game(name) for name in ("trilobite", "threes", "friday"))
+SAID = {"steps": 0, "command": "none", "commit": "none"}
+OWN = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, space, outputs, *, width=8):
+        super().__init__()
+        self.body = nn.Sequential(nn.Flatten(), nn.LazyLinear(width), nn.ReLU(), nn.Linear(width, outputs), nn.Tanh())
+        self.body(__import__("torch").zeros(1, *space.shape))
+
+    def forward(self, x):
+        return self.body(x)
+"""
+
+
+class Says(nn.Module):
+    """Says one number of everything."""
+
+    def __init__(self, space: Any, outputs: int, *, number: float, width: int = 1) -> None:
+        super().__init__()
+        self.number = nn.Parameter(torch.full((width,), number))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.number.expand(len(x), len(self.number))
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "_classes", {})
+    monkeypatch.setenv(registry.NETWORKS, "{}")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def values(game: leafwise.Game, leaf: leafwise.Evaluator) -> Any:
+    assert leaf.batch is not None
+    return leaf.batch(np.array([game.new(seed).play(a).row for seed in range(2) for a in game.new(seed).legal_actions
+                                if not game.new(seed).play(a).is_chance]), game.tables(leaf))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("game", "name", "arguments"),
+    [
+        (TRILOBITE, "mlp", {"hidden": [8]}),
+        (TRILOBITE, "conv", {"channels": [4], "hidden": 8}),
+        (TRILOBITE, "resnet", {"blocks": 1, "channels": 4, "says": "q"}),
+        (FRIDAY, "mlp", {"hidden": [4]}),
+    ],
+)
+def test_a_network_is_the_same_from_its_file(game: Any, name: str, arguments: dict[str, Any], tmp_path: Path) -> None:
+    made: Any = leafwise.torch_network(game, name, seed=3, **arguments)
+    assert made.sees == ("planes" if game is TRILOBITE else "onehot")
+    for part in made.module.modules():
+        if isinstance(part, nn.BatchNorm2d):
+            part.running_mean = torch.full_like(part.running_mean, -0.3)  # type: ignore[arg-type]  # a buffer that was learned
+    leafwise.save_network(tmp_path / "m.safetensors", made, SAID)
+    loaded = leafwise.load(tmp_path / "m.safetensors", game)
+    if game is TRILOBITE:
+        found = values(game, loaded)
+        assert np.array_equal(found, values(game, made.evaluator("made")))
+        assert not np.array_equal(
+            found, values(game, leafwise.torch_network(game, name, seed=4, **arguments).evaluator("b"))
+        )
+        assert len(set(found.tolist())) > 1
+    assert (loaded.low, loaded.high, loaded.to_go) == (-1.0 if game is TRILOBITE else 0.0, 1.0, False)
+
+
+def test_scores_are_the_return_to_come_by_a_scale() -> None:
+    one, many = (
+        leafwise.torch_network(THREES, "conv", channels=(4,), hidden=4, scale=scale).evaluator("leaf")
+        for scale in (1.0, 50.0)
+    )
+    assert many.to_go
+    state = THREES.new(0)
+    rows, T = state.row[None], THREES.tables()
+    assert one.batch is not None
+    assert many.batch is not None
+    assert many.batch(rows, T) == pytest.approx(50 * one.batch(rows, T))
+    search = leafwise.Search(THREES, many, depth=1)
+    assert len(set(search(state).values.values())) > 1
+
+
+def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
+    (tmp_path / "own_net.py").write_text(OWN)
+    sys.path.append(str(tmp_path))
+    import own_net  # type: ignore[import-not-found]
+
+    made = leafwise.torch_network(TRILOBITE, own_net.Net, width=4)
+    file = tmp_path / "m.safetensors"
+    leafwise.save_network(file, made, SAID)
+    expected = values(TRILOBITE, leafwise.load(file, TRILOBITE))
+    network._classes.clear()
+    with one_line(
+        r"expected --module with the file or package 'own_net', or leafwise.register_network\(Net\) in Python"
+    ):
+        network.network_kind("torch").create(TRILOBITE, made.metadata)
+    assert registry.take_modules(["eval", "--module", str(tmp_path / "own_net.py")]) == ["eval"]
+    assert str(tmp_path / "own_net.py") in os.environ[registry.NETWORKS]  # for processes that are started from here
+    os.utime(file)  # not the network that is remembered
+    assert np.array_equal(values(TRILOBITE, leafwise.load(file, TRILOBITE)), expected)
+    (tmp_path / "no_net.py").write_text("x = 1\n")
+    with one_line("expected a Game called GAME in the module 'no_net'"):
+        registry.take_modules(["--module", str(tmp_path / "no_net.py")])
+
+
+@pytest.mark.parametrize(
+    ("network", "game", "arguments", "message"),
+    [
+        (Says, TRILOBITE, {"number": 2.0}, r"expected values from -1 to 1 for who acts, got 2"),
+        (Says, FRIDAY, {"number": -0.5}, r"expected values from 0 to 1 as a chance to win, got -0.5"),
+        (Says, TRILOBITE, {"number": float("nan")}, "expected finite numbers"),
+        (Says, TRILOBITE, {"number": 0.0, "width": 2}, r"expected numbers \[1, 1\], got \[1, 2\]"),
+        (Says, TRILOBITE, {}, r"test_modules:Says': cannot be built with \{\}: .*'number'"),
+        (Says, TRILOBITE, {"number": 0j}, "cannot be built with .*: Object of type complex is not JSON serializable"),
+        (int, TRILOBITE, {}, "expected a class of torch modules, got <class 'int'>"),
+        ("mpl", TRILOBITE, {}, "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
+        ("conv", FRIDAY, {}, r"expected a board \[channels, rows, columns\] for convolutions"),
+        ("mlp", TRILOBITE, {"sees": "pixels"}, "expected an observation among default, planes"),
+        ("mlp", TRILOBITE, {"says": "policy"}, "says among value, q"),
+        ("mlp", TRILOBITE, {"scale": 10.0}, "expected a scale in a game for one with a score"),
+        ("mlp", THREES, {"hidden": (10**8, 10**8)}, r"cannot be built with .* tried to allocate \d+ bytes"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_one_line(network: Any, game: Any, arguments: dict[str, Any], message: str) -> None:
+    with one_line(message):
+        leafwise.torch_network(game, network, **arguments).evaluator("leaf")
+
+
+def test_a_file_cannot_ask_for_more_memory_than_it_has_weights(tmp_path: Path) -> None:
+    leafwise.save_network(tmp_path / "m.safetensors", leafwise.torch_network(TRILOBITE, "mlp", hidden=(4,)), SAID)
+    tensors, told = load_tensors(tmp_path / "m.safetensors")
+    save_tensors(tmp_path / "big.safetensors", tensors, {**told, "arguments": {"hidden": [10**8, 10**8]}})
+    with one_line(r"network 'mlp': expected '0.1.weight' \[100000000, \d+\], got \[4, \d+\]"):
+        leafwise.load(tmp_path / "big.safetensors", TRILOBITE)

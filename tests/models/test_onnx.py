@@ -1,0 +1,213 @@
+"""ONNX files as leaves, and networks as ONNX files."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from games.refusals import one_line
+from leafwise.__main__ import run
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.gym.observation import Observer
+from leafwise.models import onnx_leaf
+from leafwise.models.ntuple import Shape
+from leafwise.models.onnx_export import exported, write_onnx
+from leafwise.models.onnx_leaf import model_of
+from leafwise.search.frontier import values_of
+from running.networks import random_network, random_ntuples
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+helper = onnx.helper
+FLOAT = onnx.TensorProto.FLOAT
+TRILOBITE, THREES = leafwise.game("trilobite"), leafwise.game("threes")
+
+
+def decisions(game: Game, count: int) -> Any:
+    """Returns the rows of decisions in random games."""
+    rows: list[Any] = []
+    rng, seed = np.random.default_rng(1), 0
+    while len(rows) < count:
+        state, seed = game.new(seed), seed + 1
+        while not state.is_terminal and len(rows) < count:
+            rows.append(state.row)
+            state = state.play(int(rng.choice(state.legal_actions)))
+            if state.is_chance:
+                state = state.settle(leafwise_stream(rng))
+    return np.array(rows)
+
+
+def leafwise_stream(rng: np.random.Generator) -> Any:
+    return rng.integers(0, 2**63, 2).astype(np.uint64)
+
+
+def agree(network: Any, file: Path, count: int = 10_000) -> None:
+    """Checks that a network and its file say the same of decisions, from the observation alone."""
+    game = network.game
+    write_onnx(network, file)
+    leaf, rows = network.evaluator("own"), decisions(game, count)
+    T, own = game.tables(leaf), np.zeros(len(rows))
+    values_of(leaf, game.room)(rows, own, T)
+    model, seen = model_of(game, file), Observer(game)(rows)
+    assert isinstance(seen.obs, np.ndarray)
+    assert model.to_go == leaf.to_go
+    theirs = np.concatenate([model.numbers(seen.obs[k : k + 1000]) for k in range(0, len(rows), 1000)])
+    if model.kind == "q":
+        theirs = np.where(seen.mask, theirs, -np.inf).max(axis=1, keepdims=True)
+    assert theirs.shape == (len(rows), 1)
+    np.testing.assert_allclose(theirs[:, 0], own, rtol=1e-5, atol=1e-5)
+    assert np.unique(own).size > count // 20  # else anything would agree
+    assert leafwise.leaf(game, file).to_go == leaf.to_go
+
+
+SPARSE = [
+    ("trilobite", {"board": "7x6", "k": 4}, {"head": "value"}),
+    ("trilobite", {"board": "7x6", "k": 4}, {"head": "wdl"}),
+    ("trap", {}, {"head": "max"}),
+    ("trap", {}, {"head": "policy"}),
+    ("friday", {}, {"head": "chance"}),
+    ("threes", {}, {"head": "value", "scale": 30.0}),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "shape"), SPARSE, ids=lambda one: str(one.get("head", "")) if isinstance(one, dict) else one
+)
+def test_networks_that_see_the_observation_are_the_same(
+    name: str, options: dict[str, Any], shape: dict[str, Any], tmp_path: Path
+) -> None:
+    game = leafwise.game(name, **options)
+    agree(random_network(game, (16, 8), sees="observation", spread=0.1, **shape), tmp_path / "net.onnx")
+
+
+@pytest.mark.parametrize("name", ["cassis", "cassis7"])
+def test_networks_of_features_that_the_observation_tells_are_the_same(name: str, tmp_path: Path, capsys) -> None:
+    assert run(["models", "export", name, "--onnx", str(tmp_path / "net.onnx")]) == 0
+    assert "ONNX opset 18" in capsys.readouterr().out
+    from leafwise.models.files import game_of, load_network, model_path
+
+    agree(load_network(model_path(name), game_of(name)), tmp_path / "again.onnx")
+    assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "net.onnx").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Shape(((0, 1, 2, 5), (5, 4, 6)), splits=(3, 5), small=("deck", "large"), base=7.0),
+        Shape(((0, 1, 2),), power=0, small=("deck_empties",)),
+        Shape(((0, 1, 2),), power=1.0, small=()),
+    ],
+)
+def test_n_tuple_networks_are_the_same(shape: Shape, tmp_path: Path) -> None:
+    agree(random_ntuples(THREES, shape), tmp_path / "net.onnx")
+
+
+@pytest.mark.long
+def test_a_network_of_threes_that_ships_is_the_same(tmp_path: Path) -> None:
+    from leafwise.models.files import load_network, model_path
+
+    agree(load_network(model_path("threes-small"), THREES), tmp_path / "net.onnx")
+
+
+def test_networks_of_more_than_the_observation_are_refused() -> None:
+    with one_line("trilobite: expected a network that sees the observation, got one that sees 'features'"):
+        exported(random_network(TRILOBITE))
+    with one_line("threes: expected small tables of what the observation shows, got 'hint'"):
+        exported(random_ntuples(THREES, Shape(((0, 1),), small=("hint",))))
+    with one_line("starship: expected a network of features or of n-tuples, got one of kind 'grid'"):
+        from leafwise.models.files import game_of, load_network, model_path
+
+        exported(load_network(model_path("starshipplace"), game_of("starshipplace")))
+
+
+def made(
+    folder: Path, shape: tuple[Any, ...] = ("n", 9), kind: int = FLOAT, names: tuple[str, ...] = ("x",),
+    outputs: tuple[str, ...] = ("y",), domain: str = "", external: bool = False, node: str = "ReduceSum",
+) -> Path:  # fmt: skip
+    """Writes a file whose value is the sum of the observation of 3x3 Trilobite."""
+    axes = helper.make_tensor("axes", onnx.TensorProto.INT64, [1], [1])
+    if external:
+        axes.data_location = onnx.TensorProto.EXTERNAL
+        axes.ClearField("int64_data")
+        axes.external_data.add(key="location", value="secret.bin")
+    nodes = [helper.make_node("Cast", [names[0]], ["f"], to=FLOAT)]
+    nodes += [helper.make_node(node, ["f", "axes"], [name], domain=domain) for name in outputs]
+    graph = helper.make_graph(
+        nodes, "sum", [helper.make_tensor_value_info(name, kind, shape) for name in names],
+        [helper.make_tensor_value_info(name, FLOAT, None) for name in outputs], [axes],
+    )  # fmt: skip
+    sets = [helper.make_opsetid("", 18), *([helper.make_opsetid(domain, 1)] if domain else [])]
+    path = folder / "net.onnx"
+    path.write_bytes(helper.make_model(graph, opset_imports=sets, ir_version=10).SerializeToString())
+    return path
+
+
+def test_a_file_is_a_leaf_and_a_players(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    leaf = leafwise.leaf(TRILOBITE, path, scale=0.5)
+    state = TRILOBITE.start().play("2").play("2").play("1")
+    assert leaf.batch is not None
+    for text, worth in ((leaf, -0.5), (leafwise.leaf(TRILOBITE, f"onnx:{path},threads=2"), -1.0)):
+        assert text.batch(state.row[None], None) == [worth]  # type: ignore[misc]
+    players = [
+        leafwise.player(text, TRILOBITE) for text in (f"search:onnx:{path},threads=2,depth=2", f"greedy:onnx:{path}")
+    ]
+    assert all(who.choose(state) in state.legal_actions for who in players)
+    again = pickle.loads(pickle.dumps(leaf))
+    assert again.batch(state.row[None], None) == [-0.5]
+
+
+def test_two_outputs_are_told_apart_by_name(tmp_path: Path) -> None:
+    model = model_of(TRILOBITE, made(tmp_path, outputs=("policy", "value")))
+    assert model.numbers(np.ones((2, 9), np.float32)).tolist() == [[9.0], [9.0]]
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"shape": ("n", 8)}, "expected input 'x' of shape [n, 9], got [n, 8]"),
+    ({"shape": (1, 9)}, "expected input 'x' of shape [n, 9], got [1, 9]"),
+    ({"shape": ("n", 3, 3)}, "expected input 'x' of shape [n, 9], got [n, 3, 3]"),
+    ({"kind": onnx.TensorProto.INT64}, "expected input 'x' of type float or float32, got tensor(int64)"),
+    ({"names": ("x", "z")}, "expected inputs of one name, got x, z"),
+    ({"outputs": ("y", "z")}, "expected one output, or one called 'value', got y, z"),
+    ({"external": True}, "expected its weights in the file itself, got 'axes' in another one"),
+    ({"domain": "com.microsoft"}, "expected operators of ONNX alone, got the domain 'com.microsoft'"),
+    ({"node": "Nonsense"}, "expected a model that ONNX Runtime takes, got: "),
+]
+
+
+@pytest.mark.parametrize(("file", "message"), REFUSED)
+def test_a_file_that_does_not_fit_is_refused_in_one_line(file: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with one_line(f"^ONNX file '.*': {re.escape(message)}"):
+        leafwise.leaf(TRILOBITE, made(tmp_path, **file))
+
+
+def test_weights_in_another_file_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    """In a graph within a graph, as an attribute."""
+    hidden = onnx.TensorProto(name="deep", data_location=onnx.TensorProto.EXTERNAL)
+    inner = helper.make_graph([helper.make_node("Constant", [], ["c"], value=hidden)], "inner", [], [])
+    node = helper.make_node("If", ["x"], ["y"], then_branch=inner, else_branch=inner)
+    path = tmp_path / "net.onnx"
+    path.write_bytes(helper.make_model(helper.make_graph([node], "g", [], [])).SerializeToString())
+    with one_line("expected its weights in the file itself, got 'deep' in another one"):
+        leafwise.leaf(TRILOBITE, path)
+
+
+def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with one_line("expected an ONNX file, got"):
+        leafwise.leaf(TRILOBITE, tmp_path / "none.onnx")
+    (path := tmp_path / "a.onnx").write_bytes(b"\xff nothing")
+    with one_line("expected an ONNX model, got none"):
+        leafwise.leaf(TRILOBITE, path)
+    with one_line("expected onnx:FILE.onnx or onnx:FILE.onnx,threads=2, got 'onnx:'"):
+        leafwise.leaf(TRILOBITE, "onnx:")
+    with one_line("expected threads of 1 to 256, got 0"):
+        leafwise.leaf(TRILOBITE, "onnx:a,threads=0")
+    monkeypatch.setattr(onnx_leaf, "LARGEST", 5)
+    with one_line("expected at most 5 bytes, got"):
+        leafwise.leaf(TRILOBITE, path)

@@ -324,7 +324,7 @@ def test_it_serves_a_search(pruning: bool) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("kind", "tree", "expected a kind of network among ntuple, ntuple-packed, sparse, grid, got 'tree'"),
+        ("kind", "tree", "expected a kind of network among ntuple, ntuple-packed, sparse, grid, torch, got 'tree'"),
         ("options", {"n": 7}, "expected a model of variant"),
         ("feature_version", 0, "expected feature version 1, got 0"),
         ("hidden", [16], "expected finite float32"),

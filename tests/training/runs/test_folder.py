@@ -397,6 +397,7 @@ class Broken(loop.Learner):
 
     def __init__(self, whole: bool) -> None:
         self.breaks_whole, self.folder, self.weights = whole, Folder(), np.zeros(2)  # type: ignore[assignment]
+        self.game = SimpleNamespace(players=1)  # type: ignore[assignment]
 
     def step(self) -> dict[str, Any]:
         self.weights += 1

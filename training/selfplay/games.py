@@ -65,13 +65,16 @@ class Kernels(NamedTuple):
     """(rows, symmetries, actions, T)"""
 
 
-def kernels(game: Game, evaluator: Evaluator) -> Kernels:
-    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
+def kernels(game: Game, evaluator: Evaluator, *, turns: bool = False) -> Kernels:
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`).
+
+    With `turns` only the first decision of a turn is recorded, for lambda to count turns.
+    """
+    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage), turns)
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -> Kernels:
     rules, best_action, leaf_value = game.rules, make_best_action(game, found), found.leaf_value
     current_player, apply_action, returns, progress = (
         rules.current_player, rules.apply_action, rules.returns, rules.progress,
@@ -103,7 +106,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         Seat `other` is played with the tables `earlier`, and not recorded. With `leaf_targets` the values are what the leaf says
         of the next positions, where the search's action was played.
         """
-        S, R, n = table.S, table.R, first
+        S, R, n, begins = table.S, table.R, first, True
         room = record.rows.shape[0]
         player = current_player(S, HERE, T)
         while player != TERMINAL and n < room:
@@ -115,7 +118,10 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
             a = table.chosen[0]
             if uniform(R) < epsilon:
                 a = random_action(table, T)
-            if recorded:
+            if recorded and not begins:
+                if a != table.chosen[0]:
+                    record.kinds[n - 1] = EXPLORED
+            elif recorded:
                 put_row(S, HERE, record.rows, n)
                 record.kinds[n] = CHOSEN if a == table.chosen[0] else EXPLORED
                 record.values[n] = value
@@ -128,6 +134,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
                 put_row(S, HERE, record.rows, n)
                 record.kinds[n] = AFTERSTATE
                 n += 1
+            begins = not turns or current_player(S, HERE, T) != player
             settle(S, R, T)
             player = current_player(S, HERE, T)
             table.counts[PLIES] += 1
@@ -211,8 +218,8 @@ class Recorder:
         self.table = new_table(game, deepest, options.seed, leaf, **limits)
         self.guide_table = new_table(game, deepest, options.seed, self.guide, **limits)._replace(R=self.table.R)
         self.room = new_record(game, positions + ROOM)
-        self.kernels = kernels(game, leaf)
-        self.guide_kernels = kernels(game, self.guide) if self.guide else None
+        self.kernels = kernels(game, leaf, turns=options.turns)
+        self.guide_kernels = kernels(game, self.guide, turns=options.turns) if self.guide else None
         self.labels = exact_labels(game, LABELS_MB) if options.exact_nodes else None
 
     def __reduce__(self) -> Any:
@@ -263,7 +270,8 @@ class Recorder:
             table.R[0], table.R[1] = np.uint64(key), np.uint64(0)
         table.counts[:] = 0
         n = self.record(game, count, newest, earlier, guided=guided, credit=credit)
-        return Recorded(self.room.rows[:n].copy(), self.room.targets[:n].copy(), table.counts.copy())
+        kept = self.room.kinds[:n] == AFTERSTATE if self.options.turns else slice(n)
+        return Recorded(self.room.rows[:n][kept].copy(), self.room.targets[:n][kept].copy(), table.counts.copy())
 
 
 def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool, positions: int) -> Recorder:

@@ -117,6 +117,8 @@ class Config(IterationOptions):
     """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
     td_lambda: Share = 0.7
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    turns: bool = False
+    """Learn only from the positions of chance at which the network is asked, so that lambda counts turns, not actions."""
     exploration: Share = 0.1
     """Share of actions drawn at random."""
     plies: Plies = 12
@@ -180,6 +182,10 @@ class SelfPlay(IterationLearner):
         if config.exact_nodes:
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
+        if config.turns and features_of(self.game, self.module.export().sees).stage == "decision":
+            raise UserError(
+                f"expected --turns in a game whose networks value a stage of chance, got {self.game.name!r}"
+            )
         taught_by = "" if config.guide in self.game.scores else config.guide
         self.start = origin(source) if (source := config.init_from or taught_by) else {}
         self.guide = guide_of(self.game, config.guide)

@@ -23,12 +23,13 @@ from leafwise.authoring import (
     Rules,
     SearchDefaults,
     Sizes,
+    SparseFeatures,
     Text,
     jit,
     reads_back,
     settle_fields,
 )
-from leafwise_backgammon import rules, text
+from leafwise_backgammon import features, rules, text
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ GAME = Game(
             stages=("decision", "opening", "throw"),
             stage=rules.stage,
         ),
+        action_cost=rules.action_cost,
         key=rules.key,
         is_valid=reads_back(text.write, text.parse),
     ),
@@ -106,9 +108,18 @@ GAME = Game(
         ),
     ),
     draw=text.draw,
-    search=SearchDefaults(depth=1),
+    search=SearchDefaults(depth=1, decisions_per_depth=4),
     options=Options(),
-    scores={"race": lambda options: Evaluator("race", race, low=-1.0, high=1.0)},
+    scores={"race": lambda options: Evaluator("race", race, stage="throw", low=-1.0, high=1.0)},
     return_range=(-3.0, 3.0),
+    features={
+        "sparse": SparseFeatures(
+            features.active,
+            lambda options: features.SIZE,
+            lambda options: features.MOST,
+            side=features.side,
+            stage="throw",
+        )
+    },
     ids={"Backgammon": {}, "BackgammonFree": {"order": "free"}},
 )

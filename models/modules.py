@@ -1,8 +1,9 @@
 """Torch modules as networks: built by name or from a class of one's own, trained by anybody, saved, loaded and searched with.
 
-A module is built from the space of what it sees and the number of its outputs, one value or one for each action. Its numbers are
-worth `scale` each: from -1 to 1 for who acts in a game for two, from 0 to 1 in a game for one that is won or lost, else the return
-still to come. The leaf that a network becomes is that of `leafwise.models.leaves`, which tries the module first.
+A module is built from the space of what it sees and the number of its outputs, one value or one for each action. Its numbers
+are worth `scale` each: from -1 to 1 for who acts in a game for two, shares of the most that it is worth, from 0 to 1 in a game
+for one that is won or lost, else the return still to come. The leaf that a network becomes is that of `leafwise.models.leaves`,
+which tries the module first.
 
 This file alone imports torch among those of its floor, and is itself imported only for such a network.
 """
@@ -127,12 +128,14 @@ class TorchNetwork:
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""
         low, high = bounds_of(self.game)
+        unit = self.game.stake if self.game.players == 2 else 1.0
         found = leaf(
-            self.game, self.module, kind=self.says, to_go=high is None, scale=self.scale, observation=self.sees
+            self.game, self.module, kind=self.says, to_go=high is None, scale=self.scale * unit, observation=self.sees
         )
         assert found.batch is not None
         if low is None or high is None:
             return replace(found, name=name)
+        low, high = low * unit, high * unit
         batch = within(found.batch, low, high, self.name)
         batch(self.game.new(0).row[None], self.game.tables())  # what does not fit is said here, not inside a search
         return replace(found, name=name, batch=batch, low=low, high=high)

@@ -43,6 +43,11 @@ def dice_seen(side: Any) -> Game:
     return replace(dice.GAME, features={"sparse": features})
 
 
+def of_stake(game: Game, stake: float) -> Game:
+    """Returns a game for two that says it is worth so much at most."""
+    return replace(game, return_range=(-stake, stake))
+
+
 CASSIS = [leafwise.game("cassis", n=n) for n in (4, 6, 8)]
 TRILOBITE = [leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)]
 GAMES = [*CASSIS, *TRILOBITE]
@@ -65,6 +70,7 @@ def searched_rows(game: Game, n: int) -> np.ndarray[Any, Any]:
         (TRILOBITE[0], 100, "max", "features"),
         (TRILOBITE[0], 100, "policy", "features+observation"),
         (TRILOBITE[0], 100, "wdl", "features"),
+        (of_stake(TRILOBITE[0], 3.0), 100, "value", "features"),
     ],
     ids=repr,
 )
@@ -72,7 +78,7 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
     torch = pytest.importorskip("torch")
     from leafwise.training.networks import SparseModule
 
-    path = tmp_path / "model.safetensors"
+    path, stake = tmp_path / "model.safetensors", game.stake
     save_network(path, random_sparse(game, head=head, sees=sees), SAID)
     evaluator, network = leafwise.load(path), load_sparse(path, game)
     T = game.tables(evaluator)
@@ -90,9 +96,9 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
         chances = np.exp(outputs) / np.exp(outputs).sum(axis=1, keepdims=True)
         expected = chances[:, 0] - chances[:, 2]
     assert np.abs(compiled - batched).max() < 1e-5
-    assert np.abs(compiled - 0.9999 * expected * signs).max() < 1e-5
+    assert np.abs(compiled - 0.9999 * stake * expected * signs).max() < 1e-5
     assert compiled.std() > 0.01
-    assert -1 < compiled.min() < compiled.max() < 1
+    assert evaluator.low == -stake < compiled.min() < compiled.max() < stake == evaluator.high
 
 
 def test_what_is_trained_is_exported() -> None:

@@ -6,7 +6,7 @@ As in Silver et al., "A general reinforcement learning algorithm that masters ch
 root. A position teaches the shares of the simulations that its actions got, and the outcome of the game, or with `--td-lambda`
 below 1 what the searches that follow say of it. The last positions are learned from, under random symmetries. After every
 `--evaluate-every` iterations the newest network meets the best so far, by the same search without noise, which it replaces only if
-a sequential test says that it is better.
+a sequential test says that it is better, in games of chance unless it says that it is worse.
 
 Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `rollout/staleness` (iterations that the
 network of the games was behind), `rollout/repeated` (pieces begun again, since their process was gone), `time/fps` (positions a
@@ -158,6 +158,7 @@ class AlphaZero(IterationLearner):
 
         config, n = self.config, self.config.batch_size
         T, actions = self.game.tables(self.newest.evaluator("newest")), len(self.game.actions)
+        unit = BOUND * self.newest.unit
         rows = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
         policies = np.zeros((2 * n, self.game.max_actions), np.float32)
 
@@ -169,7 +170,7 @@ class AlphaZero(IterationLearner):
             features, legal, signs = self.newest.describe(rows[n:], T)
             shares = policies[n:, :actions].copy()
             self.entropies.append(-float((shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()))
-            return features, (self.replay["targets"][chosen] * signs / BOUND).astype(np.float32), shares, legal
+            return features, (self.replay["targets"][chosen] * signs / unit).astype(np.float32), shares, legal
 
         def loss_by(outputs: Any, values: Any, shares: Any, legal: Any) -> Any:
             policy = policy_loss(outputs, shares, legal)

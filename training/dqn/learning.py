@@ -201,7 +201,8 @@ class Learning:
         self.game, self.config, self.wanted, self.replay, self.solo = game, config, wanted, replay, game.players == 1
         chance = wanted == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
         self.head = "chance" if chance else config.head
-        told = {"head": self.head, "sees": config.sees, "scale": config.scale, "dueling": config.dueling}
+        scale = config.scale if self.solo else None
+        told = {"head": self.head, "sees": config.sees, "scale": scale, "dueling": config.dueling}
         self.online, self.target = (fresh_module(game, config.hidden, config.seed, **told) for _ in range(2))
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.shape, self.batches = self.online.export(), 0
@@ -226,7 +227,7 @@ class Learning:
     @property
     def divisor(self) -> float:
         """What a value is divided by where it is learned."""
-        return float(self.config.scale if self.solo else BOUND)
+        return self.shape.unit * (1.0 if self.solo else BOUND)
 
     def shown(self, rows: Array, symmetries: Ints, actions: Ints) -> Array:
         """Returns rows under symmetries, [n, width]; `actions` are mapped along."""
@@ -246,7 +247,7 @@ class Learning:
             said = self.target(seen)
             chosen = (self.online(seen) if config.double else said).masked_fill(illegal, -torch.inf)
             later = value_of(said.gather(1, chosen.argmax(dim=1, keepdim=True))[:, 0], self.solo).numpy()
-        return followed.gained / np.float32(config.scale) + followed.factor * later
+        return followed.gained / np.float32(self.shape.unit) + followed.factor * later
 
     def searched(self, places: Ints, *, asked: bool = False) -> Floats32:
         """Returns what the states at places [n] should be worth: the best that a search finds `n_step` - 1 decisions on, [n].

@@ -117,7 +117,7 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tupl
     """Returns a MaskablePPO of the size of a network, one of `blank_network`, and where its figures appear."""
     two = network.game.players == 2
     monitored = VecMonitor(SeenVecEnv(envs, network))
-    env = monitored if two else ScaledRewards(monitored, config.scale)
+    env = ScaledRewards(monitored, network.unit)
     model = MaskablePPO(
         SidedPolicy,
         env,
@@ -140,7 +140,7 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tupl
     return model, told
 
 
-def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float) -> SparseNetwork:
+def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float | None) -> SparseNetwork:
     """Returns a network, all zero, that can say what such a model says: its value and its policy."""
     return SparseNetwork.create(game, (hidden[0], 2 * hidden[1]), head="policy", sees=sees, scale=scale)
 

@@ -144,7 +144,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -
     def open_even(table, depth, plies, even, T):
         """Starts a game at row HERE as `open_game` does, until the root value is at most `even` either way, or `OPENINGS` times."""
         open_game(table, plies, T)
-        if even < 1.0:
+        if even < np.inf:
             tries = 1
             while tries < OPENINGS and abs(best_action(table, table.buffers, depth, T)) > even:
                 open_game(table, plies, T)
@@ -248,7 +248,8 @@ class Recorder:
             alone = (options.exploration, 0.0 if self.solo else options.earlier, options.td_lambda)
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
-        how = options.plies, options.even, *alone, own, credit
+        even = np.inf if options.even == 1 else options.even * game.stake
+        how = options.plies, even, *alone, own, credit
         n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
         if self.labels is not None:
             self.label(n, T)

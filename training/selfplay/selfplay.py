@@ -2,10 +2,10 @@
 
 Each iteration plays games with the newest network (some against an earlier self) and learns from the last positions; after
 every `--evaluate-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
-better. The target of a position is the lambda-return of the root values of depth-1 or -2 searches along the game and of its
-outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS 2009), and Baxter et al., TDLeaf (2000). Games begin
-with a random number of random actions, so that all kinds of positions are seen. What is learned is the value for the player who
-acts.
+better, in games of chance unless it says that it is worse. The target of a position is the lambda-return of the root values of
+depth-1 or -2 searches along the game and of its outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS
+2009), and Baxter et al., TDLeaf (2000). Games begin with a random number of random actions, so that all kinds of positions are
+seen. What is learned is the value for the player who acts.
 
 A game for one that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of `--mix`,
 and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its score
@@ -124,11 +124,13 @@ class Config(IterationOptions):
     plies: Plies = 12
     """Most random actions at the beginning of a game."""
     even: Share = 1.0
-    """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
+    """Openings whose root value is further from 0 than this share of the most that a game is worth are drawn anew, up to 100 times;
+    1: none is."""
     exact_nodes: Limit = 0
     """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
     repeats: Annotated[int, Range(1, 100)] = 1
-    """How often a position enters the replay whose target is more than 0.5 from what the newest network says of it."""
+    """How often a position enters the replay whose target is more than half of what a game is worth at most from what the newest
+    network says of it."""
     earlier: Share = 0.2
     """Share of games in which an earlier best network plays one seat."""
     pool: Annotated[int, Range(1, 100)] = 8
@@ -148,7 +150,7 @@ class Config(IterationOptions):
 
 
 SURPRISE = 0.5
-"""Positions are repeated whose target is further than this from what the network says: half of what a win is more than a draw."""
+"""Positions are repeated whose target is further than this share of the most that a game is worth from what the network says."""
 
 
 class SelfPlay(IterationLearner):
@@ -288,7 +290,7 @@ class SelfPlay(IterationLearner):
         """Puts positions of a variant into the replay, those that surprise the newest network `repeats` times."""
         if repeats > 1:
             told = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[place]))
-            times = np.where(np.abs(told - targets) > SURPRISE, repeats, 1)
+            times = np.where(np.abs(told - targets) > SURPRISE * self.newest.unit, repeats, 1)
             rows, targets = rows.repeat(times, axis=0), targets.repeat(times)
         self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), place))
 
@@ -327,7 +329,7 @@ class SelfPlay(IterationLearner):
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], None]:
         """Returns what draws a batch from the replay; its loss is that of the network's head."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
-        none, most = np.zeros(n, np.int64), 1.0 if self.solo else BOUND
+        none, most = np.zeros(n, np.int64), 1.0 if self.solo else BOUND * self.newest.unit
         symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
         both = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
 

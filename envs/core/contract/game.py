@@ -255,6 +255,16 @@ class Programs:
 R = TypeVar("R")
 
 
+class ReturnRange:
+    """The field `return_range` of `Game`: given as two numbers or as a function of the options, read as the variant's numbers."""
+
+    def __get__(self, game: Game | None, owner: type[Game]) -> tuple[float, float]:
+        return (-1.0, 1.0) if game is None else of_options(vars(game)["return_range"], game.options)
+
+    def __set__(self, game: Game, given: tuple[float, float] | Callable[[Any], tuple[float, float]]) -> None:
+        vars(game)["return_range"] = given
+
+
 @dataclass(frozen=True)
 class Game:
     """One game in one variant. A room's `GAME` holds the defaults; `variant(...)` gives the others.
@@ -293,7 +303,8 @@ class Game:
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
-    return_range: tuple[float, float] = (-1.0, 1.0)
+    return_range: ReturnRange = ReturnRange()
+    """Least and greatest return of player 0, (-1, 1) by default, or a function of the options that returns both."""
     features: Mapping[str, Any] = field(default_factory=dict)
     """What networks see, by their kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch | Programs] = field(default_factory=dict)
@@ -349,7 +360,7 @@ class Game:
             return self
         key = changed, repr(changed)  # 1 and 1.0 are equal, and written otherwise
         if (found := self._variants.get(key)) is None:
-            found = self._variants[key] = replace(self, options=changed)
+            found = self._variants[key] = replace(self, options=changed, return_range=vars(self)["return_range"])
             vars(found)["_variants"] = self._variants
         return found
 
@@ -438,6 +449,11 @@ class Game:
         space = copy.deepcopy(of_options(seen.space, self.options))
         _check(self, _space(seen.layout, space))
         return space
+
+    @property
+    def stake(self) -> float:
+        """What a game for two is worth at most: values of networks, and points of matches, are shares of it."""
+        return max(map(abs, self.return_range))
 
     @property
     def reward_names(self) -> tuple[str, ...]:

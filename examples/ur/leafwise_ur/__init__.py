@@ -181,7 +181,10 @@ def in_turn(S, i, T):
 
 @jit
 def active(S, i, F, T):
-    """Writes the features: the squares and the pieces borne off, of the player whose turn it is and of the other."""
+    """Writes the features: the squares and the pieces not borne off yet, of the player whose turn it is and of the other.
+
+    So a network of seven pieces plays with fewer, as if the others were borne off.
+    """
     n = 0
     for side in range(2):
         who = S[i, MOVER] if side == 0 else 1 - S[i, MOVER]
@@ -189,7 +192,7 @@ def active(S, i, F, T):
             if S[i, BOARD + who] >> (square + 1) & 1:
                 F[n] = SQUARES * side + square
                 n += 1
-        F[n] = 2 * SQUARES + 8 * side + S[i, OFF + who]
+        F[n] = 2 * SQUARES + 8 * side + T.pieces - S[i, OFF + who]
         n += 1
     return n
 

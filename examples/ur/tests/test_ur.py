@@ -138,13 +138,15 @@ def test_solutions_and_what_is_kept(solver: Solver) -> None:
     again = Solver(solver.game, table_mb=0.001, folder=solver.file.parent)
     assert again.solve(state).value == solution.value
     assert again.nodes == 0  # nothing was solved again
-    with pytest.raises(ValueError, match=r"^ur: expected 1,655 MB of memory for 137,913,936 positions, got 64$"):
+    with pytest.raises(ValueError, match=r"^ur: expected --table-mb 1002 or more for 137,913,936 positions, got 64$"):
         Solver(GAME, folder=solver.file.parent)
-    np.save(solver.file.with_name("values-1.npy"), np.zeros(3))
+    np.save(solver.file.with_name("chances-1.npy"), np.zeros(3))
     with pytest.raises(ValueError, match=r"^ur: expected [\d,]+ values in .* remove the file$"):
         Solver(GAME.variant(pieces=1), folder=solver.file.parent)
-    with pytest.raises(ValueError, match=r"^ur: expected a position in which a player acts, got"):
-        solver.solve(solver.game.start())
+    start = solver.solve(solver.game.start())
+    assert (start.value, start.best_actions) == (pytest.approx(2 * solver.value(solver.game.start()) - 1), ())
+    with pytest.raises(ValueError, match=r"^ur: expected a position in which the game goes on, got"):
+        solver.solve(solver.game.parse("white off 2, black off 0, white has won"))
 
 
 def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:

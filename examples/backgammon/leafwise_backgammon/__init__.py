@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import gymnasium as gym
 import numpy as np
 
 from leafwise.authoring import (
+    RULE_ONLY,
     About,
     Chance,
     Evaluator,
@@ -36,7 +37,7 @@ from leafwise_backgammon import features, rules, text
 class Options:
     """How backgammon is played here."""
 
-    order: Annotated[str, OneOf(("canonical", "free"))] = "canonical"
+    order: Annotated[str, OneOf(("canonical", "free"))] = field(default="canonical", metadata=RULE_ONLY)
 
     def __post_init__(self) -> None:
         settle_fields(self, "backgammon")

@@ -11,7 +11,7 @@ has won.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import gymnasium as gym
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from leafwise.authoring import (
     CHANCE,
+    RULE_ONLY,
     TERMINAL,
     About,
     Canvas,
@@ -65,7 +66,7 @@ class Tables(NamedTuple):
 class Options:
     """How Ur is played here."""
 
-    pieces: Annotated[int, Range(1, 7)] = 7
+    pieces: Annotated[int, Range(1, 7)] = field(default=7, metadata=RULE_ONLY)
 
     def __post_init__(self) -> None:
         settle_fields(self, "ur")

@@ -34,7 +34,7 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.players import player
-from leafwise.models.seen import FEATURES, OBSERVATION, features_of
+from leafwise.models.seen import OBSERVATION, default_seen, features_of
 from leafwise.models.sparse import BOUND, SparseNetwork, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
@@ -219,7 +219,7 @@ class SelfPlay(IterationLearner):
 
         head = "chance" if self.solo else self.config.head
         if not self.config.init_from:
-            sees = self.config.sees or (FEATURES if "sparse" in self.game.features else OBSERVATION)
+            sees = self.config.sees or default_seen(self.game, actions=False)
             return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
         network = load_sparse(model_path(self.config.init_from), self.game)
         return widened(network, self.config.hidden, self.config.seed, head=head)

@@ -26,10 +26,10 @@ LEAFWISE = [
     "score", "torch_network", "train", "units_of", "write_dataset",
 ]  # fmt: skip
 AUTHORING = [
-    "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "Forfeit", "FunctionPlayer",
-    "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OneOf", "OwnSearch", "Programs", "Question", "RULE_ONLY",
-    "Range", "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution", "Speed", "SparseFeatures",
-    "State", "StepInfo",
+    "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "ExactSolver", "Forfeit",
+    "FunctionPlayer", "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OneOf", "OwnSearch",
+    "Programs", "Question", "RULE_ONLY", "Range", "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution",
+    "Speed", "SparseFeatures", "State", "StepInfo",
     "Symmetries", "TERMINAL", "Text", "View", "below", "bind", "copy_row", "count_bits", "flip", "from_file", "highest_rank", "jit",
     "listing", "looked_up", "mirror", "mix", "need", "new_stream", "next_u64", "occupied",
     "prefetch", "read_choices", "reads_back", "rectangle_views", "settle_fields", "solver_player", "square_views", "sum_of_rows",

@@ -117,6 +117,10 @@ class Config(IterationOptions):
     """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
     td_lambda: Share = 0.7
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    lambda_turns: bool = False
+    """Lambda counts turns, all that a player decides without chance between, not actions."""
+    recorded: tuple[str, ...] = ()
+    """Stages whose positions are learned from, decision or that at which a leaf is asked (default: both)."""
     exploration: Share = 0.1
     """Share of actions drawn at random."""
     plies: Plies = 12

@@ -184,6 +184,8 @@ class Text:
     """(row, T) -> the game's own score if it ended here, which people are shown; None: the return."""
     action: Callable[[str], str] = str
     """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
+    whole_turns: bool = False
+    """Whether people think in whole turns of several actions, `8/5 6/5`: what they may decide until chance or the other acts."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
     about: About = About()

@@ -33,6 +33,7 @@ from leafwise.envs.core.contract.features import (
 )
 from leafwise.envs.core.contract.game import (
     About,
+    ExactSolver,
     Game,
     Labels,
     Observation,
@@ -61,7 +62,7 @@ from leafwise.envs.registry import listing
 __all__ = [  # noqa: RUF022 - by what they are for
     # a game and its parts
     "Game", "Rules", "Chance", "Symmetries", "CHANCE", "TERMINAL", "Sizes", "Observation", "View", "StepInfo", "Labels", "Text",
-    "About", "SearchDefaults", "OwnSearch", "Programs", "State", "listing",
+    "About", "SearchDefaults", "OwnSearch", "Programs", "ExactSolver", "State", "listing",
     # compiled functions, and evaluators made of them
     "jit", "bind", "prefetch", "Evaluator", "Speed",
     # what networks see

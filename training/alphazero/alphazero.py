@@ -31,7 +31,7 @@ from leafwise.envs.core.arrays import Array, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
-from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
+from leafwise.models.seen import default_seen
 from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.alphazero.games import How, Recorder, play_pairs, record_piece
 from leafwise.training.execution.executor import Shared
@@ -121,9 +121,7 @@ class AlphaZero(IterationLearner):
 
         config = self.config
         if not config.init_from:
-            # the room's features do not tell actions apart where symmetric positions share them
-            sparse = self.game.features.get("sparse")
-            sees = OBSERVATION if sparse is None else BOTH if sparse.invariant else FEATURES
+            sees = default_seen(self.game, actions=True)
             return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=sees)
         network = load_sparse(model_path(config.init_from), self.game)
         if network.head != "policy" or network.hidden != config.hidden:

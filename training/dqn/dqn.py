@@ -27,7 +27,7 @@ import numpy as np
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
-from leafwise.models.seen import OBSERVATION, features_of, seen_by
+from leafwise.models.seen import default_seen, features_of, seen_by
 from leafwise.training.dqn.games import GROUP, Decisions, Player, Playing, play_steps
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
@@ -103,8 +103,9 @@ class Config(ActorOptions):
     """Most decisions that a search looks at (0: no limit)."""
     candidates: str = ""
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
-    sees: str = OBSERVATION
-    """What the network sees: features, another of the game's sets of sparse features, observation or features+observation."""
+    sees: str = ""
+    """What the network sees: features, another of the game's sets of sparse features, observation or features+observation (default:
+    features, if there are any; with --head max both where symmetric positions share features)."""
     exploration: Share = 1.0
     """Share of random actions at the start."""
     final_exploration: Share = 0.1
@@ -142,16 +143,17 @@ def check(config: Config, game: Any) -> None:
         raise UserError("expected --head max with --dueling, got value")
     if config.head == "max" and config.target_depth and config.n_step > 1:
         raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
-    need_among(config.sees, seen_by(game), "--sees")
+    sees = config.sees or default_seen(game, actions=config.head == "max")
+    need_among(sees, seen_by(game), "--sees")
     if config.credit and game.players == 2:
         raise UserError(f"expected --credit in a game for one player, got {game.name!r}")
-    seen = features_of(game, config.sees)
-    if seen.stage != "decision" and (config.head == "max" or game.players == 2):
-        wanted = "--sees observation, or --head value in a game for one"
-        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {config.sees!r}")
+    seen = features_of(game, sees)
+    if seen.stage != "decision" and config.head == "max":
+        wanted = "--sees observation, or --head value"
+        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {sees!r}")
     if config.head == "max" and seen.invariant:
         wanted = "--sees features+observation with --head max"
-        raise UserError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
+        raise UserError(f"expected {wanted}: symmetric positions share these features, got {sees!r}")
 
 
 def target_of(config: Config) -> Target:
@@ -178,7 +180,8 @@ class QLearner(GatedLearner):
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         cut = config.cut and config.n_step > 1
-        chance = features_of(self.game, config.sees).stage != "decision"
+        sees = config.sees or default_seen(self.game, actions=config.head == "max")
+        chance = features_of(self.game, sees).stage != "decision"
         order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
         self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
         # raises ValueError for candidates or a guide that there are not

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
+from leafwise.models.seen import default_seen
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.games import Decisions, Player
 from leafwise.training.networks import (
@@ -202,7 +203,8 @@ class Learning:
         chance = wanted == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
         self.head = "chance" if chance else config.head
         scale = config.scale if self.solo else None
-        told = {"head": self.head, "sees": config.sees, "scale": scale, "dueling": config.dueling}
+        sees = config.sees or default_seen(game, actions=config.head == "max")
+        told = {"head": self.head, "sees": sees, "scale": scale, "dueling": config.dueling}
         self.online, self.target = (fresh_module(game, config.hidden, config.seed, **told) for _ in range(2))
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.shape, self.batches = self.online.export(), 0
@@ -260,6 +262,10 @@ class Learning:
         best = np.zeros(len(places))
         best[going] = self.player.searched(followed.rows[going], max(1, config.target_depth), self.T).max(axis=1)
         found: Floats = (followed.gained + followed.factor * best) / self.divisor
+        if asked and not self.solo:  # where a leaf speaks for player 0, and what followed was counted for who decided
+            rows, acts = self.replay["before"][places], self.game.calls.current_player
+            T = self.game.thread_tables
+            found *= [-1.0 if acts(rows, np.uint64(i), T) == 1 else 1.0 for i in range(len(rows))]
         return found.astype(np.float32)
 
     def all_actions(self, rows: Array) -> tuple[torch.Tensor, torch.Tensor]:

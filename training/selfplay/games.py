@@ -20,12 +20,14 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
+from leafwise.envs.core.ranges import need_among
 from leafwise.models.network import Learned
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.execution.executor import Shared
 from leafwise.training.games import (
     AFTERSTATE,
     CHOSEN,
+    CONTINUED,
     EXACT,
     EXPLORED,
     GAMES,
@@ -49,6 +51,8 @@ from leafwise.training.games import (
 
 NOBODY = 2
 """Seat of the earlier self in a game without one."""
+ALL, DECISIONS, STATES_OF_CHANCE = 0, 1, 2
+"""Which positions are recorded."""
 OPENINGS = 100
 """Most openings that are drawn for a game."""
 
@@ -57,24 +61,21 @@ class Kernels(NamedTuple):
     """The compiled entry points; what is not called is not compiled."""
 
     record_games: Compiled
-    """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier)
-    -> positions"""
+    """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns, kept, T,
+    earlier) -> positions"""
     write_all_targets: Compiled
     """(record, n, exact, trace_decay, T)"""
     transform_rows: Compiled
     """(rows, symmetries, actions, T)"""
 
 
-def kernels(game: Game, evaluator: Evaluator, *, turns: bool = False) -> Kernels:
-    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`).
-
-    With `turns` only the first decision of a turn is recorded, for lambda to count turns.
-    """
-    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage), turns)
+def kernels(game: Game, evaluator: Evaluator) -> Kernels:
+    """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
+    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
     rules, best_action, leaf_value = game.rules, make_best_action(game, found), found.leaf_value
     current_player, apply_action, returns, progress = (
         rules.current_player, rules.apply_action, rules.returns, rules.progress,
@@ -100,14 +101,15 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -
             end = first
 
     @bind(game.room, inline=True)
-    def record_game(table, record, first, depth, epsilon, other, leaf_targets, T, earlier):
+    def record_game(table, record, first, depth, epsilon, other, leaf_targets, by_turns, T, earlier):
         """Plays a game from row HERE on, records its positions from `first` on, as long as there is room; returns where they end.
 
         Seat `other` is played with the tables `earlier`, and not recorded. With `leaf_targets` the values are what the leaf says
-        of the next positions, where the search's action was played.
+        of the next positions, where the search's action was played. `by_turns`: what a player decides without chance between is
+        one turn.
         """
-        S, R, n, begins = table.S, table.R, first, True
-        room = record.rows.shape[0]
+        S, R, n = table.S, table.R, first
+        room, begins = record.rows.shape[0], True
         player = current_player(S, HERE, T)
         while player != TERMINAL and n < room:
             recorded = player != other
@@ -118,15 +120,15 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -
             a = table.chosen[0]
             if uniform(R) < epsilon:
                 a = random_action(table, T)
-            if recorded and not begins:
-                if a != table.chosen[0]:
-                    record.kinds[n - 1] = EXPLORED
-            elif recorded:
+            if recorded:
                 put_row(S, HERE, record.rows, n)
                 record.kinds[n] = CHOSEN if a == table.chosen[0] else EXPLORED
                 record.values[n] = value
+                if by_turns and not begins and record.kinds[n] == CHOSEN:
+                    record.kinds[n] = CONTINUED
                 n += 1
             apply_action(S, HERE, a, HERE, T)
+            begins = current_player(S, HERE, T) != player
             settle_to_leaf(S, R, T)
             if leaf_targets and recorded and record.kinds[n - 1] == CHOSEN:
                 record.values[n - 1] = leaf_value(S, HERE, T)
@@ -134,10 +136,26 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -
                 put_row(S, HERE, record.rows, n)
                 record.kinds[n] = AFTERSTATE
                 n += 1
-            begins = not turns or current_player(S, HERE, T) != player
             settle(S, R, T)
             player = current_player(S, HERE, T)
             table.counts[PLIES] += 1
+        return n
+
+    @bind(game.room, inline=True)
+    def keep(record, first, end, kept):
+        """Keeps decisions or states of chance alone, as `kept` says, of the positions from `first` on; returns where they end."""
+        if kept == ALL:
+            return end
+        n = first
+        for t in range(first, end):
+            if (record.kinds[t] == AFTERSTATE) == (kept == STATES_OF_CHANCE):
+                put_row(record.rows, t, record.rows, n)
+                record.targets[n], record.values[n], record.kinds[n] = (
+                    record.targets[t],
+                    record.values[t],
+                    record.kinds[t],
+                )
+                n += 1
         return n
 
     @bind(game.room, inline=True)
@@ -152,8 +170,9 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -
 
     @bind(game.room)
     def record_games(
-        table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier
-    ):
+        table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns, kept, T,
+        earlier,
+    ):  # fmt: skip
         """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
 
         They begin with up to `plies` random actions (`even`: see `open_even`), and a share `epsilon` of the others is random too.
@@ -162,6 +181,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -
         another action was played than the search's. The outcome of a game that was not won is the share `credit` of its `progress`,
         if that is more. Where the leaf is asked at a stage of chance, that is a position too, worth what comes of it. With
         `leaf_targets`, where the search's action was played, it is that of what the leaf says of the next positions themselves.
+        `by_turns`: lambda counts turns, not actions; `kept`: ALL positions are, DECISIONS or STATES_OF_CHANCE alone.
         """
         S, R, counts = table.S, table.R, table.counts
         n = 0
@@ -170,7 +190,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -
             other = np.int64(NOBODY)
             if uniform(R) < earlier_share:
                 other = np.int64(below(R, 2))
-            end = record_game(table, record, n, depth, epsilon, other, leaf_targets, T, earlier)
+            end = record_game(table, record, n, depth, epsilon, other, leaf_targets, by_turns, T, earlier)
             if current_player(S, HERE, T) != TERMINAL:
                 return n  # the record is full: the game is left out
             outcome = returns(S, HERE, T)
@@ -180,6 +200,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int, turns: bool) -
             if credit > 0.0:
                 outcome = max(outcome, credit * progress(S, HERE, T))
             write_targets(record, n, end, outcome, trace_decay, T)
+            end = keep(record, n, end, kept)
             record.first[n:end], record.outcomes[n:end] = n, outcome
             n = end
         return n
@@ -214,12 +235,15 @@ class Recorder:
         game = variants[0]
         self.solo, self.guide = game.players == 1, guide_of(game, options.guide)
         leaf, deepest = newest.evaluator("newest"), max(options.depth, options.guide_depth)
+        self.stage = leaf.stage
+        for stage in options.recorded:
+            need_among(stage, dict.fromkeys(("decision", leaf.stage)), "--recorded", game.name)
         limits = {"rare": options.rare, "nodes": options.nodes}
         self.table = new_table(game, deepest, options.seed, leaf, **limits)
         self.guide_table = new_table(game, deepest, options.seed, self.guide, **limits)._replace(R=self.table.R)
         self.room = new_record(game, positions + ROOM)
-        self.kernels = kernels(game, leaf, turns=options.turns)
-        self.guide_kernels = kernels(game, self.guide, turns=options.turns) if self.guide else None
+        self.kernels = kernels(game, leaf)
+        self.guide_kernels = kernels(game, self.guide) if self.guide else None
         self.labels = exact_labels(game, LABELS_MB) if options.exact_nodes else None
 
     def __reduce__(self) -> Any:
@@ -249,7 +273,9 @@ class Recorder:
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
         even = np.inf if options.even == 1 else options.even * game.stake
-        how = options.plies, even, *alone, own, credit
+        decisions, chance = (not options.recorded or stage in options.recorded for stage in ("decision", self.stage))
+        kept = ALL if decisions and chance else DECISIONS if decisions else STATES_OF_CHANCE
+        how = options.plies, even, *alone, own, credit, options.lambda_turns, kept
         n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
         if self.labels is not None:
             self.label(n, T)
@@ -271,8 +297,7 @@ class Recorder:
             table.R[0], table.R[1] = np.uint64(key), np.uint64(0)
         table.counts[:] = 0
         n = self.record(game, count, newest, earlier, guided=guided, credit=credit)
-        kept = self.room.kinds[:n] == AFTERSTATE if self.options.turns else slice(n)
-        return Recorded(self.room.rows[:n][kept].copy(), self.room.targets[:n][kept].copy(), table.counts.copy())
+        return Recorded(self.room.rows[:n].copy(), self.room.targets[:n].copy(), table.counts.copy())
 
 
 def _rebuilt(variants: Sequence[Game], newest: Learned, options: Any, own: bool, positions: int) -> Recorder:

@@ -34,7 +34,7 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
 from leafwise.models.network import Learned
 from leafwise.models.players import player
-from leafwise.models.seen import FEATURES, OBSERVATION, features_of
+from leafwise.models.seen import OBSERVATION, default_seen, features_of
 from leafwise.models.sparse import BOUND, SparseNetwork, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
@@ -117,8 +117,10 @@ class Config(IterationOptions):
     """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
     td_lambda: Share = 0.7
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
-    turns: bool = False
-    """Learn only from the positions of chance at which the network is asked, so that lambda counts turns, not actions."""
+    lambda_turns: bool = False
+    """Lambda counts turns, all that a player decides without chance between, not actions."""
+    recorded: tuple[str, ...] = ()
+    """Stages whose positions are learned from, decision or that at which a leaf is asked (default: both)."""
     exploration: Share = 0.1
     """Share of actions drawn at random."""
     plies: Plies = 12
@@ -184,10 +186,6 @@ class SelfPlay(IterationLearner):
         if config.exact_nodes:
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
-        if config.turns and features_of(self.game, self.module.export().sees).stage == "decision":
-            raise UserError(
-                f"expected --turns in a game whose networks value a stage of chance, got {self.game.name!r}"
-            )
         taught_by = "" if config.guide in self.game.scores else config.guide
         self.start = origin(source) if (source := config.init_from or taught_by) else {}
         self.guide = guide_of(self.game, config.guide)
@@ -225,7 +223,7 @@ class SelfPlay(IterationLearner):
 
         head = "chance" if self.solo else self.config.head
         if not self.config.init_from:
-            sees = self.config.sees or (FEATURES if "sparse" in self.game.features else OBSERVATION)
+            sees = self.config.sees or default_seen(self.game, actions=False)
             return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
         network = load_sparse(model_path(self.config.init_from), self.game)
         return widened(network, self.config.hidden, self.config.seed, head=head)

@@ -184,6 +184,8 @@ class Text:
     """(row, T) -> the game's own score if it ended here, which people are shown; None: the return."""
     action: Callable[[str], str] = str
     """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
+    whole_turns: bool = False
+    """Whether people think in whole turns of several actions, `8/5 6/5`: what they may decide until chance or the other acts."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
     about: About = About()
@@ -252,6 +254,20 @@ class Programs:
         return not set(words[:1]) <= set(self.words)
 
 
+@dataclass(frozen=True)
+class ExactSolver:
+    """The exact solver of a game, which is imported when it is first asked for."""
+
+    make: Callable[..., Any] | str
+    """(game, table_mb) -> an object with `game`, `stop`, `solve(state, actions)` and `known()`, as `Solver` of
+    `leafwise.envs.core.play.solver` has them; or where that is, as MODULE:NAME."""
+    memory_mb: Callable[[Any], float] = lambda options: 0.0
+    """options -> the least MB of memory that it takes, asked before it begins; raises ValueError for a variant that it does not
+    solve."""
+    labels: Callable[..., Any] | str | None = None
+    """(game, table_mb) -> `Labels`, or where that is: a solver that can be given a limit of nodes (`selfplay --exact-nodes`)."""
+
+
 R = TypeVar("R")
 
 
@@ -314,6 +330,8 @@ class Game:
     One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.players`. Where the words may name code to run,
     it is `Programs`: such words are then taken from the command line and from Python alone.
     """
+    solver: ExactSolver | None = None
+    """What solves positions exactly: `leafwise solve`, the player `solver` (`solver_player`), exact hints and reviews."""
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -632,6 +650,7 @@ def _front(game: Game) -> Needs:
     for name, kind in PARTS.items():
         yield isinstance(getattr(game, name), kind), f"{name} as {kind.__name__}", getattr(game, name)
     yield isinstance(game.rules.chance, Chance), "rules.chance as Chance", game.rules.chance
+    yield game.solver is None or isinstance(game.solver, ExactSolver), "solver as ExactSolver", game.solver
     yield game.players in OneOf((1, 2)), "1 or 2 players", game.players
     yield isinstance(game.title, str) and game.title.strip(), "a title", game.title
     ends = game.return_range

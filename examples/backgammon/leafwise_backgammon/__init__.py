@@ -101,6 +101,7 @@ GAME = Game(
         outcome_name=text.outcome_name,
         action_words=text.action_words,
         action=lambda typed: typed.rstrip("*"),
+        whole_turns=True,
         about=About(
             actions="one checker's move, from a point by pips, or pass",
             ends="when a player has borne all checkers off",

@@ -26,6 +26,7 @@ from leafwise.authoring import (
     Canvas,
     Chance,
     Evaluator,
+    ExactSolver,
     Game,
     Labels,
     Observation,
@@ -277,6 +278,13 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     }
 
 
+def solver_mb(options: Options) -> float:
+    """Returns the memory that the solver takes."""
+    from leafwise_ur import solver
+
+    return solver.memory_mb(options.pieces)
+
+
 GAME = Game(
     name="ur",
     title="The Royal Game of Ur (two players)",
@@ -320,6 +328,6 @@ GAME = Game(
             stage="throw",
         )
     },
-    return_range=(-1.0, 1.0),
+    solver=ExactSolver("leafwise_ur.solver:Solver", memory_mb=solver_mb),
     ids={"Ur": {}},
 )

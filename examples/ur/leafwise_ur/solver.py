@@ -217,11 +217,27 @@ def sweep(V, L, K, order, x, y, part, stop, M):
     return most
 
 
+def kept_file(pieces: int, folder: Path | None = None) -> Path:
+    """Returns where the values of a variant are kept."""
+    return (folder or cache_root() / "ur") / f"chances-{pieces}.npy"
+
+
+def memory_mb(pieces: int) -> float:
+    """Returns the memory that the solver takes: nothing once values are kept, else 4 bytes a position and 24 for each of the
+    largest layer.
+    """
+    if kept_file(pieces).exists():
+        return 0.0
+    places = make_places(pieces)
+    largest = int(np.diff(places.start[0, :, 0], append=places.start[1, 0, 0]).max())
+    return float(np.ceil((4 * places.size + 24 * largest) / 1e6))
+
+
 class Solver:
     """Solves every position of a variant on the first question, and keeps the values in a file of the cache.
 
-    It says of positions before a throw too what they are worth (`solves_chance`). Raises ValueError for less memory than it takes,
-    before it begins, and for a file that holds something else.
+    It says of positions before a throw too what they are worth (`solves_chance`). Raises ValueError for
+    a file that holds something else.
     """
 
     solves_chance = True
@@ -229,17 +245,8 @@ class Solver:
     def __init__(self, game: Game, table_mb: float = 64, folder: Path | None = None) -> None:
         self.game, self.stop, self.nodes = game, np.zeros(1, dtype=np.uint8), 0
         self.places = make_places(game.options.pieces)
-        self.file = (folder or cache_root() / "ur") / f"chances-{game.options.pieces}.npy"
+        self.file = kept_file(game.options.pieces, folder)
         self.values = self._kept() if self.file.exists() else None
-        needs, n = self.needed_mb, self.places.size
-        if self.values is None and table_mb < needs:
-            raise ValueError(f"ur: expected --table-mb {needs:.0f} or more for {n:,} positions, got {table_mb:g}")
-
-    @property
-    def needed_mb(self) -> float:
-        """Memory that solving takes: 4 bytes a position, and 24 for each of the largest layer."""
-        largest = int(np.diff(self.places.start[0, :, 0], append=self.places.start[1, 0, 0]).max())
-        return (4 * self.places.size + 24 * largest) / 1e6
 
     def value(self, state: State) -> float:
         """Returns the chance to win of whose turn it is, before a throw; all positions are solved at the first call."""

@@ -98,6 +98,11 @@ def test_there_are_as_many_positions_as_are_published() -> None:
     assert counted == 137_913_936
 
 
+def test_memory_is_asked_before_it_begins() -> None:
+    assert GAME.solver is not None
+    assert GAME.solver.memory_mb(GAME.options) == 1002  # MB
+
+
 @pytest.mark.parametrize(("mine", "theirs", "chance"), [(14, 14, 4 / 7), (13, 14, 116 / 161), (14, 13, 74 / 161)])
 def test_known_values(solver: Solver, mine: int, theirs: int, chance: float) -> None:
     for sides, player in (((mine, theirs), "white"), ((theirs, mine), "black")):
@@ -135,11 +140,9 @@ def test_solutions_and_what_is_kept(solver: Solver) -> None:
     solution = solver.solve(state)
     assert solution.best_actions == ("3",)  # it captures
     assert solution.value == solution.action_values["3"] > solution.action_values["enter"] > -1
-    again = Solver(solver.game, table_mb=0.001, folder=solver.file.parent)
+    again = Solver(solver.game, folder=solver.file.parent)
     assert again.solve(state).value == solution.value
     assert again.nodes == 0  # nothing was solved again
-    with pytest.raises(ValueError, match=r"^ur: expected --table-mb 1002 or more for 137,913,936 positions, got 64$"):
-        Solver(GAME, folder=solver.file.parent)
     np.save(solver.file.with_name("chances-1.npy"), np.zeros(3))
     with pytest.raises(ValueError, match=r"^ur: expected [\d,]+ values in .* remove the file$"):
         Solver(GAME.variant(pieces=1), folder=solver.file.parent)

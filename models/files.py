@@ -227,11 +227,14 @@ def shipped_name(game: Game) -> str:
 
 
 def shipped_model(game: Game) -> Path | None:
-    """Returns the file of the model that ships for a game in this variant; None if there is none."""
-    path = WEIGHTS / f"{shipped_name(game)}.safetensors"
-    if not path.exists():
-        return None
-    return path if is_for(game, load_metadata(path)) else None
+    """Returns the file of the model that ships for a game in this variant, with leafwise or beside the game's own module; None if
+    there is none.
+    """
+    for folder in (WEIGHTS, game.room):
+        path = folder / f"{shipped_name(game)}.safetensors"
+        if path.exists() and is_for(game, load_metadata(path)):
+            return path
+    return None
 
 
 def is_for(game: Game, told: Mapping[str, Any]) -> bool:
@@ -247,9 +250,11 @@ def is_for(game: Game, told: Mapping[str, Any]) -> bool:
 
 
 def need_shipped(game: Game) -> str:
-    """Returns the name of the model that ships for a game in this variant; raises ValueError that names those it ships for."""
-    if shipped_model(game) is not None:
-        return shipped_name(game)
+    """Returns the name of the model that ships for a game in this variant, or the path of one that ships with a plug-in; raises
+    ValueError that names the variants it ships for.
+    """
+    if (path := shipped_model(game)) is not None:
+        return path.stem if path.parent == WEIGHTS else str(path)
     told = [load_metadata(path) for path in sorted(WEIGHTS.glob(f"{game.name}-*.safetensors"))]
     by_file = [one["options"] for one in told if one.get("game") == game.name and isinstance(one.get("options"), dict)]
     variants = [game.variant(**{**game.defaults, **options}) for options in [*game.ids.values(), *by_file]]

@@ -1,8 +1,9 @@
 """Torch modules as networks: built by name or from a class of one's own, trained by anybody, saved, loaded and searched with.
 
-A module is built from the space of what it sees and the number of its outputs, one value or one for each action. Its numbers are
-worth `scale` each: from -1 to 1 for who acts in a game for two, from 0 to 1 in a game for one that is won or lost, else the return
-still to come. The leaf that a network becomes is that of `leafwise.models.leaves`, which tries the module first.
+A module is built from the space of what it sees and the number of its outputs, one value or one for each action. Its numbers
+are worth `scale` each: from -1 to 1 for who acts in a game for two, shares of the most that it is worth, from 0 to 1 in a game
+for one that is won or lost, else the return still to come. The leaf that a network becomes is that of `leafwise.models.leaves`,
+which tries the module first.
 
 This file alone imports torch among those of its floor, and is itself imported only for such a network.
 """
@@ -173,8 +174,8 @@ class TorchNetwork:
 
     @property
     def unit(self) -> float:
-        """What an output of 1 is worth in a game for one."""
-        return self.scale
+        """What an output of 1 is worth."""
+        return self.scale * (self.game.stake if self.game.players == 2 else 1.0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         known = ":" not in self.name or self.name.partition(":")[0] in named_modules()
@@ -222,11 +223,11 @@ class TorchNetwork:
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""
-        low, high = bounds_of(self.game)
+        low, high = self.bounds
         policy = self.says == "policy"
         asked = ValueOf(self.module, 1 + len(self.game.actions)) if policy else self.module
         kind: Kind = "q" if self.says == "q" else "value"
-        found = leaf(self.game, asked, kind=kind, to_go=high is None, scale=self.scale, observation=self.sees)
+        found = leaf(self.game, asked, kind=kind, to_go=high is None, scale=self.unit, observation=self.sees)
         if policy:
             found = replace(found, batch_policy=self.advice())
         assert found.batch is not None
@@ -236,10 +237,15 @@ class TorchNetwork:
         batch(self.game.new(0).row[None], self.game.tables())  # what does not fit is said here, not inside a search
         return replace(found, name=name, batch=batch, low=low, high=high)
 
+    @property
+    def bounds(self) -> tuple[float, float] | tuple[None, None]:
+        """What its values are between, if they are."""
+        low, high = bounds_of(self.game)
+        return (None, None) if low is None or high is None else (low * self.unit, high * self.unit)
 
     def advice(self) -> Callable[[Array, Any], tuple[Floats, Floats]]:
         """Returns the network's `batch_policy`, of decisions; see `Evaluator`."""
-        numbers, (low, high), outputs = module_numbers(self.module), bounds_of(self.game), 1 + len(self.game.actions)
+        numbers, (low, high), outputs = module_numbers(self.module), self.bounds, 1 + len(self.game.actions)
 
         def advise(rows: Array, T: Any) -> tuple[Floats, Floats]:
             found = numbers(self.describe(rows, T)[0])
@@ -248,7 +254,7 @@ class TorchNetwork:
                 raise UserError(f"network {self.name!r}: expected {wanted}, got {list(found.shape)}")
             logits = np.zeros((len(rows), self.game.max_actions))
             logits[:, : outputs - 1] = found[:, 1:]
-            values = found[:, 0] * np.float64(self.scale)
+            values = found[:, 0] * np.float64(self.unit)
             return values if low is None or high is None else in_range(values, low, high, self.name), logits
 
         return advise

@@ -89,7 +89,7 @@ class Learned(Network, Protocol):
 
     @property
     def unit(self) -> float:
-        """What an output of 1 is worth in a game for one."""
+        """What an output of 1 is worth."""
 
     def with_tensors(self, tensors: dict[str, Array]) -> Self:
         """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""

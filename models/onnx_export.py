@@ -175,7 +175,7 @@ def sparse_outputs(graph: Graph, network: SparseNetwork, seen: Traced) -> dict[s
     two, scale = game.players == 2, np.float32(W.scale)
 
     def worth(outputs: Traced) -> Traced:
-        return graph.add("Tanh", outputs) * np.float32(BOUND) if two else outputs * scale
+        return graph.add("Tanh", outputs) * np.float32(BOUND * W.scale) if two else outputs * scale
 
     if network.head == "max":
         return {ACTION_VALUES: worth(x)}
@@ -187,7 +187,7 @@ def sparse_outputs(graph: Graph, network: SparseNetwork, seen: Traced) -> dict[s
         value = graph.add("Gather", chances, np.array([0]), axis=1) - graph.add(
             "Gather", chances, np.array([2]), axis=1
         )
-        return {VALUE: value * np.float32(BOUND)}
+        return {VALUE: value * np.float32(BOUND * W.scale)}
     if network.head == "policy":
         return {VALUE: worth(first), "policy": x[:, np.arange(1, 1 + len(game.actions))]}
     return {VALUE: worth(first)}

@@ -80,6 +80,17 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
     return found
 
 
+def default_seen(game: Game, *, actions: bool) -> str:
+    """Returns what a network sees unless it is told: the game's features, where it has some, else the observation.
+
+    One that says something of `actions` needs features of decisions, and both where symmetric positions share the features.
+    """
+    found = game.features.get("sparse")
+    if found is None or (actions and found.stage != "decision"):
+        return OBSERVATION
+    return BOTH if actions and found.invariant else FEATURES
+
+
 def seen_by(game: Game) -> tuple[str, ...]:
     """Returns what networks can see of a game: its sparse features, others of that kind by their names, the observation, both."""
     own = [name for name, found in game.features.items() if isinstance(found, SparseFeatures) and name != "sparse"]

@@ -6,7 +6,8 @@ evaluation functions for computer shogi" (2018). The other layers are dense, wit
 value per action of which the best legal one counts, or one value and a policy, the logarithm of how probable each action is; in a
 game for one whose return is 1 or 0 it may be the chance of a 1, by the logistic function. In games for two the output goes through
 tanh, or there are three, for a win, a draw and a loss, whose softmax are their chances, as in Lc0 (github.com/LeelaChessZero/lc0,
-2020): the value is then the chance to win less that to lose. Else alone it is the return still to come, in units of `scale`.
+2020): the value is then the chance to win less that to lose. Else alone it is the return still to come. Both are in units of
+`scale`, in a game for two of what it is worth at most.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
 for training (`leafwise.training.networks`).
@@ -72,7 +73,7 @@ class SparseWeights(NamedTuple):
     sizes: Ints
     """Outputs of every layer, the first included."""
     scale: float
-    """Unit of the output in a game for one."""
+    """Unit of the output."""
     first_of: Ints
     """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen. Beside features
     [2 cells]: when player 0 acts, when player 1 does, for features may take one player's side."""
@@ -141,9 +142,9 @@ def _compiled(game: Game, active: Compiled, first_view: bool, side: Compiled | N
         if alone:
             return best * W.scale
         if head_wdl:
-            bounded = BOUND * win_less_loss(best, np.float64(x[1]), np.float64(x[2]))
+            bounded = BOUND * win_less_loss(best, np.float64(x[1]), np.float64(x[2])) * W.scale
         else:
-            bounded = BOUND * math.tanh(best)
+            bounded = BOUND * math.tanh(best) * W.scale
         return -bounded if other_side(S, i, T) else bounded
 
     @bind(room)
@@ -209,18 +210,19 @@ class SparseNetwork:
         *,
         head: str = "value",
         sees: str = FEATURES,
-        scale: float = 1.0,
+        scale: float | None = None,
         tensors: dict[str, Array] | None = None,
     ) -> SparseNetwork:
         """Builds a network with layers of `hidden` outputs, the sparse one first; without `tensors` it is all zero.
 
-        Embeddings may be float16, as `rounded` makes them.
+        Embeddings may be float16, as `rounded` makes them. `scale` is by default the most that a game for two is worth, else 1.
 
         Raises ValueError for sizes, a head or tensors that do not fit.
         """
         # The options have to fit the game and one another
         for what, given, known in (("head", head, HEADS), ("sees", sees, seen_by(game))):
             need_among(given, known, what, "sparse networks")
+        scale = (game.stake if game.players == 2 else 1.0) if scale is None else scale
         need_in(scale, Range(0, math.inf, above=True, below=True), "a scale", "sparse networks")
         if head == "chance" and (game.players, game.return_range) != (1, (0.0, 1.0)):
             raise UserError(
@@ -305,7 +307,7 @@ class SparseNetwork:
 
     @property
     def unit(self) -> float:
-        """What an output of 1 is worth in a game for one."""
+        """What an output of 1 is worth."""
         return self.weights.scale
 
     def describe(self, rows: Array, T: Any) -> tuple[Ints, NDArray[np.int8], Floats32]:
@@ -333,11 +335,12 @@ class SparseNetwork:
             x, L, signs = self._outputs(rows[chunk], T)
             best = (np.where(L, x, -np.inf).max(axis=1) if self.head == "max" else x[:, 0]).astype(np.float64)
             if self.head == "wdl":
-                values[chunk] = BOUND * win_less_loss_of(x) * signs
+                values[chunk] = BOUND * win_less_loss_of(x) * signs * self.weights.scale
             elif self.head == "chance":
                 values[chunk] = logistic_of(best)
             else:
-                values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
+                bounded = best if self.game.players == 1 else BOUND * np.tanh(best) * signs
+                values[chunk] = bounded * self.weights.scale
         return values
 
     def _outputs(self, rows: Array, T: Any) -> tuple[Floats32, NDArray[np.int8], Floats32]:
@@ -365,7 +368,7 @@ class SparseNetwork:
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
-        two, chance = self.game.players == 2, self.head == "chance"
+        two, chance, most = self.game.players == 2, self.head == "chance", self.weights.scale
         found = compiled(self.game, self.head, self.sees)
         return Evaluator(
             name,
@@ -373,8 +376,8 @@ class SparseNetwork:
             self.weights,
             features_of(self.game, self.sees).stage,
             to_go=not two and not chance,
-            low=-1.0 if two else 0.0 if chance else None,
-            high=1.0 if two or chance else None,
+            low=-most if two else 0.0 if chance else None,
+            high=most if two else 1.0 if chance else None,
             scratch=("seen", "features", "hidden", "legal"),
             speed=Speed(cache_values=True),
             batch=self.batch,

@@ -258,8 +258,9 @@ def make_open_game(game: Game) -> Compiled:
     return open_game
 
 
-CHOSEN, EXPLORED, AFTERSTATE, EXACT = 0, 1, 2, 3
-"""Kinds of positions: the search's action was played, another one was, chance was to act; the value is the true one."""
+CHOSEN, EXPLORED, AFTERSTATE, EXACT, CONTINUED = 0, 1, 2, 3, 4
+"""Kinds of positions: the search's action was played, another one was, chance was to act; the value is the true one; the search's
+action was played, within a turn that counts as one."""
 
 
 class Record(NamedTuple):
@@ -272,7 +273,7 @@ class Record(NamedTuple):
     values: Floats
     """Scratch: root value for player 0, [n]."""
     kinds: NDArray[np.int8]
-    """Scratch: CHOSEN, EXPLORED, AFTERSTATE or EXACT, [n]."""
+    """Scratch: CHOSEN or another of the names beside it, [n]."""
     first: Ints
     """Scratch: which position is the first of the same game, [n]."""
     outcomes: Floats
@@ -298,7 +299,7 @@ def make_write_targets(game: Game) -> Compiled:
             t = end - 1 - back
             if record.kinds[t] == EXPLORED or record.kinds[t] == EXACT:
                 target = record.values[t]
-            elif record.kinds[t] != AFTERSTATE:
+            elif record.kinds[t] == CHOSEN:
                 target = (1.0 - trace_decay) * record.values[t] + trace_decay * target
             record.targets[t] = for_player_zero(target, current_player(record.rows, np.uint64(t), T))
 

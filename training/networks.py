@@ -198,7 +198,7 @@ def fresh_module(
     *,
     head: str = "value",
     sees: str = "features",
-    scale: float = 1.0,
+    scale: float | None = None,
     dueling: bool = False,
 ) -> SparseModule:
     """Returns a module with random weights."""

@@ -3,7 +3,7 @@
 from math import factorial
 
 from leafwise.envs.cassis import baselines, draw, features, rules, scores, tables, text
-from leafwise.envs.core.contract.game import About, Game, Observation, Sizes, Text, View
+from leafwise.envs.core.contract.game import About, ExactSolver, Game, Observation, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 
@@ -55,6 +55,7 @@ GAME = Game(
     options=tables.Options(),
     scores=scores.SCORES,
     ais={"solver": solver_player, "dfs": baselines.dfs_player},
+    solver=ExactSolver("leafwise.envs.cassis.solver:Solver", memory_mb=lambda options: 1.0),
     features={"sparse": features.SPARSE},
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

@@ -2,6 +2,7 @@
 
 from leafwise.envs.core.contract.game import (
     About,
+    ExactSolver,
     Game,
     Observation,
     OwnSearch,
@@ -91,6 +92,7 @@ GAME = Game(
         "course": Programs(players.named, tuple(players.RECIPES), levels={name: name for name in players.LEVELS}),
         "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True),
     },
+    solver=ExactSolver("leafwise.envs.trap.solver:Solver", memory_mb=tables.solver_mb),
     features={"sparse": features.SPARSE, "reach": features.REACH},
     ids={"Trap": {}},
 )

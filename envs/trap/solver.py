@@ -22,7 +22,7 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.envs.trap import rules as r
-from leafwise.envs.trap.tables import Tables, make_tables
+from leafwise.envs.trap.tables import Tables, make_tables, solver_mb
 from leafwise.envs.trap.text import fields
 
 # Values of every position of a small board, without a cap on turns or with so many turns left until the draw.
@@ -346,7 +346,6 @@ class TurnTable:
 # The solver as people and tools call it.
 
 
-SIZES = (3, 4)
 NEAR = 32
 """Turns before the draw from which on they are counted: no search sees farther. On 3x3 the draw moves no value by more than 0.015
 where it is farther away."""
@@ -363,9 +362,7 @@ class Solver:
     """
 
     def __init__(self, game: Game, table_mb: float = 64) -> None:
-        size = game.options.size
-        if size not in SIZES:
-            raise UserError(f"trap: expected an exact solver for size {' or '.join(map(str, SIZES))}, got {size}")
+        solver_mb(game.options)
         self.game = game
         self.table = TurnTable(make_tables(game.options), table_mb)
         self.memory = self.table.memory

@@ -1,6 +1,6 @@
 """Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
 
-from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
+from leafwise.envs.core.contract.game import About, ExactSolver, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trilobite import baselines, draw, features, rules, scores, tables, text
@@ -56,6 +56,11 @@ GAME = Game(
     search=SearchDefaults(candidates=rules.CANDIDATES),
     scores=scores.SCORES,
     ais={"solver": solver_player, "minimax": baselines.minimax_player},
+    solver=ExactSolver(
+        "leafwise.envs.trilobite.solver:Solver",
+        memory_mb=lambda options: 4.0,
+        labels="leafwise.envs.trilobite.solver:Labels",
+    ),
     features={"sparse": features.SPARSE, "parity": features.PARITY},
     ids={
         "Trilobite": {},

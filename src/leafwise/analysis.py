@@ -12,6 +12,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, move_names
 from leafwise.envs.core.play.solver import Solution, Solver, exact_solver, exact_words
+from leafwise.envs.core.play.turns import turns_of
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
@@ -181,11 +182,34 @@ def ending(state: State) -> str:
     return "a draw" if state.returns == 0 else f"player {1 if state.returns > 0 else 2} wins"
 
 
-def position_json(result: Result, analyst: Analyst, line: tuple[str, ...] | None = None) -> dict[str, Any]:
+def turn_values(result: Result, analyst: Analyst) -> dict[str, float]:
+    """Returns what the whole turns of a decision are worth to who acts, the best first; {} where people think in single actions.
+
+    Where each ends is searched to the depth that is left, of at least 1.
+    """
+    state, search, found = result.state, analyst.search, dict[str, float]()
+    if not isinstance(search, Search):
+        return found
+    options = {**vars(search.options), "seconds": None}
+    searches: dict[int, Search] = {}
+    for turn in turns_of(state):
+        depth = max(1, result.depth - turn.cost)
+        if depth not in searches:
+            searches[depth] = Search(state.game, search.evaluator, **{**options, "depth": depth})
+        after, own = turn.after, state.current_player
+        seen_by = after.current_player if after.current_player >= 0 else 0
+        value = after.returns if after.is_terminal else searches[depth](after).value
+        found[turn.name] = value if seen_by == own else -value
+    return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+
+def position_json(
+    result: Result, analyst: Analyst, line: tuple[str, ...] | None = None, turns: Mapping[str, float] | None = None
+) -> dict[str, Any]:
     """Returns a searched position as JSON: values as the leaf has them, and in people's units where they are known.
 
     What a solver finds is as JSON the fields of its `Solution`, of the same names. `line` is the principal line where that is
-    known already.
+    known already; `turns` what whole turns are worth, where they are told.
     """
     values = result.action_values
     return {
@@ -199,6 +223,7 @@ def position_json(result: Result, analyst: Analyst, line: tuple[str, ...] | None
         **({"no_unit": analyst.no_units} if analyst.no_units else {}),
         **analyst.in_unit(value=result.value),
         "action_values_in_unit": None if analyst.units is None else {k: analyst.units(x) for k, x in values.items()},
+        **({"turn_values": turns} if turns else {}),
         "line": result.line if line is None else line,
         "nodes": result.nodes,
         "leaves": result.leaves,
@@ -209,7 +234,7 @@ def position_json(result: Result, analyst: Analyst, line: tuple[str, ...] | None
     }
 
 
-def position_lines(result: Result, analyst: Analyst) -> Iterator[str]:
+def position_lines(result: Result, analyst: Analyst, turns: Mapping[str, float] | None = None) -> Iterator[str]:
     """Yields the lines that tell people of a searched position."""
     state, units = result.state, analyst.units
     yield state.board()
@@ -220,7 +245,7 @@ def position_lines(result: Result, analyst: Analyst) -> Iterator[str]:
         whose = " for player 1" if state.game.players == 2 else ""
         yield f"  chance acts next ({state.stage}); {analyst.unit} {analyst.written(result.value)}{whose}"
     else:
-        yield from value_lines(result, analyst)
+        yield from value_lines(result, analyst, turns)
     yield ""
     if result.line:
         yield f"  line   {' '.join(result.line)}"
@@ -241,11 +266,18 @@ def how_right(units: Units) -> str:
     return f"within {off} of what came of {played}, on average over any tenth of their positions"
 
 
-def value_lines(result: Result, analyst: Analyst) -> list[str]:
+def value_lines(result: Result, analyst: Analyst, turns: Mapping[str, float] | None = None) -> list[str]:
     """Returns what the numbers are, and one line per action, best first: its value and what that lacks to the best.
 
-    Of a tree search it also tells the simulations.
+    Of a tree search it also tells the simulations. `turns` are told instead, where there are some.
     """
+    if turns:
+        best, width = max(turns.values()), max(map(len, turns))
+        told_turns = [f"  {analyst.unit} of whole turns, and what it lacks to the best"]
+        for name, value in turns.items():
+            behind = analyst.difference(best, value) or "best"
+            told_turns.append(f"  {name:<{width}}  {analyst.written(value):>12}{behind:>12}")
+        return told_turns
     visits, values = getattr(result, "action_visits", {}), result.action_values
     ranked = sorted(values, key=lambda name: (name != result.name, -visits.get(name, 0), -values[name]))
     words = {name: result.state.action_words(name) for name in ranked}
@@ -295,7 +327,11 @@ class Hints:
             by_search += f"; the exact solver needs more than {SOLVER_SECONDS:.0f} s here"
         result = self.analyst(state)
         why = [f"  {self.analyst.no_units}"] if self.analyst.no_units else []
-        return [*value_lines(result, self.analyst), *why, by_search.format(result.depth)]
+        return [
+            *value_lines(result, self.analyst, turn_values(result, self.analyst)),
+            *why,
+            by_search.format(result.depth),
+        ]
 
 
 def solution_lines(solution: Solution, state: State, solver: Solver) -> list[str]:

@@ -6,6 +6,7 @@ behind these names.
 
 from __future__ import annotations
 
+from leafwise.envs.core.compile.cache import cache_root
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import (
@@ -32,6 +33,7 @@ from leafwise.envs.core.contract.features import (
 )
 from leafwise.envs.core.contract.game import (
     About,
+    ExactSolver,
     Game,
     Labels,
     Observation,
@@ -49,6 +51,7 @@ from leafwise.envs.core.contract.stream import below, mix, new_stream, next_u64,
 from leafwise.envs.core.contract.texts import need, typed_cells, whole_number, words_by_name
 from leafwise.envs.core.errors import Forfeit
 from leafwise.envs.core.fields import RULE_ONLY, SHOWN_ONLY, from_file
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.core.play.by_name import Choice
 from leafwise.envs.core.play.companion import Companion, Question, read_choices
@@ -59,7 +62,7 @@ from leafwise.envs.registry import listing
 __all__ = [  # noqa: RUF022 - by what they are for
     # a game and its parts
     "Game", "Rules", "Chance", "Symmetries", "CHANCE", "TERMINAL", "Sizes", "Observation", "View", "StepInfo", "Labels", "Text",
-    "About", "SearchDefaults", "OwnSearch", "Programs", "State", "listing",
+    "About", "SearchDefaults", "OwnSearch", "Programs", "ExactSolver", "State", "listing",
     # compiled functions, and evaluators made of them
     "jit", "bind", "prefetch", "Evaluator", "Speed",
     # what networks see
@@ -72,4 +75,6 @@ __all__ = [  # noqa: RUF022 - by what they are for
     "typed_cells", "reads_back",
     # pictures, a companion at a real table, players and solvers of the game's own
     "Canvas", "Companion", "Question", "Choice", "read_choices", "FunctionPlayer", "Forfeit", "Solution", "solver_player",
+    # long work of a solver or a table: Ctrl-C, and where to keep what it made
+    "stoppable", "cache_root",
 ]  # fmt: skip

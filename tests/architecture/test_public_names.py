@@ -26,14 +26,15 @@ LEAFWISE = [
     "score", "torch_network", "train", "units_of", "write_dataset",
 ]  # fmt: skip
 AUTHORING = [
-    "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "Forfeit", "FunctionPlayer",
-    "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OneOf", "OwnSearch", "Programs", "Question", "RULE_ONLY",
-    "Range", "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution", "Speed", "SparseFeatures",
-    "State", "StepInfo",
-    "Symmetries", "TERMINAL", "Text", "View", "below", "bind", "copy_row", "count_bits", "flip", "from_file", "highest_rank", "jit",
+    "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "ExactSolver", "Forfeit",
+    "FunctionPlayer", "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OneOf", "OwnSearch",
+    "Programs", "Question", "RULE_ONLY", "Range", "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution",
+    "Speed", "SparseFeatures", "State", "StepInfo",
+    "Symmetries", "TERMINAL", "Text", "View", "below", "bind", "cache_root", "copy_row", "count_bits", "flip",
+    "from_file", "highest_rank", "jit",
     "listing", "looked_up", "mirror", "mix", "need", "new_stream", "next_u64", "occupied",
-    "prefetch", "read_choices", "reads_back", "rectangle_views", "settle_fields", "solver_player", "square_views", "sum_of_rows",
-    "symmetric_boards", "transpose", "typed_cells", "u64", "uniform", "whole_number", "words_by_name",
+    "prefetch", "read_choices", "reads_back", "rectangle_views", "settle_fields", "solver_player", "square_views", "stoppable",
+    "sum_of_rows", "symmetric_boards", "transpose", "typed_cells", "u64", "uniform", "whole_number", "words_by_name",
 ]  # fmt: skip
 """A name leaves these lists, or changes what it means, only with a line in the changelog that says what to write instead."""
 OPENSPIEL = ["bot", "evaluator", "position", "register"]

@@ -11,7 +11,7 @@ from leafwise.__main__ import run
 from leafwise.commands.new import main
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-EXAMPLE_NAMES = ("2048", "pig", "race")
+EXAMPLE_NAMES = ("2048", "backgammon", "pig", "race", "ur")
 
 
 def run_tests(project: Path) -> None:

@@ -129,7 +129,7 @@ def test_every_command_works_for_an_installed_game(tmp_path: Path) -> None:
     done = drive(words, tmp_path, [install("pig", tmp_path / "site")], typed="h\nroll\nu\nstop\n")
     assert statuses(done.stdout) == [0] * 5 + [2] * 3, done
     assert done.stderr.splitlines() == [
-        "error: expected a method among dqn, ppo, value-td, got 'selfplay'",
+        "error: expected a method that fits pig among dqn, ppo, value-td, got 'selfplay'",
         "error: arena: expected a game for two players, got 'pig'",
         "error: expected a game with an exact solver, got 'pig'",
     ]

@@ -14,7 +14,6 @@ import leafwise
 from games import dice
 from games.refusals import one_line
 from games.walks import positions
-from leafwise.authoring import SparseFeatures, jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.models import SparseNetwork, load_sparse, save_network
@@ -22,25 +21,9 @@ from leafwise.models.files import load_tensors, save_tensors
 from running.networks import SAID, random_sparse
 
 
-@jit(inline=True)
-def side_in_turn(S, i, T):
-    return np.int64(dice.turn(S[i, 0]) & np.uint64(1))
-
-
-@jit(inline=True)
-def ways(S, i, F, T):
-    """Writes which way each runner has come, those of the player in turn first."""
-    player = np.uint64(side_in_turn(S, i, T))
-    for k in range(4):
-        lane = np.uint64(k % 2)
-        F[k] = 8 * k + np.int64(dice.way(S[i, 0], player if k < 2 else np.uint64(1) - player, lane))
-    return 4
-
-
-def dice_seen(side: Any) -> Game:
-    """Returns the dice race with features of who is about to throw."""
-    features = SparseFeatures(ways, lambda options: 32, lambda options: 4, stage="die", side=side)
-    return replace(dice.GAME, features={"sparse": features})
+def of_stake(game: Game, stake: float) -> Game:
+    """Returns a game for two that says it is worth so much at most."""
+    return replace(game, return_range=(-stake, stake))
 
 
 CASSIS = [leafwise.game("cassis", n=n) for n in (4, 6, 8)]
@@ -65,6 +48,7 @@ def searched_rows(game: Game, n: int) -> np.ndarray[Any, Any]:
         (TRILOBITE[0], 100, "max", "features"),
         (TRILOBITE[0], 100, "policy", "features+observation"),
         (TRILOBITE[0], 100, "wdl", "features"),
+        (of_stake(TRILOBITE[0], 3.0), 100, "value", "features"),
     ],
     ids=repr,
 )
@@ -72,7 +56,7 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
     torch = pytest.importorskip("torch")
     from leafwise.training.networks import SparseModule
 
-    path = tmp_path / "model.safetensors"
+    path, stake = tmp_path / "model.safetensors", game.stake
     save_network(path, random_sparse(game, head=head, sees=sees), SAID)
     evaluator, network = leafwise.load(path), load_sparse(path, game)
     T = game.tables(evaluator)
@@ -90,9 +74,9 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
         chances = np.exp(outputs) / np.exp(outputs).sum(axis=1, keepdims=True)
         expected = chances[:, 0] - chances[:, 2]
     assert np.abs(compiled - batched).max() < 1e-5
-    assert np.abs(compiled - 0.9999 * expected * signs).max() < 1e-5
+    assert np.abs(compiled - 0.9999 * stake * expected * signs).max() < 1e-5
     assert compiled.std() > 0.01
-    assert -1 < compiled.min() < compiled.max() < 1
+    assert evaluator.low == -stake < compiled.min() < compiled.max() < stake == evaluator.high
 
 
 def test_what_is_trained_is_exported() -> None:
@@ -369,7 +353,7 @@ def test_a_game_without_sparse_features_is_told() -> None:
 
 
 def test_features_take_the_side_of_who_is_about_to_throw() -> None:
-    game = dice_seen(side_in_turn)
+    game = dice.seen(dice.side_in_turn)
     network = random_sparse(game)
     evaluator = network.evaluator("x")
     T = game.tables(evaluator)
@@ -381,7 +365,7 @@ def test_features_take_the_side_of_who_is_about_to_throw() -> None:
     assert network.batch(rows, T) == pytest.approx(compiled, abs=1e-6)
     assert network.batch(others, T) == pytest.approx(-compiled, abs=1e-6)  # for player 0, whoever throws
     with one_line("expected features with a side at the chance stage 'die', got none in 'dice'"):
-        random_sparse(dice_seen(None))
+        random_sparse(dice.seen(None))
 
 
 def test_observations_of_any_shape_are_seen_cell_by_cell() -> None:

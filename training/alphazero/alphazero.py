@@ -6,7 +6,7 @@ As in Silver et al., "A general reinforcement learning algorithm that masters ch
 root. A position teaches the shares of the simulations that its actions got, and the outcome of the game, or with `--td-lambda`
 below 1 what the searches that follow say of it. The last positions are learned from, under random symmetries. After every
 `--evaluate-every` iterations the newest network meets the best so far, by the same search without noise, which it replaces only if
-a sequential test says that it is better.
+a sequential test says that it is better, in games of chance unless it says that it is worse.
 
 Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `rollout/staleness` (iterations that the
 network of the games was behind), `rollout/repeated` (pieces begun again, since their process was gone), `time/fps` (positions a
@@ -31,7 +31,7 @@ from leafwise.envs.core.arrays import Array, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import model_path
-from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
+from leafwise.models.seen import default_seen
 from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.alphazero.batches import ForestRecorder
 from leafwise.training.alphazero.games import How, Recorder, play_pairs, record_piece
@@ -130,9 +130,7 @@ class AlphaZero(IterationLearner):
             need_sparse(config, ("hidden", "init_from"))
             return torch_module(self.game, config, says="policy")
         if not config.init_from:
-            # the room's features do not tell actions apart where symmetric positions share them
-            sparse = self.game.features.get("sparse")
-            sees = OBSERVATION if sparse is None else BOTH if sparse.invariant else FEATURES
+            sees = default_seen(self.game, actions=True)
             return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=sees)
         network = load_sparse(model_path(config.init_from), self.game)
         if network.head != "policy" or network.hidden != config.hidden:
@@ -167,7 +165,7 @@ class AlphaZero(IterationLearner):
 
         config, n = self.config, self.config.batch_size
         weights = self.newest.evaluator("newest") if config.network == SPARSE else None
-        T, actions = self.game.tables(weights), len(self.game.actions)
+        T, actions, unit = self.game.tables(weights), len(self.game.actions), BOUND * self.newest.unit
         rows = np.zeros((2 * n, self.game.width), dtype=self.game.dtype)
         policies = np.zeros((2 * n, self.game.max_actions), np.float32)
 
@@ -179,7 +177,7 @@ class AlphaZero(IterationLearner):
             features, legal, signs = self.newest.describe(rows[n:], T)
             shares = policies[n:, :actions].copy()
             self.entropies.append(-float((shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()))
-            return features, (self.replay["targets"][chosen] * signs / BOUND).astype(np.float32), shares, legal
+            return features, (self.replay["targets"][chosen] * signs / unit).astype(np.float32), shares, legal
 
         def loss_by(outputs: Any, values: Any, shares: Any, legal: Any) -> Any:
             policy = policy_loss(outputs, shares, legal)

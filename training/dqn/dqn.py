@@ -27,7 +27,7 @@ import numpy as np
 
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range, Share, need_among
-from leafwise.models.seen import OBSERVATION, features_of, seen_by
+from leafwise.models.seen import default_seen, features_of, seen_by
 from leafwise.training.dqn.games import GROUP, Decisions, Player, Playing, play_steps
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.generations import Call, Generation, Generations, check_actors, key_of
@@ -105,7 +105,8 @@ class Config(ActorOptions):
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
     sees: str = ""
     """What the network sees: features, another of the game's sets of sparse features, observation or features+observation (default:
-    observation); a torch module planes, onehot, observation (default: the first that the game has) or features."""
+    features, if there are any; with --head max both where symmetric positions share features); a torch module planes, onehot,
+    observation (default: the first that the game has) or features."""
     exploration: Share = 1.0
     """Share of random actions at the start."""
     final_exploration: Share = 0.1
@@ -148,11 +149,11 @@ def check(config: Config, game: Any) -> None:
     if config.network != SPARSE:
         need_sparse(config, ("hidden", "dueling", "nodes", "rare"))
         return
-    sees = config.sees or OBSERVATION
+    sees = config.sees or default_seen(game, actions=config.head == "max")
     need_among(sees, seen_by(game), "--sees")
     seen = features_of(game, sees)
-    if seen.stage != "decision" and (config.head == "max" or game.players == 2):
-        wanted = "--sees observation, or --head value in a game for one"
+    if seen.stage != "decision" and config.head == "max":
+        wanted = "--sees observation, or --head value"
         raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {sees!r}")
     if config.head == "max" and seen.invariant:
         wanted = "--sees features+observation with --head max"
@@ -183,8 +184,8 @@ class QLearner(GatedLearner):
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         cut = config.cut and config.n_step > 1
-        sparse = config.network == SPARSE
-        chance = sparse and features_of(self.game, config.sees or OBSERVATION).stage != "decision"
+        sees = config.sees or default_seen(self.game, actions=config.head == "max")
+        chance = config.network == SPARSE and features_of(self.game, sees).stage != "decision"
         order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
         self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
         # raises ValueError for candidates or a guide that there are not

@@ -311,7 +311,7 @@ class Player:
         self.kernels.advance(self.table, rows, *told, self.options.plies, how.credit, self.T)
         gains = np.stack([rewards, signs], axis=1).astype(np.float32)
         if self.by_actions:  # as who acts would count them: what searches say they say so already
-            best = np.tanh(best) if self.game.players == 2 else best * self._first.unit
+            best = (np.tanh(best) if self.game.players == 2 else best) * self._first.unit
         mean = float(best.mean()) if len(best) and not how.guided else float("nan")
         return Decisions(before, asked, after, actions, gains, explored, mean)
 

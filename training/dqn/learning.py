@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.network import Says
-from leafwise.models.seen import OBSERVATION
+from leafwise.models.seen import default_seen
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.games import Decisions, Player
 from leafwise.training.networks import (
@@ -220,8 +220,11 @@ class Learning:
             says: Says = "value" if self.wanted == "afterstate" else "q"
             return torch_module(game, config, says=says, scale=0.0 if config.scale == 1 else config.scale)
         chance = self.wanted == "afterstate" and (game.players, game.return_range) == (1, (0.0, 1.0))
-        head, sees = "chance" if chance else config.head, config.sees or OBSERVATION
-        told = {"head": head, "sees": sees, "scale": config.scale, "dueling": config.dueling}
+        head, sees = (
+            "chance" if chance else config.head,
+            config.sees or default_seen(game, actions=config.head == "max"),
+        )
+        told = {"head": head, "sees": sees, "scale": config.scale if self.solo else None, "dueling": config.dueling}
         return fresh_module(game, config.hidden, config.seed, **told)
 
     def tensors(self) -> Tensors:
@@ -240,7 +243,7 @@ class Learning:
     @property
     def divisor(self) -> float:
         """What a value is divided by where it is learned."""
-        return float(self.shape.unit if self.solo else BOUND)
+        return self.shape.unit * (1.0 if self.solo else BOUND)
 
     def shown(self, rows: Array, symmetries: Ints, actions: Ints) -> Array:
         """Returns rows under symmetries, [n, width]; `actions` are mapped along."""
@@ -274,6 +277,10 @@ class Learning:
         depth = max(1, config.target_depth)
         best[going] = self.player.searched(followed.rows[going], depth, self.T, self.target).max(axis=1)
         found: Floats = (followed.gained + followed.factor * best) / self.divisor
+        if asked and not self.solo:  # where a leaf speaks for player 0, and what followed was counted for who decided
+            rows, acts = self.replay["before"][places], self.game.calls.current_player
+            T = self.game.thread_tables
+            found *= [-1.0 if acts(rows, np.uint64(i), T) == 1 else 1.0 for i in range(len(rows))]
         return found.astype(np.float32)
 
     def all_actions(self, rows: Array) -> tuple[torch.Tensor, torch.Tensor]:

@@ -20,7 +20,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.play.solver import Solver, exact_solver
+from leafwise.envs.core.play.solver import Solver, exact_solver, need_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.search.engine import Search
 from leafwise.training.execution.executor import Executor, Here
@@ -113,12 +113,11 @@ def value_keeping(solver: Solver, state: State) -> Bools:
 
 
 def has_solver(game: Game) -> bool:
-    """Whether the room has an exact solver, and it takes this variant."""
+    """Whether the game has an exact solver, and it takes this variant in the memory that judges get."""
     try:
-        exact_solver(game, TABLE_MB)
+        return need_solver(game)[1] <= TABLE_MB
     except UserError:
         return False
-    return True
 
 
 def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:

@@ -30,7 +30,15 @@ from leafwise.training.evaluation.match_workers import Job, Maker, Outcome, from
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, plies_of
 from leafwise.training.evaluation.openings import openings as found_openings
 from leafwise.training.evaluation.results import NO_PACE, Evaluation, Fault, FaultKind, Figures, GameStore, Pace
-from leafwise.training.evaluation.statistics import Ratings, Unit, bounds, elo_difference, rate, results_interval
+from leafwise.training.evaluation.statistics import (
+    Ratings,
+    Unit,
+    bounds,
+    elo_difference,
+    rate,
+    returns_interval,
+    told_points,
+)
 from leafwise.training.execution import check_places, executor_for, in_pieces
 from leafwise.training.runs import FINAL_SEED
 from leafwise.training.types import Json
@@ -304,8 +312,8 @@ class Played:
     """The players by seat."""
     round: int
     opening: str
-    result: int
-    """1, 0 or -1 for the first seat."""
+    result: float
+    """For the first seat 1, 0 or -1, or the return where games are worth more than that."""
     moves: tuple[int, int]
     seconds: tuple[float, float]
     """Spent choosing, by seat."""
@@ -399,7 +407,11 @@ class Tournament:
 
     def points(self, one: Played, player: str) -> float:
         """Returns a player's points of a game: 1, 1/2 or 0."""
-        return (1 + (one.result if one.first == player else -one.result)) / 2
+        return float(1 + np.sign(self.worth(one, player))) / 2
+
+    def worth(self, one: Played, player: str) -> float:
+        """Returns what a game was worth to a player."""
+        return one.result if one.first == player else -one.result
 
     def of(self, player: str, other: str | None = None) -> list[Played]:
         """Returns a player's games, against all others or one."""
@@ -419,20 +431,26 @@ class Tournament:
         ]
 
     def tally(self, player: str, other: str | None = None) -> Json:
-        """Returns a player's games, wins, draws, losses, and its mean result (1, 0, -1) with a 95 % interval."""
+        """Returns a player's games, wins, draws, losses, its mean result, points a game and share of wins, with 95 % intervals.
+
+        Results are 1, 0 and -1, or returns where games are worth more than that.
+        """
         games = self.of(player, other)
         points = [self.points(p, player) for p in games]
         rounds: dict[tuple[frozenset[str], int], list[float]] = {}
-        for p, point in zip(games, points, strict=True):
-            rounds.setdefault((frozenset((p.first, p.second)), p.round), []).append(2 * point - 1)
+        for p in games:
+            rounds.setdefault((frozenset((p.first, p.second)), p.round), []).append(self.worth(p, player))
         means = np.array([np.mean(both) for both in rounds.values()])
+        wins = np.array([np.mean([worth > 0 for worth in both]) for both in rounds.values()])
+        span = self.game.return_range if self.game.stake > 1 else (-1.0, 1.0)
         return {
             "games": len(games),
             "wins": points.count(1.0),
             "draws": points.count(0.5),
             "losses": points.count(0.0),
             "mean": float(np.mean(means)) if len(means) else None,
-            **(bounds(results_interval(means)) if len(means) else {"ci_low": None, "ci_high": None}),
+            **(bounds(returns_interval(means, span)) if len(means) else {"ci_low": None, "ci_high": None}),
+            **told_points(means, wins, span),
         }
 
     def standing(self, player: str, ratings: Ratings) -> Json:

@@ -75,8 +75,8 @@ class Job(NamedTuple):
 class Outcome(NamedTuple):
     """How a game went; pairs are those of the first and the second seat."""
 
-    result: int
-    """1, 0 or -1 for the first seat."""
+    result: float
+    """For the first seat 1, 0 or -1, or the return where games are worth more than that."""
     moves: tuple[int, int] = (0, 0)
     seconds: tuple[float, float] = (0.0, 0.0)
     fault: Fault | None = None
@@ -120,10 +120,11 @@ class Table:
             seats = [self.seated(job, seat) for seat in (0, 1)]
             end = recorder.play_out(choose, new_stream(job.chance))
         except Misplay as misplay:
-            outcome = lost(job.fault(*misplay.args))
+            outcome = lost(job.fault(*misplay.args), self.game)
         else:
             drawn = bool(self.game.max_stages) or any(draws(who) for who in seats)
-            outcome = Outcome(int(np.sign(end.returns)), random=drawn)
+            worth = end.returns if self.game.stake > 1 else int(np.sign(end.returns))
+            outcome = Outcome(worth, random=drawn)
         outcome = outcome._replace(moves=(moves[0], moves[1]), seconds=(seconds[0], seconds[1]))
         return outcome._replace(record=str(recorded(recorder, outcome))) if job.keep else outcome
 
@@ -158,9 +159,10 @@ class Table:
         raise Misplay(seat, "illegal", f"expected the id of a legal action at {state}, got {choice!r}"[:300])
 
 
-def lost(fault: Fault) -> Outcome:
-    """Returns the outcome of a game that a fault has ended."""
-    return Outcome(-1 if fault.seat == 0 else 1, fault=fault)
+def lost(fault: Fault, game: Game) -> Outcome:
+    """Returns the outcome of a game that a fault has ended: it costs the most that a game is worth."""
+    worth = game.stake if game.stake > 1 else 1
+    return Outcome(-worth if fault.seat == 0 else worth, fault=fault)
 
 
 def recorded(recorder: Recorder, outcome: Outcome) -> GameRecord:
@@ -244,7 +246,7 @@ class MatchWorkers(Executor[Job, Outcome]):
     """Plays games in processes of this machine, each of which can be ended; a move may take `limit` seconds."""
 
     def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float, slots: int = 1) -> None:
-        self.slots = slots
+        self.slots, self.game = slots, game
         self._new = partial(Worker, game, makers, limit)
         self._workers: list[Worker] = []
         self._waiting: deque[tuple[int, Job]] = deque()
@@ -267,7 +269,7 @@ class MatchWorkers(Executor[Job, Outcome]):
                 if worker.pipe in ready:
                     self._hear(worker)
                 elif fault := worker.overdue(self._impatient):
-                    self._end(worker, lost(fault))
+                    self._end(worker, lost(fault, self.game))
         key, outcome = self._ended.popleft()
         self._killed.pop(key, None)
         return key, outcome
@@ -311,7 +313,7 @@ class MatchWorkers(Executor[Job, Outcome]):
         (key, job), seat, status = worker.jobs[0], int(worker.clock[SEAT]), worker.process.exitcode
         self._killed[key] += 1
         if seat >= 0 and (status != -KILL or self._killed[key] > 1):
-            return lost(job.fault(seat, "crash", f"its process ended with status {status}"))
+            return lost(job.fault(seat, "crash", f"its process ended with status {status}"), self.game)
         if seat < 0 and self._killed[key] > MOST_KILLS:
             raise Lost(
                 f"expected a process that plays, got status {status} while no player was to move, again and again"

@@ -17,7 +17,7 @@ import numpy as np
 from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import is_stream, read_text, write_named
-from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval
+from leafwise.training.evaluation.statistics import Interval, Unit, rate, returns_interval, told_points
 from leafwise.training.types import Json
 
 FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
@@ -138,6 +138,11 @@ class Evaluation:
         Both bounds are nan where all scores are alike, but for games that are won, drawn or lost.
         """
         return returns_interval(self.by_seed, self.return_range)
+
+    def told_points(self) -> Json:
+        """Returns points a game and the share of games won against an opponent, with intervals, by the names that files have."""
+        wins = (self.scores > 0).reshape(-1, 2).mean(axis=1)
+        return told_points(self.by_seed, wins, self.return_range)
 
     def elo(self) -> tuple[float, float]:
         """Returns the Elo difference to the opponent and half its 95 % interval, by the module `elo`."""

@@ -100,6 +100,21 @@ def returns_interval(returns: Floats, span: tuple[float, float]) -> Interval:
     return float(low), float(high)
 
 
+def told_points(returns: Floats, wins: Floats, span: tuple[float, float]) -> dict[str, float | None]:
+    """Returns points a game and the share of games won, each with its 95 % interval, by the names that files have.
+
+    `returns` and `wins` (1 for a win, else 0) are means over units, games or pairs of games, [n]; all None without any.
+    """
+    told: dict[str, float | None] = {}
+    for name, mean, values in (("points", "points_per_game", returns), ("win", "win_share", wins)):
+        interval = NO_INTERVAL
+        if len(values):
+            interval = points_interval(values) if name == "win" else returns_interval(values, span)
+        told |= {mean: float(values.mean()) if len(values) else None}
+        told |= {f"{name}_{bound}": value for bound, value in bounds(interval).items()}
+    return told
+
+
 def ratio_interval(sums: Floats, counts: Floats) -> Interval:
     """Returns the 95 % interval of sums.sum() / counts.sum() over groups of cases, [groups]: the cases of a group may depend.
 

@@ -180,7 +180,7 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, confi
     layers = [] if own else [network.hidden[1] // 2]
     model = MaskablePPO(
         ModulePolicy if own else SidedPolicy,
-        monitored if two else ScaledRewards(monitored, network.unit),
+        ScaledRewards(monitored, network.unit),
         **hyperparameters(config),
         device="cpu",
         policy_kwargs={
@@ -200,7 +200,7 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, confi
     return model, told
 
 
-def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float) -> SparseNetwork:
+def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float | None) -> SparseNetwork:
     """Returns a network, all zero, that can say what such a model says: its value and its policy."""
     return SparseNetwork.create(game, (hidden[0], 2 * hidden[1]), head="policy", sees=sees, scale=scale)
 

@@ -3,7 +3,8 @@
 Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
 action masking" (2022); opponents out of earlier selves as in Bansal et al., "Emergent complexity via multi-agent competition"
 (2018). Policy and value share a first layer, which sees one feature for each cell and value of the observation, or what `sees`
-names; in games for two the value goes through tanh, and the agent sits at a random seat. Alone, rewards are divided by `scale`.
+names; in games for two the value goes through tanh, and the agent sits at a random seat. Rewards are divided by
+`scale`, in games for two by the most that one is worth.
 What is kept is one network that says the value, what a decision is worth to the player who acts, and the policy.
 
 What is logged stands in docs/methods/ppo.md.
@@ -104,7 +105,7 @@ class MaskedPpo(GatedLearner):
                 wanted = "expected --sees features+observation: symmetric positions share these features"
                 raise UserError(f"{wanted}, got {sees!r}")
             self.blank, self.seated = (
-                blank_network(self.game, config.hidden, sees, 1.0 if two else config.scale) for _ in range(2)
+                blank_network(self.game, config.hidden, sees, None if two else config.scale) for _ in range(2)
             )
         self.itself = two and config.opponent == "self"
         itself = self.seated if own else self.seated.evaluator("self")

@@ -82,8 +82,16 @@ class Replay:
 
 
 SPARSE = "sparse"
+STEP = 10.0
+"""Elo by which networks differ between which the sequential test is to decide."""
 LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
+
+
+def pair_points(results: Floats) -> Floats:
+    """Returns mean points of pairs of games, from 0 to 1 [pairs], for their results from -1 to 1 [pairs, 2]."""
+    points: Floats = (results.mean(axis=1) + 1) / 2
+    return points
 
 
 class Gate:
@@ -128,17 +136,20 @@ class Gate:
     def challenge(self, newest: Learned, number: int) -> tuple[Logged, bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.
 
+        In games of chance it replaces the best unless the test says that it is worse: what a network learns between two matches is
+        less there than so many games can tell.
         Match `number` has openings of its own. How good a new best network is, other games tell, as many as it took to choose it.
         Returns what is logged, and whether the newest is now the best.
         """
         if self.game.players == 1:
             return self.compare_alone(newest)
-        better, points = self.meet(newest, number)
+        better, results = self.meet(newest, number)
         if better:  # games that let it win a match show it better than it is
             last = -number * self.pairs  # from openings of no match, counted from the last one
-            points = np.concatenate(list(self.points_of(newest, range(last - len(points), last))))
+            results = np.concatenate(list(self.results_of(newest, range(last - len(results), last))))
+        points, wins = pair_points(results / self.game.stake), pair_points(np.sign(results))
         share, games = float(np.clip(points.mean(), 0.01, 0.99)), 2 * len(points)
-        elo = self.best_elo + elo_difference(share)
+        elo = self.best_elo + elo_difference(float(np.clip(wins.mean(), 0.01, 0.99)))
         if better:
             self.best, self.best_elo = newest, elo
             self.pool = [*self.pool, newest][-self.most :]
@@ -147,25 +158,26 @@ class Gate:
         return {**told, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
     def meet(self, newest: Learned, number: int) -> tuple[bool, Floats]:
-        """Returns whether the newest network is better than the best, and its mean points of each pair of games, [pairs]."""
-        first, test = number * self.pairs, SequentialTest()
+        """Returns whether the newest network replaces the best, and its results, [pairs, 2]."""
+        first, chance = number * self.pairs, self.game.max_stages > 0
         whole = -(-min(self.pairs, self.allowed) // LOOK) * LOOK
-        pairs, better = np.zeros(0), None
-        for points in self.points_of(newest, range(first, first + whole)):
-            pairs = np.append(pairs, points)
-            better = test.decision(pairs)
+        test = SequentialTest(-STEP, 0.0) if chance else SequentialTest(0.0, STEP)
+        found, better = np.zeros((0, 2)), None
+        for results in self.results_of(newest, range(first, first + whole)):
+            found = np.append(found, results, axis=0)
+            better = test.decision(pair_points(found / self.game.stake))
             if better is not None:
                 break
         self.line.cancel()
-        return bool(better), pairs
+        return chance if better is None else better, found
 
-    def points_of(self, newest: Learned, places: range) -> Iterator[Floats]:
-        """Yields the newest network's mean points of each pair of games from openings at places, [LOOK] at a time."""
+    def results_of(self, newest: Learned, places: range) -> Iterator[Floats]:
+        """Yields the newest network's results of pairs of games from openings at places, [LOOK, 2] at a time."""
         networks = self.line.share((newest, self.best))
         pieces = enumerate(partial(self.play, networks, some) for some in in_pieces(places, LOOK))
         for results in self.line.in_order(pieces):
             self.games += results.size
-            yield (results.mean(axis=1) + 1) / 2
+            yield results
 
     def compare_alone(self, newest: Learned) -> tuple[Logged, bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean.

@@ -118,7 +118,8 @@ def method_of(name: str, method: str = "") -> Method:
         for now in RENAMED.get(method, ()):
             if now in found:
                 raise UserError(f"{method}: in {name.capitalize()} now {now}")
-        raise UserError(f"expected a method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
+        fitting = f"a method that fits {name}" if method in {one.name for one in METHODS} else "a method"
+        raise UserError(f"expected {fitting} among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
     return found[method]
 
 

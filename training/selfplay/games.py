@@ -21,6 +21,7 @@ from leafwise.envs.core.contract.stream import below, uniform
 from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import UNKNOWN, exact_labels
+from leafwise.envs.core.ranges import need_among
 from leafwise.models.network import Learned
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.batches import NOBODY, OPENINGS, How, SideBySide
@@ -28,6 +29,7 @@ from leafwise.training.execution.executor import Shared
 from leafwise.training.games import (
     AFTERSTATE,
     CHOSEN,
+    CONTINUED,
     EXACT,
     EXPLORED,
     GAMES,
@@ -49,13 +51,16 @@ from leafwise.training.games import (
     put_row,
 )
 
+ALL, DECISIONS, STATES_OF_CHANCE = 0, 1, 2
+"""Which positions are recorded."""
+
 
 class Kernels(NamedTuple):
     """The compiled entry points; what is not called is not compiled."""
 
     record_games: Compiled
-    """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier)
-    -> positions"""
+    """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns, kept, T,
+    earlier) -> positions"""
 
 
 class RowKernels(NamedTuple):
@@ -107,14 +112,15 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
     random_action, write_targets = make_random_action(game), make_write_targets(game)
 
     @bind(game.room, inline=True)
-    def record_game(table, record, first, depth, epsilon, other, leaf_targets, T, earlier):
+    def record_game(table, record, first, depth, epsilon, other, leaf_targets, by_turns, T, earlier):
         """Plays a game from row HERE on, records its positions from `first` on, as long as there is room; returns where they end.
 
         Seat `other` is played with the tables `earlier`, and not recorded. With `leaf_targets` the values are what the leaf says
-        of the next positions, where the search's action was played.
+        of the next positions, where the search's action was played. `by_turns`: what a player decides without chance between is
+        one turn.
         """
         S, R, n = table.S, table.R, first
-        room = record.rows.shape[0]
+        room, begins = record.rows.shape[0], True
         player = current_player(S, HERE, T)
         while player != TERMINAL and n < room:
             recorded = player != other
@@ -129,8 +135,11 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
                 put_row(S, HERE, record.rows, n)
                 record.kinds[n] = CHOSEN if a == table.chosen[0] else EXPLORED
                 record.values[n] = value
+                if by_turns and not begins and record.kinds[n] == CHOSEN:
+                    record.kinds[n] = CONTINUED
                 n += 1
             apply_action(S, HERE, a, HERE, T)
+            begins = current_player(S, HERE, T) != player
             settle_to_leaf(S, R, T)
             if leaf_targets and recorded and record.kinds[n - 1] == CHOSEN:
                 record.values[n - 1] = leaf_value(S, HERE, T)
@@ -144,10 +153,27 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         return n
 
     @bind(game.room, inline=True)
+    def keep(record, first, end, kept):
+        """Keeps decisions or states of chance alone, as `kept` says, of the positions from `first` on; returns where they end."""
+        if kept == ALL:
+            return end
+        n = first
+        for t in range(first, end):
+            if (record.kinds[t] == AFTERSTATE) == (kept == STATES_OF_CHANCE):
+                put_row(record.rows, t, record.rows, n)
+                record.targets[n], record.values[n], record.kinds[n] = (
+                    record.targets[t],
+                    record.values[t],
+                    record.kinds[t],
+                )
+                n += 1
+        return n
+
+    @bind(game.room, inline=True)
     def open_even(table, depth, plies, even, T):
         """Starts a game at row HERE as `open_game` does, until the root value is at most `even` either way, or `OPENINGS` times."""
         open_game(table, plies, T)
-        if even < 1.0:
+        if even < np.inf:
             tries = 1
             while tries < OPENINGS and abs(best_action(table, table.buffers, depth, T)) > even:
                 open_game(table, plies, T)
@@ -155,8 +181,9 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
 
     @bind(game.room)
     def record_games(
-        table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier
-    ):
+        table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, by_turns, kept, T,
+        earlier,
+    ):  # fmt: skip
         """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
 
         They begin with up to `plies` random actions (`even`: see `open_even`), and a share `epsilon` of the others is random too.
@@ -165,6 +192,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         another action was played than the search's. The outcome of a game that was not won is the share `credit` of its `progress`,
         if that is more. Where the leaf is asked at a stage of chance, that is a position too, worth what comes of it. With
         `leaf_targets`, where the search's action was played, it is that of what the leaf says of the next positions themselves.
+        `by_turns`: lambda counts turns, not actions; `kept`: ALL positions are, DECISIONS or STATES_OF_CHANCE alone.
         """
         S, R, counts = table.S, table.R, table.counts
         n = 0
@@ -173,7 +201,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
             other = np.int64(NOBODY)
             if uniform(R) < earlier_share:
                 other = np.int64(below(R, 2))
-            end = record_game(table, record, n, depth, epsilon, other, leaf_targets, T, earlier)
+            end = record_game(table, record, n, depth, epsilon, other, leaf_targets, by_turns, T, earlier)
             if current_player(S, HERE, T) != TERMINAL:
                 return n  # the record is full: the game is left out
             outcome = returns(S, HERE, T)
@@ -183,6 +211,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
             if credit > 0.0:
                 outcome = max(outcome, credit * progress(S, HERE, T))
             write_targets(record, n, end, outcome, trace_decay, T)
+            end = keep(record, n, end, kept)
             record.first[n:end], record.outcomes[n:end] = n, outcome
             n = end
         return n
@@ -217,6 +246,9 @@ class Recorder:
         game = variants[0]
         self.solo, self.guide = game.players == 1, guide_of(game, options.guide)
         leaf, deepest = newest.evaluator("newest"), max(options.depth, options.guide_depth)
+        self.stage = leaf.stage
+        for stage in options.recorded:
+            need_among(stage, dict.fromkeys(("decision", leaf.stage)), "--recorded", game.name)
         limits = {"rare": options.rare, "nodes": options.nodes}
         self.table = new_table(game, deepest, options.seed, leaf, **limits)
         self.guide_table = new_table(game, deepest, options.seed, self.guide, **limits)._replace(R=self.table.R)
@@ -251,7 +283,10 @@ class Recorder:
             alone = (options.exploration, 0.0 if self.solo else options.earlier, options.td_lambda)
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
-        how = options.plies, options.even, *alone, own, credit
+        even = np.inf if options.even == 1 else options.even * game.stake
+        decisions, chance = (not options.recorded or stage in options.recorded for stage in ("decision", self.stage))
+        kept = ALL if decisions and chance else DECISIONS if decisions else STATES_OF_CHANCE
+        how = options.plies, even, *alone, own, credit, options.lambda_turns, kept
         n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
         if self.labels is not None:
             self.label(n, T)
@@ -320,7 +355,8 @@ class BatchRecorder:
         games = SideBySide(game, leaves, depth, nodes=options.nodes, candidates=options.candidates or None)
         keys = rng.integers(0, 1 << 64, count, dtype=np.uint64)
         other = np.where(rng.random(count) < earlier, rng.integers(0, 2, count), NOBODY)
-        how = How(np.full(count, options.plies), exploration, options.even, credit, own)
+        even = np.inf if options.even == 1 else options.even * game.stake
+        how = How(np.full(count, options.plies), exploration, even, credit, own)
         record, _, counts = games.play(keys, other, how)
         n = len(record.rows)
         exact = np.full(n, UNKNOWN)

@@ -2,10 +2,10 @@
 
 Each iteration plays games with the newest network (some against an earlier self) and learns from the last positions; after
 every `--evaluate-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
-better. The target of a position is the lambda-return of the root values of depth-1 or -2 searches along the game and of its
-outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS 2009), and Baxter et al., TDLeaf (2000). Games begin
-with a random number of random actions, so that all kinds of positions are seen. What is learned is the value for the player who
-acts.
+better, in games of chance unless it says that it is worse. The target of a position is the lambda-return of the root values of
+depth-1 or -2 searches along the game and of its outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS
+2009), and Baxter et al., TDLeaf (2000). Games begin with a random number of random actions, so that all kinds of positions are
+seen. What is learned is the value for the player who acts.
 
 With `--network` a torch module learns instead of a sparse network: the games of an iteration are played side by side, in pieces of
 `--piece` games each from a key of its own, so that all leaves of a round of decisions are valued in one call.
@@ -37,7 +37,7 @@ from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.files import load_network, model_path
 from leafwise.models.network import Learned, network_of
 from leafwise.models.players import player
-from leafwise.models.seen import FEATURES, OBSERVATION, features_of
+from leafwise.models.seen import OBSERVATION, default_seen, features_of
 from leafwise.models.sparse import BOUND, load_sparse
 from leafwise.training.evaluation.matches import ReferencePlayers
 from leafwise.training.execution.executor import Shared
@@ -122,16 +122,22 @@ class Config(IterationOptions):
     """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
     td_lambda: Share = 0.7
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    lambda_turns: bool = False
+    """Lambda counts turns, all that a player decides without chance between, not actions."""
+    recorded: tuple[str, ...] = ()
+    """Stages whose positions are learned from, decision or that at which a leaf is asked (default: both)."""
     exploration: Share = 0.1
     """Share of actions drawn at random."""
     plies: Plies = 12
     """Most random actions at the beginning of a game."""
     even: Share = 1.0
-    """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
+    """Openings whose root value is further from 0 than this share of the most that a game is worth are drawn anew, up to 100 times;
+    1: none is."""
     exact_nodes: Limit = 0
     """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
     repeats: Annotated[int, Range(1, 100)] = 1
-    """How often a position enters the replay whose target is more than 0.5 from what the newest network says of it."""
+    """How often a position enters the replay whose target is more than half of what a game is worth at most from what the newest
+    network says of it."""
     earlier: Share = 0.2
     """Share of games in which an earlier best network plays one seat."""
     pool: Annotated[int, Range(1, 100)] = 8
@@ -153,7 +159,7 @@ class Config(IterationOptions):
 
 
 SURPRISE = 0.5
-"""Positions are repeated whose target is further than this from what the network says: half of what a win is more than a draw."""
+"""Positions are repeated whose target is further than this share of the most that a game is worth from what the network says."""
 
 
 class SelfPlay(IterationLearner):
@@ -168,7 +174,7 @@ class SelfPlay(IterationLearner):
         super().__init__(config)
         self.sparse = config.network == SPARSE
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
-        need_sparse(config, ("hidden", "head", "rare"))
+        need_sparse(config, ("hidden", "head", "rare", "recorded", "lambda_turns"))
         self.solo = self.game.players == 1
         self.scored = self.solo and self.game.return_range != (0.0, 1.0)
         if self.scored and (self.sparse or not self.own):
@@ -247,7 +253,7 @@ class SelfPlay(IterationLearner):
 
         head = "chance" if self.solo else self.config.head
         if not self.config.init_from:
-            sees = self.config.sees or (FEATURES if "sparse" in self.game.features else OBSERVATION)
+            sees = self.config.sees or default_seen(self.game, actions=False)
             return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
         network = load_sparse(model_path(self.config.init_from), self.game)
         return widened(network, self.config.hidden, self.config.seed, head=head)
@@ -318,7 +324,7 @@ class SelfPlay(IterationLearner):
         """Puts positions of a variant into the replay, those that surprise the newest network `repeats` times."""
         if repeats > 1:
             told = self.newest.batch(rows, self.recorder.tables(self.newest, self.variants[place]))
-            times = np.where(np.abs(told - targets) > SURPRISE, repeats, 1)
+            times = np.where(np.abs(told - targets) > SURPRISE * self.newest.unit, repeats, 1)
             rows, targets = rows.repeat(times, axis=0), targets.repeat(times)
         self.replay.put(rows=rows, targets=targets, places=np.full(len(rows), place))
 
@@ -388,8 +394,10 @@ class SelfPlay(IterationLearner):
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
         """Returns what draws a batch from the replay, and the loss: that of the network's head, or of the return to come."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
-        none, most = np.zeros(n, np.int64), BOUND if self.sparse and not self.solo else self.newest.unit if self.scored else 1.0
-        symmetric = self.game.symmetry_count > 1
+        none, symmetric = np.zeros(n, np.int64), self.game.symmetry_count > 1
+        most = 1.0 if self.solo and not self.scored else self.newest.unit
+        if self.sparse and not self.solo:
+            most *= BOUND
         if self.sparse:
             symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
         transform_rows = row_kernels(self.game.with_defaults).transform_rows

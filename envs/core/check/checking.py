@@ -59,9 +59,11 @@ class Checked:
 
     positions: int
     """Different positions that were checked; 0 in a process that checks already."""
+    notes: tuple[str, ...] = ()
+    """What is no fault and may be meant otherwise: two positions that look alike to who acts, and that a search tells apart."""
 
     def __str__(self) -> str:
-        return f"ok, {self.positions:,} positions"
+        return "\n".join([f"ok, {self.positions:,} positions", *self.notes])
 
 
 Seconds = Annotated[float, Range(0.1, 1_000_000)]
@@ -81,7 +83,8 @@ def check_game(
 
     Plays enumerated and random lines for about `seconds` of processor time, in a process of its own: as plain Python on arrays
     that refuse every wrong index, compiled with every index checked, and compiled as it is played; the three are to
-    answer the same. Compiling comes on top. Nothing is written outside the arrays of that process, whatever a rule does.
+    answer the same. Compiling comes on top. Nothing is written outside the arrays of that process, whatever a rule does. Two
+    positions that look alike to who acts and differ to a search are noted.
 
     `twin` is the same game again: another `Game`, or an object of plain Python with `read(text)`, which gives a position, and of a
     position `player` ("first", "second", "chance", "nobody"), `legal` (action names), `play(position, name)`, `outcomes` (pairs of
@@ -106,7 +109,7 @@ def check_game(
                 compare_with_twin(said, other)
             except RuleFault as fault:
                 raise ContractError(fault.line(game.name)) from None
-    checked = Checked(found["positions"])
+    checked = Checked(found["positions"], tuple(found["notes"]))
     print(checked)
     return checked
 

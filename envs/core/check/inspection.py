@@ -51,6 +51,8 @@ COMPARED = 200
 """Positions at which the forms, and a twin, are compared."""
 SCORED, MOST_STAGES = 60, 12
 """Positions at which every hand-made score is asked, and chance stages at which siblings are."""
+LOOKED_AT = 5000
+"""Positions that are compared by what players see."""
 SEED = 1
 MOST_LINES = 3_000_000
 """Lines of the rules' code that may run for one row from outside: rules that would never end stop here, after some seconds."""
@@ -61,13 +63,14 @@ SYMMETRIES = 9
 def inspect_game(
     game: Game, seconds: Mapping[str, float], texts: Sequence[str] = (), twins: bool = False, note: Note | None = None
 ) -> dict[str, Any]:
-    """Checks a game in this process, and returns how many `positions`; raises RuleFault where it breaks its contract.
+    """Checks a game in this process, and returns how many `positions`, and `notes`; raises RuleFault where it breaks its contract.
 
     `seconds` are the forms to check, in this order, and the processor time for the positions of each; `texts` are positions to
     check besides those that play leads to. With `twins` the result has what a twin is asked, answers in texts.
     """
     check_option_files(game)
     positions = 0
+    notes: list[str] = []
     expected: list[Answer] = []
     asked: list[Answer] = []
     for form, time in seconds.items():
@@ -94,7 +97,26 @@ def inspect_game(
             expected = [answer(door, row) for row in some]
             asked = [in_words(door, row) for row in some] if twins else []
         positions = max(positions, len(seen))
-    return {"positions": positions, "twins": asked}
+        notes = notes or list(look_alikes(door, seen))
+    return {"positions": positions, "twins": asked, "notes": notes}
+
+
+def look_alikes(door: Door, rows: list[Row]) -> Iterator[str]:
+    """Yields what is to be said of the first two decisions that look alike to who acts and are different ones to a search."""
+    first: dict[tuple[Any, ...], Row] = {}
+    for row in Random(SEED).sample(rows, min(LOOKED_AT, len(rows))):
+        acts = door.player(row)
+        if acts in (CHANCE, TERMINAL):
+            continue
+        seen = b"".join(array.tobytes() for array in door.observation(row).values())
+        other = first.setdefault((acts, seen, *door.numbers("legal_actions", row)), row)
+        if int(door.ask("key", row)) != int(door.ask("key", other)):
+            both = " and ".join(repr(short(door.text(one), 160)) for one in (other, row))
+            yield (
+                f"note: {both} look alike to player {acts + 1}, and a search tells them apart: if that is hidden, it plays with"
+                " what the player does not know"
+            )
+            return
 
 
 def _walk(door: Door, seconds: float, rows: list[Row]) -> list[Row]:

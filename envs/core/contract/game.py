@@ -184,6 +184,8 @@ class Text:
     """(row, T) -> the game's own score if it ended here, which people are shown; None: the return."""
     action: Callable[[str], str] = str
     """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
+    whole_turns: bool = False
+    """Whether people think in whole turns of several actions, `8/5 6/5`: what they may decide until chance or the other acts."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
     about: About = About()
@@ -252,7 +254,31 @@ class Programs:
         return not set(words[:1]) <= set(self.words)
 
 
+@dataclass(frozen=True)
+class ExactSolver:
+    """The exact solver of a game, which is imported when it is first asked for."""
+
+    make: Callable[..., Any] | str
+    """(game, table_mb) -> an object with `game`, `stop`, `solve(state, actions)` and `known()`, as `Solver` of
+    `leafwise.envs.core.play.solver` has them; or where that is, as MODULE:NAME."""
+    memory_mb: Callable[[Any], float] = lambda options: 0.0
+    """options -> the least MB of memory that it takes, asked before it begins; raises ValueError for a variant that it does not
+    solve."""
+    labels: Callable[..., Any] | str | None = None
+    """(game, table_mb) -> `Labels`, or where that is: a solver that can be given a limit of nodes (`selfplay --exact-nodes`)."""
+
+
 R = TypeVar("R")
+
+
+class ReturnRange:
+    """The field `return_range` of `Game`: given as two numbers or as a function of the options, read as the variant's numbers."""
+
+    def __get__(self, game: Game | None, owner: type[Game]) -> tuple[float, float]:
+        return (-1.0, 1.0) if game is None else of_options(vars(game)["return_range"], game.options)
+
+    def __set__(self, game: Game, given: tuple[float, float] | Callable[[Any], tuple[float, float]]) -> None:
+        vars(game)["return_range"] = given
 
 
 @dataclass(frozen=True)
@@ -293,7 +319,8 @@ class Game:
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
-    return_range: tuple[float, float] = (-1.0, 1.0)
+    return_range: ReturnRange = ReturnRange()
+    """Least and greatest return of player 0, (-1, 1) by default, or a function of the options that returns both."""
     features: Mapping[str, Any] = field(default_factory=dict)
     """What networks see, by their kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch | Programs] = field(default_factory=dict)
@@ -303,6 +330,8 @@ class Game:
     One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.players`. Where the words may name code to run,
     it is `Programs`: such words are then taken from the command line and from Python alone.
     """
+    solver: ExactSolver | None = None
+    """What solves positions exactly: `leafwise solve`, the player `solver` (`solver_player`), exact hints and reviews."""
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -349,7 +378,7 @@ class Game:
             return self
         key = changed, repr(changed)  # 1 and 1.0 are equal, and written otherwise
         if (found := self._variants.get(key)) is None:
-            found = self._variants[key] = replace(self, options=changed)
+            found = self._variants[key] = replace(self, options=changed, return_range=vars(self)["return_range"])
             vars(found)["_variants"] = self._variants
         return found
 
@@ -438,6 +467,11 @@ class Game:
         space = copy.deepcopy(of_options(seen.space, self.options))
         _check(self, _space(seen.layout, space))
         return space
+
+    @property
+    def stake(self) -> float:
+        """What a game for two is worth at most: values of networks, and points of matches, are shares of it."""
+        return max(map(abs, self.return_range))
 
     @property
     def reward_names(self) -> tuple[str, ...]:
@@ -616,6 +650,7 @@ def _front(game: Game) -> Needs:
     for name, kind in PARTS.items():
         yield isinstance(getattr(game, name), kind), f"{name} as {kind.__name__}", getattr(game, name)
     yield isinstance(game.rules.chance, Chance), "rules.chance as Chance", game.rules.chance
+    yield game.solver is None or isinstance(game.solver, ExactSolver), "solver as ExactSolver", game.solver
     yield game.players in OneOf((1, 2)), "1 or 2 players", game.players
     yield isinstance(game.title, str) and game.title.strip(), "a title", game.title
     ends = game.return_range

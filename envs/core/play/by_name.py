@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.turns import played_in_order
 
 BOARD = re.compile(r"""[/\n=|;]|\\n|[\[(]\s*[\[("']|[\[(](?:[^\[\]()\s,]+[\s,]+){2}[^\[\]()\s,]""")
 """What no list of moves has: rows, words with values, lists in a list or of more than two."""
@@ -71,11 +72,16 @@ def is_board(text: str) -> bool:
 
 def after_moves(state: State, names: Sequence[str], text: str) -> State:
     """Returns the position after moves and outcomes by name; raises ValueError that says which one of `text` cannot be."""
-    for number, name in enumerate(names, start=1):
-        try:
-            state = stepped(state, name)
-        except UserError as problem:
-            raise UserError(f"{problem} as move {number} of {text!r}") from None
+    left = list(names)
+    while left:
+        whole = played_in_order(state, left)
+        left[: len(whole)] = whole
+        for name in whole or left[:1]:
+            try:
+                state = stepped(state, name)
+            except UserError as problem:
+                raise UserError(f"{problem} as move {len(names) - len(left) + 1} of {text!r}") from None
+            left.pop(0)
     return state
 
 

@@ -1,8 +1,7 @@
-"""Exact solvers: what they answer, the same for every room, and the player made of one."""
+"""Exact solvers: what they answer, the same for every game, and the player made of one."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
@@ -11,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Bytes, Ints
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.game import ExactSolver, Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.players import ByName
-from leafwise.envs.core.ranges import Range, need_among, ranged
+from leafwise.envs.core.ranges import Range, need_among, need_in, ranged
+from leafwise.envs.plugins import imported_module
 
 
 @dataclass(frozen=True)
@@ -101,17 +101,36 @@ MOST_TABLE_MB = 65536
 """Most memory for a solver's table."""
 
 
+def need_solver(game: Game) -> tuple[ExactSolver, float]:
+    """Returns a game's solver and the least MB that it takes.
+
+    Raises ValueError for a game that has none, and for a variant that it does not solve.
+    """
+    if game.solver is None:
+        raise UserError(f"expected a game with an exact solver, got {game.name!r}")
+    return game.solver, asked_of_plugin(lambda: game.solver.memory_mb(game.options))
+
+
+def named(made: Callable[..., Any] | str) -> Callable[..., Any]:
+    """Returns a function that is given as it is or by where it is, MODULE:NAME."""
+    if callable(made):
+        return made
+    module, _, name = made.partition(":")
+    found: Callable[..., Any] = getattr(imported_module(module), name)
+    return found
+
+
 @ranged()
 def exact_solver(game: Game, table_mb: Annotated[float, Range(0, MOST_TABLE_MB, above=True, unit="MB")] = 64) -> Solver:
-    """Returns the exact solver of a game's room, with its compiled code loaded and a table of at most `table_mb`.
+    """Returns the exact solver of a game, with its compiled code loaded and a table of at most `table_mb`.
 
     Raises ValueError for a game that has none, or a table that is too small or too large for this machine.
     """
-    if not (game.room / "solver.py").exists():
-        raise UserError(f"expected a game with an exact solver, got {game.name!r}")
+    solver, least = need_solver(game)
+    need_in(table_mb, Range(least, unit="MB"), "a table", game.name)
     try:
-        make = importlib.import_module(f"{game.module}.solver").Solver
-        return asked_of_plugin(lambda: make(game, table_mb))
+        made: Solver = asked_of_plugin(lambda: named(solver.make)(game, table_mb))
+        return made
     except MemoryError:
         raise UserError(f"expected a table that fits into memory, got one of {table_mb:,.0f} MB") from None
 
@@ -137,11 +156,10 @@ def exact_labels(game: Game, table_mb: float) -> Labels:
 
 
 def labels_of(game: Game) -> Any:
-    """Returns the class of a game's labels: `Labels` in its room's `solver`; raises ValueError for a game that has none."""
-    module: Any = importlib.import_module(f"{game.module}.solver") if (game.room / "solver.py").exists() else None
-    if not hasattr(module, "Labels"):
+    """Returns what makes the labels of a game; raises ValueError for a game that has none."""
+    if game.solver is None or game.solver.labels is None:
         raise UserError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
-    return module.Labels
+    return named(game.solver.labels)
 
 
 LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.05, "best": 0.0}

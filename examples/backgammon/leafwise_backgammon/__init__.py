@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import gymnasium as gym
 import numpy as np
 
 from leafwise.authoring import (
+    RULE_ONLY,
     About,
     Chance,
     Evaluator,
@@ -23,19 +24,20 @@ from leafwise.authoring import (
     Rules,
     SearchDefaults,
     Sizes,
+    SparseFeatures,
     Text,
     jit,
     reads_back,
     settle_fields,
 )
-from leafwise_backgammon import rules, text
+from leafwise_backgammon import features, rules, text
 
 
 @dataclass(frozen=True)
 class Options:
     """How backgammon is played here."""
 
-    order: Annotated[str, OneOf(("canonical", "free"))] = "canonical"
+    order: Annotated[str, OneOf(("canonical", "free"))] = field(default="canonical", metadata=RULE_ONLY)
 
     def __post_init__(self) -> None:
         settle_fields(self, "backgammon")
@@ -85,6 +87,7 @@ GAME = Game(
             stages=("decision", "opening", "throw"),
             stage=rules.stage,
         ),
+        action_cost=rules.action_cost,
         key=rules.key,
         is_valid=reads_back(text.write, text.parse),
     ),
@@ -98,6 +101,7 @@ GAME = Game(
         outcome_name=text.outcome_name,
         action_words=text.action_words,
         action=lambda typed: typed.rstrip("*"),
+        whole_turns=True,
         about=About(
             actions="one checker's move, from a point by pips, or pass",
             ends="when a player has borne all checkers off",
@@ -106,9 +110,18 @@ GAME = Game(
         ),
     ),
     draw=text.draw,
-    search=SearchDefaults(depth=1),
+    search=SearchDefaults(depth=1, decisions_per_depth=4),
     options=Options(),
-    scores={"race": lambda options: Evaluator("race", race, low=-1.0, high=1.0)},
+    scores={"race": lambda options: Evaluator("race", race, stage="throw", low=-1.0, high=1.0)},
     return_range=(-3.0, 3.0),
+    features={
+        "sparse": SparseFeatures(
+            features.active,
+            lambda options: features.SIZE,
+            lambda options: features.MOST,
+            side=features.side,
+            stage="throw",
+        )
+    },
     ids={"Backgammon": {}, "BackgammonFree": {"order": "free"}},
 )

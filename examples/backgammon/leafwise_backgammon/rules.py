@@ -285,7 +285,22 @@ def end_turn(S, j):
 
 
 @jit
+def action_cost(S, i, a, T):
+    """Counts a turn as one decision, by its last action: 1 if nothing can be moved afterwards."""
+    left, die, other = word(S, i, LEFT), word(S, i, DIE), word(S, i, OTHER)
+    if a == PASS or left == 1:
+        return 1
+    player, point, pips = word(S, i, MOVER), int(a) // 6 + 1, int(a) % 6 + 1
+    if point <= pips and count(S, i, player, OFF) == CHECKERS - 1:
+        return 1
+    if die == other:
+        return int(double_moves(S, i, player, die, point if T.canonical else BAR, 1, point) == 0)
+    return int(not can_any(S, i, player, other if pips == die else die, point, landing(point, pips)))
+
+
+@jit
 def apply_action(S, i, a, j, T):
+    ends = action_cost(S, i, a, T) == 1
     copy_row(S, i, j)
     if a == PASS:
         end_turn(S, j)
@@ -298,24 +313,17 @@ def apply_action(S, i, a, j, T):
     if hit:
         S[j, SIDE * (1 - player) + BAR - to] = 0
         S[j, SIDE * (1 - player) + BAR] += 1
-    if count(S, j, player, OFF) == CHECKERS:
+    die, other = word(S, j, DIE), word(S, j, OTHER)
+    S[j, LEFT] -= 1
+    if ends:
         end_turn(S, j)
-        S[j, MOVER], S[j, PHASE] = player, OVER
-        return
-    die, other, left = word(S, j, DIE), word(S, j, OTHER), word(S, j, LEFT) - 1
-    S[j, LEFT] = left
-    if left == 0:
-        end_turn(S, j)
+        if count(S, j, player, OFF) == CHECKERS:
+            S[j, MOVER], S[j, PHASE] = player, OVER
     elif die == other:
         S[j, LAST] = point if T.canonical else BAR
-        if double_moves(S, j, player, die, word(S, j, LAST), 1, NO_POINT) == 0:
-            end_turn(S, j)
     else:
-        rest = other if pips == die else die
-        S[j, DIE] = rest
+        S[j, DIE] = other if pips == die else die
         S[j, OTHER], S[j, LAST], S[j, HIT] = (pips, point, hit) if T.canonical else (0, 0, 0)
-        if not can_any(S, j, player, rest, NO_POINT, NO_POINT):
-            end_turn(S, j)
 
 
 @jit(inline=True)

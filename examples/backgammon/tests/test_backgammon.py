@@ -80,12 +80,25 @@ def test_the_data_file_says_what_the_game_says() -> None:
 
 
 def test_turns_are_those_that_trying_everything_finds() -> None:
-    compare_turns(150, 1)
+    compare_turns(1000, 1)
 
 
-@pytest.mark.long
-def test_many_turns_are_those_that_trying_everything_finds() -> None:
-    compare_turns(20_000, 2)
+@pytest.mark.parametrize("game", [GAME, FREE], ids=["canonical", "free"])
+def test_a_turn_counts_as_one_decision(game: leafwise.authoring.Game) -> None:
+    rng, T = random.Random(4), game.tables()
+    state, plays, turns = game.parse(TO_THROW), 0, 0
+    while plays < 500:
+        if state.is_terminal:
+            state = game.parse(TO_THROW)
+        state, cost = rng.choice([after for _, after in state.outcomes()]), 0
+        while not cost:
+            action = rng.choice(state.legal_actions)
+            cost = game.rules.action_cost(state.row[None], np.uint64(0), action, T)
+            player, state = state.current_player, state.play(action)
+            plays += 1
+            assert (state.current_player != player) == cost  # only the last action of a turn counts
+        turns += 1
+    assert plays > 1.5 * turns
 
 
 def test_the_first_turn_has_as_many_ends_as_other_programs_count() -> None:

@@ -63,6 +63,8 @@ class Config:
     simulations: Annotated[int, Range(0)] = 0
     """Monte Carlo tree search with at most so many simulations (0: depth-limited search). Of a position, not of games."""
     options: Annotated[str, tyro.conf.arg(help=OPTIONS_HELP)] = ""
+    single: bool = False
+    """Tell single actions where people think in whole turns, as in backgammon."""
     file: str = ""
     """File of positions, one a line; - is standard input."""
     review: bool = False
@@ -120,7 +122,7 @@ def made_analyst(game: Game, config: Config) -> Analyst:
 
 def analyze_position(game: Game, config: Config) -> Iterator[Report]:
     """Searches one position and tells what is found."""
-    from leafwise.analysis import position_json, position_lines, read_position
+    from leafwise.analysis import position_json, position_lines, read_position, turn_values
     from leafwise.envs.core.play.by_name import is_board
 
     state = read_position(game, config.position, config.moves)
@@ -130,7 +132,8 @@ def analyze_position(game: Game, config: Config) -> Iterator[Report]:
         yield "no position given: the start of the game of seed 0\n"
     result = analyst(state)
     text = config.position if is_board(config.position) and not config.moves else str(state)
-    yield {**position_json(result, analyst), "position": text}, position_lines(result, analyst)
+    turns = {} if config.single else turn_values(result, analyst)
+    yield {**position_json(result, analyst, None, turns), "position": text}, position_lines(result, analyst, turns)
 
 
 def analyze_games(records: list[GameRecord], config: Config) -> Iterator[Report]:

@@ -66,6 +66,11 @@ def number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
+def mean_interval(line: dict[str, Any]) -> str:
+    """Returns the interval of a mean as text."""
+    return f"{number(line['ci_low'], '+.3f')} to {number(line['ci_high'], '+.3f')}"
+
+
 def tables(tournament: Tournament, figures: dict[str, Any]) -> Iterator[str]:
     """Yields the lines of the tables for people."""
     variant = " ".join(f"{name}={value}" for name, value in tournament.game.given_options.items())
@@ -83,8 +88,10 @@ def tables(tournament: Tournament, figures: dict[str, Any]) -> Iterator[str]:
             f"  {figures['counted']} games differ, the others are the same again and do not count: their players draw nothing"
         )
     width = max(6, *(len(line["player"]) for line in figures["standings"]))
+    pays = tournament.game.stake > 1
     yield (
         f"  {'player':<{width}}  {'games':>6} {'won':>6} {'drawn':>6} {'lost':>6}   {'elo':>5} {'95 %':>15} {'ms/move':>10}"
+        + f"   {'points a game':>15} {'95 %':>18}" * pays
     )
     for line in figures["standings"]:
         milliseconds = None if line["seconds_per_move"] is None else 1000 * line["seconds_per_move"]
@@ -92,12 +99,13 @@ def tables(tournament: Tournament, figures: dict[str, Any]) -> Iterator[str]:
         yield (
             f"  {line['player']:<{width}}  {line['games']:>6} {line['wins']:>6} {line['draws']:>6} {line['losses']:>6}   "
             f"{line['elo']:>+5.0f} {interval:>15} {number(milliseconds, ',.3f'):>10}"
+            + (f"   {number(line['mean'], '+.3f'):>15} {mean_interval(line):>18}" if pays else "")
         )
     for pair in figures["pairs"]:
-        interval = f"{number(pair['ci_low'], '+.3f')} to {number(pair['ci_high'], '+.3f')}"
         yield (
             f"  {pair['player']} - {pair['opponent']}: {pair['wins']} won, {pair['draws']} drawn, {pair['losses']} lost, "
-            f"mean {number(pair['mean'], '+.3f')} ({interval}), elo {pair['elo']:+.0f} +- {pair['elo_error']:.0f}"
+            f"{'points a game' if pays else 'mean'} {number(pair['mean'], '+.3f')} ({mean_interval(pair)}), "
+            f"elo {pair['elo']:+.0f} +- {pair['elo_error']:.0f}"
         )
     for line in figures["standings"]:
         for kind, count in line["faults"].items():

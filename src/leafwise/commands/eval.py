@@ -104,6 +104,9 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
             name: int((np.sign(scores) == sign).sum()) for name, sign in (("wins", 1), ("draws", 0), ("losses", -1))
         }
         result |= {"asked": evaluation.asked, "plies": evaluation.plies, "openings": evaluation.openings}
+        result |= evaluation.told_points()
+        if game.stake > 1:
+            result["mean_is"] = f"points a game, of at most {game.stake:g} for a win, 0 for a draw"
         result |= {"points": float((1 + np.sign(scores)).sum() / 2), "elo": elo, "elo_error": error, **counts}
         for whose, pace in (("", evaluation.pace), ("opponent_", evaluation.opponent_pace)):
             result[f"{whose}seconds_per_turn"] = pace.seconds / max(pace.turns, 1)
@@ -134,10 +137,10 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
     yield f"          {result['mean_is']}"
     if against:
         yield f"  begin   {openings_told(result)}"
-        yield (
-            f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: "
-            f"{result['points']:g} of {result['games']} points (a draw is half a point)"
-        )
+        said = f"{result['points']:g} of {result['games']} points (a draw is half a point)"
+        if result["mean_is"] != WIN_OR_LOSS:
+            said = f"{result['win_share']:.1%} won ({result['win_ci_low']:.1%} to {result['win_ci_high']:.1%})"
+        yield f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: {said}"
         yield f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}"
     else:
         yield f"  median  {result['median']:{form}}   lowest {result['low']:{form}}, highest {result['high']:{form}}"

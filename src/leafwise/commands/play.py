@@ -143,6 +143,20 @@ class Session:
         self.recorder.settle(self.stream)
         return [happened(step) for step in self.recorder.steps[steps + 1 :]]
 
+    def play_typed(self, text: str) -> list[str]:
+        """Plays an action, or a whole turn where people think in them; returns what chance did, in words."""
+        from leafwise.envs.core.play.by_name import move_names
+        from leafwise.envs.core.play.turns import played_in_order
+
+        names = move_names(self.state.game, text) if self.state.game.text.whole_turns else [text]
+        whole = played_in_order(self.state, names) if len(names) > 1 else tuple(names)
+        if len(whole) != len(names):
+            raise UserError(f"{self.state.game.name}: expected one action or a whole turn, got {text!r}")
+        happened: list[str] = []
+        for name in whole:
+            happened = self.play(name)
+        return happened
+
     def undo(self) -> bool:
         """Goes back to the last decision of a person; returns whether there was one. Chance repeats itself."""
         for k in range(len(self.before) - 1, -1, -1):
@@ -238,7 +252,7 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
             say(f"type an action; {HELP}")
         else:
             try:
-                happened = session.play(word)
+                happened = session.play_typed(word)
             except UserError as problem:
                 say(f"{problem}; {HELP}")
                 continue

@@ -52,15 +52,16 @@ class Config:
     """Print one JSON object."""
 
 
-def read_position(game: Game, text: str) -> State:
+def read_position(game: Game, text: str, *, chance: bool = False) -> State:
     """Returns the position after some moves, or that a text describes; raises ValueError in the game's words.
 
-    What chance did stands among the moves, by name; a position in which chance acts next is refused.
+    What chance did stands among the moves, by name; a position in which chance acts next is refused, unless `chance` says that
+    the solver takes it.
     """
     from leafwise.envs.core.play.by_name import after_moves, is_board, move_names, outcomes_told
 
     state = game.parse(text) if is_board(text) else after_moves(game.start(), move_names(game, text), text.strip())
-    if state.is_chance:
+    if state.is_chance and not chance:
         raise UserError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
     return state
 
@@ -149,11 +150,10 @@ def main(config: Config, game: Game) -> Iterator[Report]:
     from leafwise.envs.core.play.solver import exact_solver
 
     solver = exact_solver(game, config.table_mb)
+    read = partial(read_position, game, chance=getattr(solver, "solves_chance", False))
     many = asked_lines(config.file, config.moves is not None)
     text = config.moves or ""
-    for asked, state in (
-        [(text, read_position(game, text))] if many is None else positions_of(many, partial(read_position, game))
-    ):
+    for asked, state in [(text, read(text))] if many is None else positions_of(many, read):
         solution, interrupted = solve(solver, state, config.actions)
         result = {"position": asked, **asdict(solution)}
         if many is None:

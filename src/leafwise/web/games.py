@@ -6,6 +6,7 @@ program. A run is named `run:NAME`; NAME is a folder of runs with a model in it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,7 +26,7 @@ from leafwise.envs.core.fields import types_of
 from leafwise.envs.core.play.by_name import outcome_names
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder, Step, read_games
 from leafwise.envs.core.play.players import named_ai, own_programs
-from leafwise.envs.core.play.solver import LEVELS, exact_solver
+from leafwise.envs.core.play.solver import LEVELS, need_solver
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import LEARNED, is_for, shipped_model
@@ -39,8 +40,6 @@ from leafwise.web.workers import PLAYERS_VARIABLE, RUNS_VARIABLE, JobContext, Ke
 RUN, NAMED = "run:", "named:"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s", "5": "5 s"}
 """Seconds that a player may think, and how people say it."""
-NO_TABLE_MB = 1e-6
-"""Memory that no solver can do with: it refuses before it loads any code."""
 FEW = 16
 """Outcomes of a stage that are told with what was drawn."""
 MAX_GAMES = 100
@@ -185,14 +184,11 @@ def leaf_source(leaf: str) -> str:
 
 @lru_cache(VARIANTS)
 def has_solver(game: Game) -> bool:
-    """Whether the game's exact solver, if it has one, takes this variant; asked without the memory that it needs."""
-    if not (game.room / "solver.py").exists():
-        return False
-    try:
-        exact_solver(game, NO_TABLE_MB)
-    except UserError as problem:
-        return "exact solver" not in str(problem)  # else it is the memory that is refused
-    return True
+    """Whether the game has an exact solver that takes this variant."""
+    with contextlib.suppress(UserError):
+        need_solver(game)
+        return True
+    return False
 
 
 @lru_cache(VARIANTS)

@@ -12,12 +12,12 @@ from games.walks import positions
 from leafwise.envs.core.contract.state import State
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.search import Search
-from leafwise.training.dqn.dqn import Config
-from leafwise.training.dqn.games import Player
+from leafwise.training.dqn.dqn import Config, check
+from leafwise.training.dqn.games import Player, Playing
 from leafwise.training.networks import fresh_module
 from running.networks import random_network
 
-GAME, TRILOBITE = dice.GAME, leafwise.game("trilobite")
+GAME, SEEN, TRILOBITE = dice.GAME, dice.seen(dice.side_in_turn), leafwise.game("trilobite")
 WILD = GAME.actions.index("wild")
 """An action that costs no depth."""
 
@@ -103,3 +103,27 @@ def test_searches_say_what_comes_of_each_action() -> None:
             assert values[action] == pytest.approx(-after.value(leaf), abs=1e-6)
         else:
             assert values[action] == -np.inf
+
+
+def test_states_of_chance_learn_what_follows_for_player_0() -> None:
+    """In the dice race, whose features are asked for before the throw; where the game ends after it, its return is the target."""
+    from leafwise.training.dqn.learning import Decided, Learning, Order
+
+    config = Config(game="dice", head="value", plies=0, envs=64, hidden=(8, 4), learning_starts=0)
+    check(config, SEEN)
+    replay = Decided(SEEN, 8192, Order(64), cut=False, alpha=0.0, chance=True)
+    learning = Learning(SEEN, config, "afterstate", replay)
+    rows, streams = learning.player.begun(np.array([(k, 0) for k in range(64)], np.uint64))
+    for step in range(128):
+        how, rng = Playing(np.ones(64)), np.random.default_rng(step)
+        replay.keep(learning.player.step(learning.shape, learning.online, rows, streams, how, rng))
+    places = np.flatnonzero(replay.asks(np.arange(replay.filled)))
+    ended = replay["gains"][places, 1] == 0
+    returns = [State(SEEN, row).returns for row in replay["after"][places[ended]]]
+    assert {-1.0, 1.0} <= set(returns)
+    assert learning.searched(places[ended], asked=True) * BOUND == pytest.approx(returns, abs=1e-6)
+    leaf = learning.shape.evaluator("x")
+    for place, found in list(zip(places[~ended], learning.searched(places[~ended], asked=True), strict=True))[:20]:
+        after = State(SEEN, replay["after"][place])
+        best = max(Search(SEEN, leaf, 1)(after).values.values())
+        assert found * BOUND == pytest.approx(best if after.current_player == 0 else -best, abs=1e-5)

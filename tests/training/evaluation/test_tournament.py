@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,17 @@ import pytest
 
 import leafwise
 from games import dice, faulty
+from leafwise.commands.arena import tables as arena_tables
+from leafwise.commands.eval import figures as eval_figures
+from leafwise.commands.eval import lines as eval_lines
 from leafwise.envs.core import waiting
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import Forfeit
 from leafwise.search.players import Player, RandomPlayer
 from leafwise.training.evaluation.arena import Tournament, arena, evaluate, plan
-from leafwise.training.evaluation.match_workers import Job, Maker, MatchWorkers, Table, from_text
+from leafwise.training.evaluation.match_workers import Job, Maker, MatchWorkers, Outcome, Table, from_text
 from leafwise.training.evaluation.openings import openings
+from leafwise.training.evaluation.results import Evaluation
 from leafwise.training.evaluation.statistics import elo_difference
 from running.killing import alive
 from running.waiting import until
@@ -156,6 +161,37 @@ def test_figures_add_up_and_do_not_depend_on_the_processes() -> None:
     pair = figures["pairs"][0]
     points = [alone.points(p, pair["player"]) for p in alone.of(pair["player"], pair["opponent"])]
     assert pair["mean"] == pytest.approx(2 * np.mean(points) - 1)
+
+
+def test_points_count_where_games_are_worth_more_than_one_and_elo_is_of_wins() -> None:
+    game = replace(dice.GAME, return_range=(-3.0, 3.0))
+    tournament = plan(game, ["greedy", "random"], 20)
+    for job in tournament.jobs():  # in each round one game is won by 3 points, one lost by 1 or 2
+        tournament.add(job, Outcome(3.0 if job.names[0] == "greedy" else 1.0 + job.number % 2))
+    figures = tournament.figures()
+    line = next(line for line in figures["standings"] if line["player"] == "greedy")
+    assert (line["mean"], line["points_per_game"], line["win_share"]) == (0.75, 0.75, 0.5)
+    assert line["points_ci_low"] == line["ci_low"] == pytest.approx(0.75 - 2.262 * 0.25 / 9**0.5, abs=1e-3)
+    assert line["elo"] == pytest.approx(0, abs=1e-9)
+    assert "points a game +0.750 (" in "\n".join(arena_tables(tournament, figures))
+    played = Evaluation(
+        "greedy",
+        0,
+        np.array([3.0, -1.0, 3.0, -2.0]),
+        np.zeros(4, int),
+        1,
+        0.0,
+        "random",
+        return_range=game.return_range,
+    )
+    told = eval_figures(game, played)
+    assert (told["mean"], told["points_per_game"], told["win_share"], told["elo"]) == (
+        0.75,
+        0.75,
+        0.5,
+        pytest.approx(0, abs=1e-9),
+    )
+    assert "  games   2 won, 0 drawn, 2 lost: 50.0% won (9.5% to 90.5%)" in list(eval_lines(told))
 
 
 def _greedy(game: leafwise.Game, seed: int) -> object:

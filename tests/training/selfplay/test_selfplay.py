@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import leafwise
+from games import dice
 from leafwise.envs.core.play.solver import UNKNOWN
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.models import load_sparse
@@ -18,12 +19,12 @@ from leafwise.training.evaluation import matches
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.statistics import SequentialTest, expected_share
 from leafwise.training.execution.executor import Own
-from leafwise.training.games import EXPLORED, guide_of, make_write_targets, new_record, new_table
+from leafwise.training.games import AFTERSTATE, CONTINUED, EXPLORED, guide_of, make_write_targets, new_record, new_table
 from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import Recorder, kernels, row_kernels
+from leafwise.training.selfplay.games import ALL, STATES_OF_CHANCE, Recorder, kernels, row_kernels
 from running.networks import random_network
 from running.training import cut_and_compare
 
@@ -149,7 +150,7 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
     network = random_network(GAME, seed=4)
     T, D = GAME.tables(network.evaluator("x")), new_record(GAME, 600)
     run = kernels(GAME, network.evaluator("x")).record_games
-    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 1.0, 0.0, 0.0, 0.0, False, 0.0, T, T)
+    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, np.inf, 0.0, 0.0, 0.0, False, 0.0, False, ALL, T, T)
     assert n >= 500
     wins = 0
     for row, target in zip(D.rows[:n], D.targets[:n], strict=True):
@@ -175,6 +176,32 @@ def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
     assert (exact.rows == played.rows).all()
     assert [int(target) for target in exact.targets] == [solver.value(leafwise.State(GAME, row)) for row in exact.rows]
     assert np.abs(exact.targets - played.targets).max() > 0.5
+
+
+@pytest.mark.parametrize("by_turns", [False, True])
+def test_states_of_chance_alone_may_be_recorded_and_lambda_may_count_turns(by_turns: bool) -> None:
+    """In the dice race a turn is several actions, with throws between; `wild` alone goes on without one."""
+    game, decay = dice.seen(dice.side_in_turn), 0.5
+    network = random_network(game, seed=4)
+    T, run = game.tables(network.evaluator("x")), kernels(game, network.evaluator("x")).record_games
+    whole, some = new_record(game, 3000), new_record(game, 3000)
+    told = 1, 6, np.inf, 0.1, 0.0, decay, False, 0.0, by_turns
+    n = run(new_table(game, 1, 5), whole, 600, *told, ALL, T, T)
+    m = run(new_table(game, 1, 5), some, 50, *told, STATES_OF_CHANCE, T, T)
+    chance = np.flatnonzero(whole.kinds[:n] == AFTERSTATE)[:m]
+    assert len(chance) >= 50
+    assert np.array_equal(some.rows[: len(chance)], whole.rows[chance])
+    assert np.array_equal(some.targets[: len(chance)], whole.targets[chance])
+    wild = game.actions.index("wild")
+    continued = np.flatnonzero(whole.kinds[:n] == CONTINUED)
+    assert bool(len(continued)) == by_turns
+    for t in continued:  # the same player decided before, no throw between, and its own value does not count
+        before, here = (leafwise.State(game, row) for row in whole.rows[t - 1 : t + 1])
+        assert before.play(wild) == here
+        worth = [
+            whole.targets[k] * (1 - 2 * max(leafwise.State(game, whole.rows[k]).current_player, 0)) for k in (t, t + 1)
+        ]
+        assert t + 1 == n or whole.first[t + 1] != whole.first[t] or worth[0] == worth[1]
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.6])

@@ -19,7 +19,7 @@ from leafwise.training.runs.files import Curves
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 from leafwise.training.selfplay import selfplay, value_td
-from leafwise.training.selfplay.games import kernels
+from leafwise.training.selfplay.games import ALL, kernels
 from running.training import cut_and_compare, learn
 
 GAME = leafwise.game("friday")
@@ -90,12 +90,12 @@ def test_targets_are_outcomes_and_rows_before_hazards_are_worth_what_follows(run
     evaluator = leafwise.load(run)
     T, D = GAME.tables(evaluator), new_record(GAME, 3000)
     run_games = kernels(GAME, evaluator).record_games
-    n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, 1.0, 0.0, 0.0, 1.0, False, 0.5, T, T)
+    n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, np.inf, 0.0, 0.0, 1.0, False, 0.5, False, ALL, T, T)
     passed = np.flatnonzero(D.kinds[:n] == AFTERSTATE)
     assert len(passed) > 20
     assert (D.targets[passed] == D.targets[passed + 1]).all()
     assert ((D.targets[:n] > 0) & (D.targets[:n] <= 0.5)).any()  # a lost game got some way
-    n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, 1.0, 0.0, 0.0, 0.0, True, 0.0, T, T)
+    n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, np.inf, 0.0, 0.0, 0.0, True, 0.0, False, ALL, T, T)
     k = int(np.flatnonzero(D.kinds[: n - 1] == CHOSEN)[5])
     assert D.targets[k] == pytest.approx(evaluator.compiled(D.rows, np.uint64(k + 1), T))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from games import coins, dice, planted
+from games import coins, dice, nim, planted
+from leafwise.authoring import Rules, jit
 from leafwise.envs.core.check.checking import ContractError, inspect_apart
 from leafwise.envs.core.check.door import CHECKED, PLAIN, RuleFault
 from leafwise.envs.core.check.inspection import inspect_game
@@ -50,3 +52,16 @@ def test_there_are_enough() -> None:
 )
 def test_a_sound_game_has_no_fault(game: Game, seconds: dict[str, float], texts: list[str], least: int) -> None:
     assert inspect_game(game, seconds, texts)["positions"] >= least
+
+
+@jit
+def sees_nothing(S, i, O, e, T):
+    O[e, :] = 0
+
+
+def test_decisions_that_look_alike_and_differ_to_a_search_are_noted() -> None:
+    rules = nim.initial_state, nim.current_player, nim.legal_actions, nim.apply_action, nim.returns
+    blind = replace(nim.GAME, rules=Rules(*rules, observe=sees_nothing))
+    (note,) = inspect_game(blind, {PLAIN: 0.3})["notes"]
+    assert re.search("^note: '.*' and '.*' look alike to player [12], and a search tells them apart", note)
+    assert not inspect_game(nim.GAME, {PLAIN: 0.3})["notes"]

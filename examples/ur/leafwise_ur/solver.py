@@ -1,0 +1,330 @@
+"""The exact solver of the Royal Game of Ur: the chance to win of who is about to throw, in every position.
+
+Value iteration in layers. A layer holds the positions with so many pieces borne off by the player in turn and by the other. A
+piece that is borne off never comes back, so a layer depends on itself, on the layer of the same numbers for the other player, and
+on later ones: the last two layers come first, each pair is swept in place until no value moves by more than TINY. Every move but a
+capture brings the pieces on, so a sweep goes from the pieces that have come furthest to those at the start, and what depends on
+one another by a pass, a position and the same one with the other player to throw, is solved together: only what captures send
+back needs another sweep.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations_with_replacement
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.authoring import Game, Solution, State, cache_root, jit, stoppable
+from leafwise_ur import BOARD, MOVER, OFF, OFF_BOARD, PASS, ROSETTES, THROW, THROWS, TO_THROW, captured, count, starts
+
+TINY = 1e-10
+SHARED = 3**8
+"""Ways to fill the eight shared squares: each empty, of the player in turn, or of the other."""
+LANES = 64
+"""Ways to fill the six squares of one's own."""
+THREADS = 2
+SIDE = 15
+"""Bits of a board."""
+BLOCK = 1024
+"""Pairs that one thread values before the next ones are the other's."""
+FURTHEST = 2 * 14 * 15 // 2
+"""What the squares of all pieces on the board can add up to, and more."""
+
+
+class Places(NamedTuple):
+    """Where positions stand in the table."""
+
+    pieces: int
+    start: NDArray[np.int64]
+    """[pieces + 1, pieces + 1, SHARED]: the first place with so many borne off by the player in turn and the other, and these
+    pieces on shared squares."""
+    threes: NDArray[np.int64]
+    """[256]: squares of one player -> their share of the index into SHARED."""
+    shared: NDArray[np.int64]
+    """[2, SHARED]: squares of the player in turn and of the other, as bits 5 to 12 of a board."""
+    lane: NDArray[np.int64]
+    """[LANES]: the squares of one's own as bits of a board, those with fewer pieces first."""
+    rank: NDArray[np.int64]
+    """[LANES]: bits of squares 1 to 4, 13 and 14 -> their place in `lane`."""
+    width: NDArray[np.int64]
+    """[pieces + 1, SHARED]: pieces borne off by the other, pieces on shared squares -> ways to fill the other's own squares."""
+    steps: NDArray[np.int64]
+    """[3, 16]: what a piece at a square adds to the index into SHARED, of the player in turn and of the other, and to that of
+    `rank`."""
+    way: NDArray[np.int64]
+    """[1 << 14]: squares of a player as bits from square 1 on -> their sum."""
+    fits: NDArray[np.int64]
+    """[9]: pieces -> ways to place at most so many on the squares of one's own."""
+    size: int
+    """Positions, finished and impossible ones too."""
+
+
+def make_places(pieces: int) -> Places:
+    """Returns the order of positions of a game with so many pieces."""
+    ones = np.array([bits.bit_count() for bits in range(256)])
+    order = sorted(range(LANES), key=lambda bits: (bits.bit_count(), bits))
+    fits = np.array([sum(bits.bit_count() <= k for bits in range(LANES)) for k in range(9)])
+    digits = np.arange(SHARED)[:, None] // 3 ** np.arange(8) % 3
+    squares = np.array([(digits == who) @ (1 << np.arange(8)) for who in (1, 2)])
+    steps = np.zeros((3, 16), np.int64)
+    steps[0, 5:13], steps[1, 5:13] = 3 ** np.arange(8), 2 * 3 ** np.arange(8)
+    steps[2, [1, 2, 3, 4, 13, 14]] = 1 << np.arange(6)
+    sizes = np.zeros((pieces + 1, pieces + 1, SHARED), np.int64)
+    for x, y in np.ndindex(pieces + 1, pieces + 1):
+        left = pieces - x - ones[squares[0]], pieces - y - ones[squares[1]]
+        can = (left[0] >= 0) & (left[1] >= 0)
+        sizes[x, y][can] = fits[left[0][can]] * fits[left[1][can]]
+    ends = np.cumsum(sizes)
+    return Places(
+        pieces,
+        start=(ends - sizes.reshape(-1)).reshape(sizes.shape),
+        threes=np.array([sum(3**k for k in range(8) if bits >> k & 1) for bits in range(256)]),
+        shared=squares << 5,
+        lane=np.array([(bits & 15) << 1 | (bits >> 4) << 13 for bits in order]),
+        rank=np.argsort(order),
+        width=fits[np.maximum(pieces - np.arange(pieces + 1)[:, None] - ones[squares[1]], 0)],
+        steps=steps,
+        way=(np.arange(1 << 14)[:, None] >> np.arange(14) & 1) @ np.arange(1, 15),
+        fits=fits,
+        size=int(ends[-1]),
+    )
+
+
+@jit(inline=True)
+def indices(own, other, M):
+    """Returns the indices into SHARED, as the player in turn sees the board and as the other does, and into `rank` of both."""
+    mine, theirs = M.threes[own >> 5 & 255], M.threes[other >> 5 & 255]
+    lanes = (own >> 1 & 15) | (own >> 13) << 4, (other >> 1 & 15) | (other >> 13) << 4
+    return mine + 2 * theirs, theirs + 2 * mine, *lanes
+
+
+@jit(inline=True)
+def spot(x, y, s, i, j, M):
+    """Returns the place of the position with these indices."""
+    return M.start[x, y, s] + M.rank[i] * M.width[y, s] + M.rank[j]
+
+
+@jit
+def place(own, other, x, y, M):
+    """Returns where a position stands, from the boards and pieces borne off of the player in turn and of the other."""
+    s, _, i, j = indices(own, other, M)
+    return spot(x, y, s, i, j, M)
+
+
+@jit
+def moved_value(V, own, other, x, y, a, n, M):
+    """Returns the chance to win of who moves a piece from square `a` by `n`, or passes."""
+    to = a + n
+    if a == PASS:
+        return 1.0 - V[place(other, own, y, x, M)]
+    own &= ~(1 << a)
+    if to == OFF_BOARD:
+        return 1.0 - V[place(other, own, y, x + 1, M)]
+    own, other = own | 1 << to, captured(other, to)
+    if ROSETTES >> to & 1:
+        return np.float64(V[place(own, other, x, y, M)])
+    return 1.0 - V[place(other, own, y, x, M)]
+
+
+@jit
+def thrown_value(V, L, K, own, other, x, y, M):
+    """Returns what the throws with a move add to the chance to win of who is about to throw, and how probable a pass is.
+
+    L has the values of this layer, K those of the same numbers for the other player, V those of later ones.
+    """
+    seen, turned, lane, lane2 = indices(own, other, M)
+    home, mine, theirs, private = M.pieces - x - count(own), M.steps[0], M.steps[1], M.steps[2]
+    total = passed = 0.0
+    for n in range(5):
+        bits = starts(own, other, home, n)
+        best = 0.0
+        if bits == 0:
+            passed += THROWS[n]
+        while bits:
+            a = count((bits & -bits) - 1)
+            to = a + n
+            bits &= bits - 1
+            i = lane - private[a] + private[to]
+            if to == OFF_BOARD:
+                value = 1.0 - V[place(other, own & ~(1 << a), y, x + 1, M)]
+            elif ROSETTES >> to & 1:
+                value = L[spot(x, y, seen - mine[a] + mine[to], i, lane2, M) - M.start[x, y, 0]]
+            else:  # with a capture on a shared square, where the other's piece goes
+                taken = mine[to] * (other >> to & 1)
+                value = 1.0 - K[spot(y, x, turned - theirs[a] + theirs[to] - taken, lane2, i, M) - M.start[y, x, 0]]
+            best = max(best, value)
+        total += THROWS[n] * best
+    return total, passed
+
+
+@jit
+def enlist(order, ends, x, y, M):
+    """Writes the pairs of a layer to `order`, those whose pieces have come furthest first: the boards of the player in turn and,
+    SIDE bits above, of the other. Returns how many they are; of two that are the same pair one is listed.
+
+    `ends` is scratch, [FURTHEST + 1].
+    """
+    ends[:] = 0
+    for listing in range(2):  # first they are counted, then written
+        for s in range(M.shared.shape[1]):
+            left, others = M.pieces - x - count(M.shared[0, s]), M.pieces - y - count(M.shared[1, s])
+            if left < 0 or others < 0:
+                continue
+            for i in range(M.fits[left]):
+                for j in range(M.fits[others]):
+                    own, other = M.shared[0, s] | M.lane[i], M.shared[1, s] | M.lane[j]
+                    if x == y and own < other:
+                        continue
+                    back = FURTHEST - M.way[own >> 1] - M.way[other >> 1]
+                    if listing:
+                        ends[back] -= 1
+                        order[ends[back]] = own | other << SIDE
+                    else:
+                        ends[back] += 1
+        if not listing:
+            for back in range(FURTHEST):
+                ends[back + 1] += ends[back]
+            pairs = ends[FURTHEST]
+    return pairs
+
+
+@jit
+def sweep(V, L, K, order, x, y, part, stop, M):
+    """Values a share of a layer's pairs anew, in place; returns by how much a value has moved at most."""
+    most = 0.0
+    for k in range(order.shape[0]):
+        if k // BLOCK % THREADS != part:
+            continue
+        if stop[0]:
+            break
+        own, other = np.int64(order[k]) & (1 << SIDE) - 1, np.int64(order[k]) >> SIDE
+        seen, turned, i, j = indices(own, other, M)
+        first = spot(x, y, seen, i, j, M) - M.start[x, y, 0]
+        second = spot(y, x, turned, j, i, M) - M.start[y, x, 0]
+        value, passed = thrown_value(V, L, K, own, other, x, y, M)
+        reply, passed_back = thrown_value(V, K, L, other, own, y, x, M)
+        # p = value + passed (1 - q), q = reply + passed_back (1 - p)
+        value = (value + passed * (1.0 - reply - passed_back)) / (1.0 - passed * passed_back)
+        reply += passed_back * (1.0 - value)
+        most = max(most, abs(value - L[first]), abs(reply - K[second]))
+        L[first], K[second] = value, reply
+    return most
+
+
+def kept_file(pieces: int, folder: Path | None = None) -> Path:
+    """Returns where the values of a variant are kept."""
+    return (folder or cache_root() / "ur") / f"chances-{pieces}.npy"
+
+
+def memory_mb(pieces: int) -> float:
+    """Returns the memory that the solver takes: nothing once values are kept, else 4 bytes a position and 24 for each of the
+    largest layer.
+    """
+    if kept_file(pieces).exists():
+        return 0.0
+    places = make_places(pieces)
+    largest = int(np.diff(places.start[0, :, 0], append=places.start[1, 0, 0]).max())
+    return float(np.ceil((4 * places.size + 24 * largest) / 1e6))
+
+
+class Solver:
+    """Solves every position of a variant on the first question, and keeps the values in a file of the cache.
+
+    It says of positions before a throw too what they are worth (`solves_chance`). Raises ValueError for
+    a file that holds something else.
+    """
+
+    solves_chance = True
+
+    def __init__(self, game: Game, table_mb: float = 64, folder: Path | None = None) -> None:
+        self.game, self.stop, self.nodes = game, np.zeros(1, dtype=np.uint8), 0
+        self.places = make_places(game.options.pieces)
+        self.file = kept_file(game.options.pieces, folder)
+        self.values = self._kept() if self.file.exists() else None
+
+    def value(self, state: State) -> float:
+        """Returns the chance to win of whose turn it is, before a throw; all positions are solved at the first call."""
+        return float(self._all()[place(*self._told(state), self.places)])
+
+    def solve(self, state: State, actions: str = "all") -> Solution:
+        """Solves a position in which a player acts or is about to throw: values are chances to win less those to lose."""
+        if state.game != self.game or actions not in ("all", "best", "none", "move"):
+            raise ValueError(f"ur: expected a position of {self.game!r}, and all, best, none or move, got {actions!r}")
+        if state.is_terminal:
+            raise ValueError(f"ur: expected a position in which the game goes on, got {str(state)!r}")
+        started = time.perf_counter()
+        self.nodes = self.stop[0] = 0
+        V = stoppable(self._all, self.stop)
+        if self.stop[0]:
+            return Solution(None, None, nodes=self.nodes, seconds=time.perf_counter() - started, complete=False)
+        names, told = self.game.actions, self._told(state)
+        n, values = int(state.row[THROW]), {}
+        if n != TO_THROW:
+            values = {names[a]: 2 * moved_value(V, *told, a, n, self.places) - 1 for a in state.legal_actions}
+        best = max(values.values(), default=2 * float(V[place(*told, self.places)]) - 1)
+        good = tuple(name for name, value in values.items() if value > best - TINY)
+        return Solution(
+            value=best,
+            score=None,
+            best_actions=good[: None if actions != "none" else 1],
+            action_values=values if actions == "all" else {},
+            line=good[:1],
+            nodes=self.nodes,
+            depth=len(good[:1]),
+            seconds=time.perf_counter() - started,
+            bounds=(best, best),
+        )
+
+    def known(self) -> dict[str, Any]:
+        """Returns `bounds` of the value and `nodes`, positions valued so far."""
+        return {"bounds": (-1, 1), "nodes": self.nodes}
+
+    def _told(self, state: State) -> tuple[int, int, int, int]:
+        """Returns the boards and pieces borne off of whose turn it is and of the other."""
+        mover, row = int(state.row[MOVER]), state.row
+        return (*(int(row[BOARD + p]) for p in (mover, 1 - mover)), *(int(row[OFF + p]) for p in (mover, 1 - mover)))  # type: ignore[return-value]
+
+    def _kept(self) -> NDArray[np.float32]:
+        """Returns the values in the file, mapped."""
+        values: NDArray[Any] = np.load(self.file, mmap_mode="r", allow_pickle=False)
+        if (values.dtype, values.shape) != (np.float32, (self.places.size,)):
+            raise ValueError(
+                f"ur: expected {self.places.size:,} values in {str(self.file)!r}, got others: remove the file"
+            )
+        return values
+
+    def _all(self) -> NDArray[Any]:
+        """Returns the values of all positions; where they are not known yet, solves and keeps them unless it is stopped."""
+        if self.values is not None:
+            return self.values
+        M, last = self.places, self.places.pieces - 1
+        V, first = np.zeros(M.size, np.float32), M.start[:, :, 0]
+        for k in range(last + 1):  # who has borne all off has won
+            V[first[-1, k] : first[-1, k + 1]] = 1.0
+        ends = np.zeros(FURTHEST + 1, np.int64)
+        with ThreadPoolExecutor(THREADS) as pool:
+            for x, y in sorted(combinations_with_replacement(range(last + 1), 2), key=sum, reverse=True):
+                size = int(first[x, y + 1] - first[x, y])
+                L = np.full(size, 0.5)
+                K = L if x == y else np.full(size, 0.5)
+                order = np.empty(size, np.int32)
+                order, moved = order[: enlist(order, ends, x, y, M)], 1.0
+                while moved > TINY and not self.stop[0]:
+                    jobs = [pool.submit(sweep, V, L, K, order, x, y, part, self.stop, M) for part in range(THREADS)]
+                    moved = max(job.result() for job in jobs)
+                    self.nodes += 2 * len(order)
+                V[first[x, y] :][:size], V[first[y, x] :][:size] = L, K
+        if self.stop[0]:
+            return V
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = self.file.with_suffix(f".{os.getpid()}.npy")
+        np.save(unfinished, V)
+        unfinished.replace(self.file)
+        self.values = self._kept()
+        return self.values

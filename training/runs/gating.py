@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.ranges import Range
 from leafwise.models.files import save_network
@@ -317,6 +318,10 @@ class GatedLearner(Learner):
             logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
         return logged
 
+    def leaf(self) -> Evaluator:
+        """Returns the newest network's leaf."""
+        return self.newest.evaluator("newest")
+
     def also_logged(self) -> Logged:
         """Returns what else is logged of the newest network when a match is over, outside the run's time."""
         return {}
@@ -390,5 +395,4 @@ class IterationLearner(GatedLearner):
         if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):
             logged |= self.learn()
         self.done += 1
-        due = self.done % self.config.evaluate_every == 0 or self.done == self.goal
-        return logged, self.done if due else None
+        return logged, self.done if self.is_due(self.done, self.config.evaluate_every) else None

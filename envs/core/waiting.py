@@ -23,6 +23,9 @@ GAP_SECONDS = 0.3
 """Pauses up to this long end no wait: what is compiled piece by piece is one."""
 TICK_SECONDS = 0.1
 CLEAR = "\r\x1b[K"
+ONCE = ", once; kept in "
+_shown: set[str] = set()
+"""Lines of what happens once that stand on the terminal or in the log: pieces of it may lie apart."""
 
 
 @contextlib.contextmanager
@@ -31,7 +34,7 @@ def waiting(what: str, kept: object = None) -> Iterator[None]:
 
     Of blocks within one another the outermost is told. Costs microseconds.
     """
-    block = (f"{what}, once; kept in {kept}" if kept else what,)
+    block = (f"{what}{ONCE}{kept}" if kept else what,)
     _watch.begin(block)
     try:
         yield
@@ -61,6 +64,10 @@ def _show(line: str, seconds: int) -> None:
     """Hands a line to the logger, or to standard error where nobody has set up logging; counts where it can be written over."""
     import logging  # not where help is asked for
 
+    if line and not seconds and ONCE in line:
+        if line in _shown:
+            return
+        _shown.add(line)
     logger = logging.getLogger("leafwise")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)

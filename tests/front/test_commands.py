@@ -100,9 +100,10 @@ def test_a_shell_completes_commands_games_models_players_and_options(shell: Shel
     assert (found, answer.stderr) == ([words.get(typed[-1], typed[-1])], "")
 
 
-def test_completion_of_powershell_has_balanced_braces(shell: Shell) -> None:
+def test_completion_of_powershell_has_balanced_braces_and_statements_where_they_may_stand(shell: Shell) -> None:
     script = shell("completion powershell").out
     assert script.count("{") == script.count("}")
+    assert not re.search(r"(?<!\$)\((switch|if)\b", script), "in an expression a statement is $(...)"
     shows(script, "'threes' { '--bonus-value --bonus-schedule --hint --top --entry --bonus-p' }")
 
 

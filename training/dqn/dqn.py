@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from leafwise.training.dqn.learning import Target
 
 
+FIRST = 102_400
+"""Most decisions before the first evaluation: a minute of the slowest game."""
+
+
 @dataclass(frozen=True)
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn`."""
@@ -132,7 +136,7 @@ class Config(ActorOptions):
     match_depth: Depth = 1
     """Depth of the searches in matches."""
     interval: Every = 102_400
-    """Decisions between two log entries, and between two evaluations."""
+    """Decisions between two log entries, and between two evaluations; the first come after at most 102,400."""
 
 
 def check(config: Config, game: Any) -> None:
@@ -304,7 +308,8 @@ class QLearner(GatedLearner):
         learned: list[tuple[float, float]] = []
         values: list[float] = []
         stale = Logged()
-        while self.done < min(before + config.interval, config.total_steps):
+        span = config.interval if before else min(config.interval, FIRST)
+        while self.done < min(before + span, config.total_steps):
             value, behind = self.play()
             values.append(value)
             stale |= {tag: max(figure, stale.get(tag, 0)) for tag, figure in behind.items()}

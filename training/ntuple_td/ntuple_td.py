@@ -31,6 +31,7 @@ import numpy as np
 
 from leafwise.envs.core import interrupts
 from leafwise.envs.core.arrays import Ints
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
@@ -297,6 +298,10 @@ class NTupleTd(Learner):
             save_network(self.folder.model, self.kept, self.description())
         return {"eval/score_mean": mean, **logged_bounds(played.interval())}
 
+    def leaf(self) -> Evaluator:
+        """Returns the leaf of the tables that are evaluated."""
+        return self.kept.evaluator("newest")
+
     def rematch(self) -> bool:
         """Whether the last network is kept: unless the best so far, which few games chose, is better by three standard
         errors on ten times as many."""
@@ -315,7 +320,7 @@ class NTupleTd(Learner):
         """
         if self.due is None:
             logged = self.learn()
-            if self.entries % self.config.evaluate_every and self.done < self.goal:
+            if not self.is_due(self.entries, self.config.evaluate_every):
                 return logged
             self.due = logged
         found = self.evaluate()

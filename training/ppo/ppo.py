@@ -162,7 +162,7 @@ class MaskedPpo(GatedLearner):
         if self.itself:
             self.seat_opponent()
         logged, every = self.ppo.step(), self.config.evaluate_every
-        if self.ppo.updates % every and self.done < self.goal:
+        if not self.is_due(self.ppo.updates, every):
             return logged, None
         self.newest = self.exported()
         return logged, self.ppo.updates // every

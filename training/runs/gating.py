@@ -13,6 +13,7 @@ import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.commandline import flag_of
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
@@ -351,6 +352,10 @@ class GatedLearner(Learner):
             logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
         return logged
 
+    def leaf(self) -> Evaluator:
+        """Returns the newest network's leaf."""
+        return self.newest.evaluator("newest")
+
     def also_logged(self) -> Logged:
         """Returns what else is logged of the newest network when a match is over, outside the run's time."""
         return {}
@@ -434,5 +439,4 @@ class IterationLearner(GatedLearner):
         if self.replay.filled >= min(self.config.learning_starts, self.config.buffer_size):
             logged |= self.learn()
         self.done += 1
-        due = self.done % self.config.evaluate_every == 0 or self.done == self.goal
-        return logged, self.done if due else None
+        return logged, self.done if self.is_due(self.done, self.config.evaluate_every) else None

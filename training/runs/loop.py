@@ -31,6 +31,7 @@ from rich.text import Text
 
 from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.core.commandline import flag_of
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
@@ -47,6 +48,7 @@ from leafwise.training.runs.folder import (
     need_train_extra,
     training_command,
 )
+from leafwise.training.runs.position import middle_of, picture
 from leafwise.training.runs.run_options import variant_options
 from leafwise.training.runs.tags import TAGS, words_of
 from leafwise.training.types import Json, Tensors
@@ -104,13 +106,13 @@ class Events:
             (height, width, colours), data = thing.shape, io.BytesIO()
             Image.fromarray(thing).save(data, "PNG")
             png = {"height": height, "width": width, "colorspace": colours, "encoded_image_string": data.getvalue()}
-            self._log(step, tag=tag, image=png)
-        elif tag in self._told or tag not in TAGS:
-            self._log(step, tag=tag, simple_value=float(thing))
+            value: dict[str, Any] = {"image": png}
         else:
-            about = self._metadata(summary_description=TAGS[tag])
-            self._log(step, tag=tag, simple_value=float(thing), metadata=about)
+            value = {"simple_value": float(thing)}
+        if tag in TAGS and tag not in self._told:
+            value["metadata"] = self._metadata(summary_description=TAGS[tag])
             self._told.add(tag)
+        self._log(step, tag=tag, **value)
 
     def _log(self, step: int, **value: Any) -> None:
         self._add(step=step, summary={"value": [value]})
@@ -139,6 +141,8 @@ class Events:
 
 BAR = 20
 """Width of the bar."""
+PACE_SECONDS = 20.0
+"""How long a run is watched, after its first step, before it is told how long it will take, if no evaluation ends sooner."""
 
 
 class Shortened(TextColumn):
@@ -234,6 +238,14 @@ class Learner(ABC):
         """Steps in all."""
         return int(self.config.total_steps)
 
+    def is_due(self, number: int, every: int) -> bool:
+        """Whether piece `number` of the run ends with an evaluation: the first, for an early score, every few, the last."""
+        return number == 1 or number % every == 0 or self.done >= self.goal
+
+    def leaf(self) -> Evaluator | None:
+        """Returns what is learned by now as a leaf, whose values of a position are pictured; None: no picture."""
+        return None
+
     @abstractmethod
     def step(self) -> Json:
         """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3].
@@ -326,15 +338,44 @@ def run_learner(learner: Learner) -> Path:
     return folder.path
 
 
+class Pace:
+    """Tells, once, how long a run takes here: as its second evaluation ends, or `PACE_SECONDS` after its first step, in which code
+    was compiled."""
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner, self.started = learner, time.monotonic()
+        self.first: tuple[float, int] | None = None
+        """When the first step was over, and the steps that were done then."""
+        self.is_told = False
+
+    def lines(self, evaluated: bool) -> list[str]:
+        """Returns the line after a step, with which a run's output begins, if it can be told now and was not."""
+        learner, now = self.learner, time.monotonic()
+        first, self.first = self.first, self.first or (now, learner.done)
+        if self.is_told or first is None or not (evaluated or now - first[0] > PACE_SECONDS):
+            return []
+        self.is_told = True
+        rest = (learner.goal - learner.done) * (now - first[0]) / (learner.done - first[1])
+        name, steps = learner.game.name.capitalize(), f"{learner.goal:,} {learner.unit}"
+        return [f"learns {name} by {learner.method}: {steps}, {about(now - self.started + rest)} on this machine"]
+
+
+def about(seconds: float) -> str:
+    """Returns a time as people say it: `about 5 minutes`."""
+    if seconds < 90:
+        return f"about {max(10, round(seconds, -1)):.0f} seconds"
+    return f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.1f} hours"
+
+
 def train_to_the_end(learner: Learner, events: Events) -> int:
     """Trains, logs, shows how far it is and saves now and then, until the run is over or a stop is asked for.
 
     Returns the steps that are done, and saved.
     """
     with Deferred() as stop, silent_keys(), run_progress() as progress:
-        task = progress.add_task(
-            f"{learner.method} {learner.config.game}", total=learner.goal, completed=learner.done, told=""
-        )
+        name = f"{learner.method} {learner.config.game}"
+        task = progress.add_task(name, total=learner.goal, completed=learner.done, told="")
+        pace, position, lines = Pace(learner), None, []
         while (done := learner.done) < learner.goal:
             if stop.requested:
                 learner.save()
@@ -352,5 +393,13 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
             if told := words_of(logged, learner.game.players):
                 progress.update(task, told=told)
             if told and not (progress.console.is_terminal or progress.console.is_jupyter):
-                print(f"{learner.done:,} of {learner.goal:,} {learner.unit}: {told}", flush=True)
+                lines.append(f"{learner.done:,} of {learner.goal:,} {learner.unit}: {told}")
+            if told and (leaf := learner.leaf()):
+                position = position or middle_of(learner.game)
+                events.add("position", picture(position, leaf), learner.done)
+                events.flush()
+            lines[:0] = pace.lines(bool(told))
+            if pace.is_told or learner.done >= learner.goal:
+                print(*lines, sep="\n", end="\n" if lines else "", flush=True)
+                lines.clear()
     return learner.done

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 TAGS = {
+    "position": "position: half way through a random game, with what the newest network says of its actions, one decision deep",
+    "ships": "ships: some of those that the newest network builds on the seeds of the evaluation",
     "eval/score_mean": "mean score: alone the final score, the share of games won or the quality of ships; of two players the "
     "points against the best network before, 0 to 1",
     "eval/score_ci_low": "interval from: the lower end of the mean score's 95 % interval",

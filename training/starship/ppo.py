@@ -108,7 +108,7 @@ class Placing(Learner):
         """Builds one rollout and learns from it; returns what is logged."""
         start = time.perf_counter()
         logged = self.ppo.step()
-        if self.ppo.updates % self.config.evaluate_every == 0 or self.done >= self.goal:
+        if self.is_due(self.ppo.updates, self.config.evaluate_every):
             logged |= self.evaluate()
         self.seconds += time.perf_counter() - start
         return logged

@@ -65,7 +65,7 @@ POWERSHELL = """Register-ArgumentCompleter -Native -CommandName leafwise -Script
     $words = switch ($said[1]) {{
 {options}
     }}
-    $words = "$words " + (switch ($said[2]) {{
+    $words = "$words " + $(switch ($said[2]) {{
 {games}
     }})
   }} elseif ($before -eq 2) {{

@@ -94,10 +94,13 @@ def test_seconds_are_counted_on_a_terminal_alone(
     assert capsys.readouterr().out == ""
 
 
-def test_who_has_set_up_logging_gets_a_record(caplog: pytest.LogCaptureFixture) -> None:
-    for seconds in (0, 4):
-        telling._show(WHAT, seconds)
-    assert [(one.name, one.levelname, one.message) for one in caplog.records] == [("leafwise", "INFO", WHAT)]
+def test_who_has_set_up_logging_gets_a_record_once_of_what_happens_once(caplog: pytest.LogCaptureFixture) -> None:
+    once = f"{WHAT}{telling.ONCE}there"
+    for line in (WHAT, once):
+        for seconds in (0, 4, 0):
+            telling._show(line, seconds)
+    told = [("leafwise", "INFO", line) for line in (WHAT, WHAT, once)]
+    assert [(one.name, one.levelname, one.message) for one in caplog.records] == told
 
 
 SCRIPT = f"""

@@ -92,7 +92,7 @@ def test_an_analysis_is_shown(opened: Callable[..., Any], where: str, unit: str,
     page = window.go(f"#/analyse/{where}")
     page.wait_for_function("() => document.querySelector('#status')?.textContent.includes('depth')", timeout=LOADED)
     page.wait_for_function("() => document.querySelector('#halt').disabled", timeout=LOADED)
-    assert unit in page.inner_text("#status")
+    assert unit in page.inner_text("#status").lower()
     assert page.locator("#values tbody tr").count() > 1
     assert page.locator("#values td.best").count() > 0
     assert "friday" in where or page.locator(".board .worth").count() > 1

@@ -154,7 +154,7 @@ def test_clicks_count_while_the_server_is_slow(opened: Callable[..., Any], phone
     page.route("**/api/state", lambda route: route.continue_() if held else held.append(route))
     click(page, 1)
     page.wait_for_selector("body.waiting")
-    assert page.inner_text("#status") == "your move is on its way …"
+    assert page.inner_text("#status") == "Your move is on its way …"
     click(page, 2)
     held[0].continue_()
     moves(page, 2)

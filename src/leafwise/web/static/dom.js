@@ -36,6 +36,9 @@ export function tell(text) {
   }, 5000);
 }
 
+/** Returns a text that begins with a capital letter. */
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** Returns the options of a select: those that may be chosen, and those that cannot be used with what is wrong. */
 export const offered = (usable, unusable) => [
   ...usable.map((one) => [one.name, one.title]),

@@ -4,7 +4,7 @@
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { chanceByHand } from "../chance.js";
-import { betweenClicks, complain, h, offered, select, trying } from "../dom.js";
+import { betweenClicks, complain, h, offered, select, sentence, trying } from "../dom.js";
 import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
@@ -233,7 +233,7 @@ class AnalysePage {
       this.tick(begun);
       this.spoken.textContent = this.status.textContent;
     } catch (problem) {
-      if (problem.name !== "AbortError" && !this.found.a) this.status.textContent = "no answer";
+      if (problem.name !== "AbortError" && !this.found.a) this.status.textContent = "No answer.";
       throw problem;
     } finally {
       clearInterval(clock);
@@ -246,8 +246,8 @@ class AnalysePage {
       notes = Object.values(this.notes).filter(Boolean).join("; ");
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     this.status.textContent = a
-      ? `${a.unit}${this.whose(a.player)}: ${a.worth} · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
-      : `searching … ${seconds} s ${notes && `· ${notes}`}`;
+      ? `${sentence(a.unit)}${this.whose(a.player)}: ${a.worth} · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
+      : `Searching … ${seconds} s ${notes && `· ${notes}`}`;
   }
 
   /** Returns for whom a value is, in games for two. */

@@ -151,11 +151,11 @@ class Companion {
         trying(() => this.lookAhead(answer.best, signal));
       },
       (stage) => {
-        if (stage === "loading" && !asked) this.advice.textContent = "loading the search …";
+        if (stage === "loading" && !asked) this.advice.textContent = "Loading the search …";
       },
       signal,
     ).catch((problem) => {
-      if (problem.name !== "AbortError" && !asked) this.advice.textContent = "no answer";
+      if (problem.name !== "AbortError" && !asked) this.advice.textContent = "No answer.";
       throw problem;
     });
   }

@@ -23,9 +23,9 @@ const SHOWN = 6, // moves of a line
 const PACED = /^(search:.*),seconds=([\d.]+)$/;
 
 const STAGES = {
-  waiting: "waiting for a free process …",
-  working: "thinking …",
-  loading: "thinking; a player that is new here is compiled first, which may take a minute …",
+  waiting: "Waiting for a free process …",
+  working: "Thinking …",
+  loading: "Thinking; a player that is new here is compiled first, which may take a minute …",
 };
 
 export const title = ({ game }) => `Play ${game}`;
@@ -445,7 +445,7 @@ class PlayPage {
   async playChosen() {
     const { session } = this,
       slow = setTimeout(() => {
-        this.status.textContent = "your move is on its way …";
+        this.status.textContent = "Your move is on its way …";
       }, SLOW);
     this.sending = true;
     try {
@@ -490,7 +490,7 @@ class PlayPage {
       this.busy = text;
       this.show();
     };
-    says("thinking …");
+    says("Thinking …");
     try {
       const body = {
         ...session.variant,
@@ -534,7 +534,7 @@ class PlayPage {
             says: `Best is ${session.state.words?.[answer.best] ?? answer.best}, ${answer.unit} ${answer.worth}, ${answer.depth} decisions deep${answer.no_unit && `; ${answer.no_unit}`}`,
           }),
         (stage) => {
-          if (own === this.turn && stage === "loading") this.status.textContent = "loading the search …";
+          if (own === this.turn && stage === "loading") this.status.textContent = "Loading the search …";
         },
         this.ending.signal,
       );

@@ -3,7 +3,7 @@
 import { address } from "../address.js";
 import { ask, stream } from "../api.js";
 import { curve } from "../curve.js";
-import { complain, h, offered, select, trying } from "../dom.js";
+import { complain, h, offered, select, sentence, trying } from "../dom.js";
 import { gameModule } from "../games/index.js";
 import { withDifference } from "../thinking.js";
 
@@ -91,7 +91,7 @@ class ReviewPage {
     this.at = null;
     await this.goTo(0);
     for await (const { event, data } of stream("api/review", { file, leaf: this.leaf, seconds: Number(this.pace) }, signal)) {
-      if (event === "stage") this.status.textContent = data === "working" ? "" : `${data} …`;
+      if (event === "stage") this.status.textContent = data === "working" ? "" : data === "loading" ? "Loading …" : "Waiting …";
       else if (event === "answer" && data.moves !== undefined) this.head = data;
       else if (event === "answer") {
         this.judged.push(data);
@@ -109,7 +109,7 @@ class ReviewPage {
   draw(done = false) {
     const { judged, head, about, module } = this;
     const names = module.players || ["Player 1", "Player 2"];
-    this.status.textContent = done ? this.summary() : `move ${judged.length} of ${head.moves}`;
+    this.status.textContent = done ? this.summary() : `Move ${judged.length} of ${head.moves}`;
     if (head.unit === null) {
       this.picture.replaceChildren(
         h(
@@ -157,7 +157,7 @@ class ReviewPage {
     const who = this.game.players.length ? `${this.game.players.map((name) => titles.get(name) ?? name).join(" against ")}: ` : "";
     const mistakes = blunders ? `${blunders} of them ${blunders === 1 ? "a blunder" : "blunders"}` : "none of them a blunder";
     const ending = this.head.ending.replace(/player ([12])/, (text, player) => this.module.players?.[player - 1] ?? text);
-    return `${who}${this.judged.length} moves, ${this.head.unit === null ? "" : `${mistakes}; `}${ending}.`;
+    return sentence(`${who}${this.judged.length} moves, ${this.head.unit === null ? "" : `${mistakes}; `}${ending}.`);
   }
 
   showWorst() {

@@ -1,0 +1,44 @@
+"""A picture of one position with what the network says of every action there, from which people see how it changes as it learns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leafwise.envs.core.arrays import Bytes
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.pictures import text_picture
+from leafwise.search.engine import Search
+from leafwise.training.runs import SELECTION_SEED
+from leafwise.training.runs.tags import figure
+
+MOST_DECISIONS, MOST_NODES, MOST_ACTIONS = 400, 1000, 12
+"""Of the game, of the search, and in the picture."""
+
+
+def middle_of(game: Game) -> State:
+    """Returns the position half way through a random game, the same one each time."""
+    stream, rng = new_stream(SELECTION_SEED), np.random.default_rng(SELECTION_SEED)
+    state, met = game.new(seed=SELECTION_SEED), []
+    while not state.is_terminal and len(met) < MOST_DECISIONS:
+        met.append(state)
+        state = state.play(int(rng.choice(state.legal_actions))).settle(stream)
+    return met[len(met) // 2]
+
+
+def picture(state: State, leaf: Evaluator) -> Bytes:
+    """Returns a drawing over the actions' values one decision deep, best first, uint8 [height, width, 3].
+
+    A game that draws nothing has its text there.
+    """
+    values = Search(state.game, leaf, depth=1, nodes=MOST_NODES)(state).action_values
+    best = sorted(values.items(), key=lambda item: -item[1])
+    lines = [f"{name}: {figure(value)}" for name, value in best[:MOST_ACTIONS]]
+    left = len(best) - MOST_ACTIONS
+    table = text_picture("\n".join(lines + [f"and {left} more"] * (left > 0)))
+    parts = [state.rgb(), table.rgb()]
+    width = max(part.shape[1] for part in parts)
+    wide = [np.pad(part, ((0, 0), (0, width - part.shape[1]), (0, 0)), constant_values=255) for part in parts]
+    return np.concatenate(wide)

@@ -9,9 +9,11 @@ This file alone imports torch among those of its floor, and is itself imported o
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing import parent_process
@@ -123,6 +125,43 @@ class TorchNetwork:
     def tensors(self) -> Tensors:
         """Parameters and buffers as they are now."""
         return {name: np.array(part.detach().cpu().numpy()) for name, part in self.module.state_dict().items()}
+
+    def onnx(self, seen: str, said: str, opset: int) -> bytes:
+        """Returns the network as it is now as an ONNX file with these names for what comes in and out, float32; raises ValueError
+        for a module that does not always take the same steps.
+        """
+        space, (low, high), module = self.game.observation_space(self.sees), bounds_of(self.game), self.module
+
+        class Worth(nn.Module):
+            """What the leaf says: a number for each observation [n, 1] or each action [n, A]."""
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.module = module
+
+            def forward(self, x: Tensor) -> Tensor:
+                found = self.module(x).reshape(-1, outputs) * scale
+                return found if low is None else found.clamp(low, high)
+
+        if not space.shape:
+            raise UserError(f"network {self.name!r}: expected an observation that is one array, got {space}")
+        outputs, scale, file = len(self.game.actions) if self.says == "q" else 1, self.scale, io.BytesIO()
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # the newer way wants two packages more, and 15 times as long
+            warnings.simplefilter("error", torch.jit.TracerWarning)
+            try:
+                torch.onnx.export(
+                    Worth().train(module.training), (torch.zeros(2, *space.shape),), file, input_names=[seen], output_names=[said],
+                    opset_version=opset, dynamic_axes={seen: {0: "n"}, said: {0: "n"}}, dynamo=False,
+                )  # fmt: skip
+            except (RuntimeError, torch.jit.TracerWarning) as problem:
+                reason = short(" ".join(str(problem).split()), 120)
+                raise UserError(
+                    f"network {self.name!r}: expected a module that torch.onnx takes, got: {reason}"
+                ) from None
+        return file.getvalue()
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""

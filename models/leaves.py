@@ -162,7 +162,7 @@ def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
     """Returns what is known of a model; raises ValueError, listing what can be given, for anything else."""
     view = told.get("observation", DEFAULT_VIEW)
     if isinstance(model, (str, os.PathLike)) and os.fspath(model).lower().endswith(".onnx"):
-        model = onnx_leaf.model_of(game, model, view=view)
+        model = onnx_leaf.model_of(game, model, view=told.get("observation", ""))
     if isinstance(model, Model):
         need_no_normalize(told)
         return model

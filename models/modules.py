@@ -10,9 +10,11 @@ This file alone imports torch among those of its floor, and is itself imported o
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -28,6 +30,7 @@ from torch import Tensor, nn
 from leafwise.envs.core.arrays import Array, Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.registry import named_modules
@@ -220,6 +223,44 @@ class TorchNetwork:
     @cached_property
     def _leaf(self) -> Evaluator:
         return self.evaluator(self.name)
+
+    def onnx(self, seen: str, said: str, opset: int) -> bytes:
+        """Returns the network as it is now as an ONNX file with these names for what comes in and out, float32; raises ValueError
+        for a module that does not always take the same steps.
+        """
+        (low, high), module, policy = self.bounds, self.module, self.says == "policy"
+
+        class Worth(nn.Module):
+            """What the leaf says: a number for each observation [n, 1] or each action [n, A]; no policy."""
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.module = module
+
+            def forward(self, x: Tensor) -> Tensor:
+                found = self.module(x)
+                found = (found[:, :1] if policy else found.reshape(-1, outputs)) * scale
+                return found if low is None else found.clamp(low, high)
+
+        if self.sees not in (DEFAULT_VIEW, *self.game.view_names) or not self.game.observation_space(self.sees).shape:
+            raise UserError(f"network {self.name!r}: expected an observation that is one array, got {self.sees!r}")
+        space = self.game.observation_space(self.sees)
+        outputs, scale, file = len(self.game.actions) if self.says == "q" else 1, self.unit, io.BytesIO()
+        with warnings.catch_warnings():
+            # The newer way wants two packages more, and 15 times as long
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("error", torch.jit.TracerWarning)
+            try:
+                torch.onnx.export(
+                    Worth().train(module.training), (torch.zeros(2, *space.shape),), file, input_names=[seen], output_names=[said],
+                    opset_version=opset, dynamic_axes={seen: {0: "n"}, said: {0: "n"}}, dynamo=False,
+                )  # fmt: skip
+            except (RuntimeError, torch.jit.TracerWarning) as problem:
+                reason = short(" ".join(str(problem).split()), 120)
+                raise UserError(
+                    f"network {self.name!r}: expected a module that torch.onnx takes, got: {reason}"
+                ) from None
+        return file.getvalue()
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""

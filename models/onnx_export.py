@@ -6,8 +6,9 @@ traced here: the same function runs on NumPy arrays.
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from leafwise.envs.core.contract.features import looked_up_in
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.models.ntuple import NTupleNetwork, features
-from leafwise.models.onnx_leaf import ACTION_VALUES, LARGEST, TO_GO, VALUE
+from leafwise.models.onnx_leaf import ACTION_VALUES, LARGEST, TO_GO, VALUE, VIEW
 from leafwise.models.seen import OBSERVATION, cells_of, features_of
 from leafwise.models.sparse import BOUND, SparseNetwork
 
@@ -29,9 +30,9 @@ OBSERVED = "observation"
 """The name of the input."""
 OPERATORS: dict[Any, str] = {
     np.add: "Add", np.subtract: "Sub", np.multiply: "Mul", np.floor_divide: "Div", np.remainder: "Mod", np.minimum: "Min",
-    np.maximum: "Max", np.equal: "Equal", np.greater: "Greater", np.greater_equal: "GreaterOrEqual",
+    np.maximum: "Max", np.equal: "Equal", np.greater: "Greater", np.greater_equal: "GreaterOrEqual", np.true_divide: "Div",
 }  # fmt: skip
-"""ONNX divides whole numbers towards 0, so only numbers from 0 on are divided."""
+"""ONNX divides whole numbers towards 0, so only numbers from 0 on are divided by `//`, and only fractions by `/`."""
 COMPARED = ("Equal", "Greater", "GreaterOrEqual")
 
 
@@ -67,9 +68,39 @@ class Traced(NDArrayOperatorsMixin):
         """Returns sums along an axis."""
         return self.graph.add("ReduceSum", self, np.array([axis]), keepdims=0)
 
+    def max(self, axis: int) -> Traced:
+        """Returns the greatest along an axis."""
+        return self.graph.add("ReduceMax", self, np.array([axis]), keepdims=0)
+
+    def astype(self, kind: Any) -> Traced:
+        """Returns numbers of another type; fractions are cut off."""
+        return self.graph.cast(self, kind)
+
     def looked_up_in(self, table: Array) -> Traced:
         """Returns the entries of a table."""
         return self.graph.add("Gather", table, self, axis=0)
+
+    def repeated(self, step: Callable[..., Sequence[Traced]], *others: Traced) -> list[Traced]:
+        """Returns what comes of whole numbers when a step is repeated; see `leafwise.envs.core.contract.features`."""
+        graph, helper, begun = self.graph, self.graph.onnx.helper, (self, *others)
+
+        def new(n: int) -> list[Traced]:
+            return [Traced(graph, graph.name()) for _ in range(n)]
+
+        def told(kind: Any, shape: Any, *values: Traced) -> list[Any]:
+            kind = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+            return [helper.make_tensor_value_info(value.name, kind, shape) for value in values]
+
+        outside, graph.nodes = graph.nodes, []
+        count, going, *before = new(2 + len(begun))
+        goes_on, *after = step(*before)
+        more = graph.cast(graph.add("ReduceSum", goes_on, keepdims=0), bool)
+        inputs = [*told(np.int64, [], count), *told(bool, [], going), *told(np.int64, None, *before)]
+        body = helper.make_graph(graph.nodes, "step", inputs, [*told(bool, [], more), *told(np.int64, None, *after)])
+        graph.nodes, found = outside, new(len(begun))
+        given = ["", graph.cast(np.array(1), bool).name, *(value.name for value in begun)]
+        graph.nodes.append(helper.make_node("Loop", given, [value.name for value in found], body=body))
+        return found
 
 
 class Graph:
@@ -81,9 +112,10 @@ class Graph:
         self.onnx, self.INT64 = onnx, onnx.TensorProto.INT64
         self.nodes: list[Any] = []
         self.numbers: list[Any] = []
+        self.names = map("x{}".format, itertools.count())
 
     def name(self) -> str:
-        return f"x{len(self.nodes) + len(self.numbers)}"
+        return next(self.names)
 
     def held(self, value: Any) -> str:
         """Returns the name of a value, which is held by the file where it is none of its results."""
@@ -100,30 +132,21 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node(kind, held, [name := self.name()], **attributes))
         return Traced(self, name)
 
-    def cast(self, value: Traced, kind: Any) -> Traced:
+    def cast(self, value: Any, kind: Any) -> Traced:
         return self.add("Cast", value, to=self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
-    def stacked(self, columns: Sequence[Traced]) -> Traced:
-        """Returns columns [n] side by side, [n, columns]."""
-        return self.add("Concat", *(column[:, None] for column in columns), axis=1)
-
-    def written(self, game: Game, outputs: dict[str, Traced], widths: dict[str, int], told: dict[str, str]) -> bytes:
-        """Returns the file."""
+    def model(self, game: Game, outputs: dict[str, Traced]) -> Any:
+        """Returns what a file holds: the observation comes in, `outputs` come out."""
         helper, kind = self.onnx.helper, self.onnx.TensorProto.FLOAT
         for name, value in outputs.items():
             self.nodes.append(helper.make_node("Identity", [value.name], [name]))
         space: Any = game.observation_space()
         shown = helper.np_dtype_to_tensor_dtype(space.dtype)
         inputs = [helper.make_tensor_value_info(OBSERVED, shown, ["n", *space.shape])]
+        widths = {name: 1 if name == VALUE else len(game.actions) for name in outputs}
         results = [helper.make_tensor_value_info(name, kind, ["n", width]) for name, width in widths.items()]
         graph = helper.make_graph(self.nodes, game.name, inputs, results, self.numbers)
-        model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="leafwise"
-        )
-        helper.set_model_props(model, told)
-        self.onnx.checker.check_model(model, full_check=True)
-        content: bytes = model.SerializeToString()
-        return content
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
 
 
 def exported(network: Any) -> bytes:
@@ -140,54 +163,61 @@ def exported(network: Any) -> bytes:
         ) from None
     game: Game = network.game
     space: Any = game.observation_space()
-    if isinstance(network, SparseNetwork):
+    told = {"leafwise.game": game.name, "leafwise.options": json.dumps(dict(game.given_options))}
+    told[TO_GO] = str(int(network.evaluator("").to_go))
+    if network.kind.name == "torch":
+        told[VIEW] = network.sees
+        content = network.onnx(OBSERVED, VALUE if network.says == "value" else ACTION_VALUES, OPSET)
+        model = graph.onnx.load_model_from_string(content)
+    elif isinstance(network, SparseNetwork):
         seen = graph.cast(graph.add("Reshape", Traced(graph, OBSERVED), np.array([0, -1])), np.int64)
-        outputs = sparse_outputs(graph, network, seen)
+        model = graph.model(game, sparse_outputs(graph, network, seen))
     elif isinstance(network, NTupleNetwork) and len(space.shape) == 1:
-        outputs = ntuple_outputs(graph, network, graph.cast(Traced(graph, OBSERVED), np.int64))
+        model = graph.model(game, ntuple_outputs(graph, network, graph.cast(Traced(graph, OBSERVED), np.int64)))
     else:
         raise UserError(
-            f"{game.name}: expected a network of features or of n-tuples, got one of kind {network.kind.name!r}"
+            f"{game.name}: expected a network of features, of n-tuples or of torch, got one of kind {network.kind.name!r}"
         )
-    widths = {name: 1 if name == VALUE else len(game.actions) for name in outputs}
-    if sum(len(one.raw_data) for one in graph.numbers) > LARGEST:
-        raise UserError(f"{game.name}: expected weights of at most {LARGEST:,} bytes, got more")
-    to_go = str(int(network.evaluator("").to_go))
-    told = {"leafwise.game": game.name, "leafwise.options": json.dumps(dict(game.given_options)), TO_GO: to_go}
-    return graph.written(game, outputs, widths, told)
+    if model.ByteSize() > LARGEST:
+        raise UserError(f"{game.name}: expected a file of at most {LARGEST:,} bytes, got {model.ByteSize():,}")
+    model.producer_name = "leafwise"
+    graph.onnx.helper.set_model_props(model, told)
+    graph.onnx.checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString())
 
 
 def sparse_outputs(graph: Graph, network: SparseNetwork, seen: Traced) -> dict[str, Traced]:
     """Returns the outputs of a network with a sparse first layer."""
-    game, W = network.game, network.weights
+    game, W, acts = network.game, network.weights, None
     own = features_of(game, network.sees)
     if network.sees == OBSERVATION:
         active = seen + cells_of(game)[0]
     elif own.observed is not None:
-        active = graph.stacked(own.observed(seen, game.options))
+        *parts, acts = own.observed(seen, game.options) + [None] * (own.view == "acting")
+        active = graph.add("Concat", *parts, axis=1)
     else:
         raise UserError(
-            f"{game.name}: expected a network that sees the observation, got one that sees {network.sees!r}"
+            f"{game.name}: expected a network of what the observation tells, got one that sees {network.sees!r}"
         )
     x = graph.add("ReduceSum", looked_up_in(W.embedding, active), np.array([1]), keepdims=0) + W.bias
     for weights, bias in network.layers():
         x = graph.add("Gemm", graph.add("Relu", x), weights, bias)
+    bound: Any = np.float32(BOUND * W.scale)  # with the sign of who acts
+    if acts is not None and network.head != "max":
+        bound = graph.cast(1 - 2 * acts, np.float32) * bound
     two, scale = game.players == 2, np.float32(W.scale)
 
     def worth(outputs: Traced) -> Traced:
-        return graph.add("Tanh", outputs) * np.float32(BOUND * W.scale) if two else outputs * scale
+        return graph.add("Tanh", outputs) * bound if two else outputs * scale
 
     if network.head == "max":
         return {ACTION_VALUES: worth(x)}
-    first = graph.add("Gather", x, np.array([0]), axis=1)
+    first = x[:, [0]]
     if network.head == "chance":
         return {VALUE: graph.add("Sigmoid", first)}
     if network.head == "wdl":
         chances = graph.add("Softmax", x, axis=1)
-        value = graph.add("Gather", chances, np.array([0]), axis=1) - graph.add(
-            "Gather", chances, np.array([2]), axis=1
-        )
-        return {VALUE: value * np.float32(BOUND * W.scale)}
+        return {VALUE: (chances[:, [0]] - chances[:, [2]]) * bound}
     if network.head == "policy":
         return {VALUE: worth(first), "policy": x[:, np.arange(1, 1 + len(game.actions))]}
     return {VALUE: worth(first)}
@@ -207,7 +237,7 @@ def ntuple_outputs(graph: Graph, network: NTupleNetwork, seen: Traced) -> dict[s
     # In which copy of the tables, by the highest cell
     stage: Any = None
     if shape.splits:
-        highest = graph.add("ReduceMax", board, np.array([1]), keepdims=0)
+        highest = board.max(axis=1)
         stage = sum(highest >= split for split in shape.splits)
     # Tables of one kind stand one after another, so that each is looked up at once under every symmetry
     total: Any = None

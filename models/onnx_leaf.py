@@ -29,6 +29,8 @@ VALUE, ACTION_VALUES = "value", "action_values"
 """Outputs that say what they are."""
 TO_GO = "leafwise.to_go"
 """The entry of a file's metadata that says by 0 that its values stand for the return as a whole."""
+VIEW = "leafwise.observation"
+"""The entry that names the view of the game that a file takes, where that is not the usual one."""
 LARGEST = 256 << 20
 """Bytes of a file."""
 DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
@@ -44,8 +46,8 @@ def files_of(text: str) -> tuple[str, int]:
     return found[1], int(need_in(int(found[2] or 1), Range(1, MAX_THREADS), "threads", kind=int))
 
 
-def model_of(game: Game, path: str | os.PathLike[str], threads: int = 1, view: str = DEFAULT_VIEW) -> Model:
-    """Returns what is in a file that takes a view of the game; raises ValueError for one that does not fit.
+def model_of(game: Game, path: str | os.PathLike[str], threads: int = 1, view: str = "") -> Model:
+    """Returns what is in a file that takes a view of the game ("": as it says); raises ValueError for one that does not fit.
 
     An output `value` has one number for each observation, `action_values` one for each action. Else there is one output.
     """
@@ -128,13 +130,14 @@ def _read(game: Game, path: Path, threads: int, view: str, written: int, size: i
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as problem:  # of classes of its own, one for each kind of defect
         raise UserError(f"{front} a model that ONNX Runtime takes, got: {one_line(problem)}") from None
+    told = session.get_modelmeta().custom_metadata_map
+    view = view or told.get(VIEW, DEFAULT_VIEW)
     takes = inputs_of(game.observation_space(view), session.get_inputs(), front)
     outputs = [one.name for one in session.get_outputs()]
     output = next((name for name in (VALUE, ACTION_VALUES) if name in outputs), outputs[0])
     if len(outputs) > 1 and output not in (VALUE, ACTION_VALUES):
         raise UserError(f"{front} one output, or one called {VALUE!r}, got {', '.join(outputs)}")
     numbers = Numbers((game, path, threads, view), session, output, takes, front)
-    told = session.get_modelmeta().custom_metadata_map
     kind: Kind = "q" if output == ACTION_VALUES else "value"
     return Model(f"{PREFIX}:{path}", numbers, kind, to_go=told.get(TO_GO) != "0", observation=view)
 

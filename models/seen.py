@@ -68,6 +68,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
             most=lambda options: own.most(options) + len(cells),
             invariant=False,
             stage="decision",
+            observed=None,  # whose features of cells these are, an observation does not tell
             tables=None,
         )
     if sees == OBSERVATION:

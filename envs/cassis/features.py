@@ -165,9 +165,9 @@ def observed(obs, options: Options):
     free, mine, theirs = obs == 0, safe(own), safe(other)
     kinds, classes = int(part_classes(n).max()) + 1, part_classes(n)
     codes = (own + 2 * other) @ part_powers(n)
-    found = [looked_up_in(classes, codes[:, k]) for k in range(part_count(n))]
+    found = [looked_up_in(classes, codes)]
     for k, counted in enumerate((own + other, free * mine, free * theirs, free * mine * theirs)):
-        found.append(counted.sum(axis=1) + (kinds + k * (len(pairs) + 1)))
+        found.append(counted.sum(axis=1)[:, None] + (kinds + k * (len(pairs) + 1)))
     return found
 
 

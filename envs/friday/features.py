@@ -18,6 +18,7 @@ How often abilities were used (`uses`), the order of the cards known at the bott
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,20 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS, PIRATES
+from leafwise.envs.friday.cards import (
+    AGED,
+    CARDS,
+    COSTLY,
+    CROWD,
+    FIRST_AGING,
+    FIRST_KNOWLEDGE,
+    HALF,
+    HAZARDS,
+    KINDS,
+    PIRATES,
+    REST,
+    rating,
+)
 from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, lowerings, pirate_value, rest, total
 from leafwise.envs.friday.layout import (
     ACTING_AT,
@@ -86,7 +100,7 @@ from leafwise.envs.friday.layout import (
     value_of,
 )
 from leafwise.envs.friday.scores import shortfall
-from leafwise.envs.friday.tables import Options
+from leafwise.envs.friday.tables import Options, aging_cards
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -466,6 +480,104 @@ def active(S, i, F, T):
     return see_sums(S, i, F, n, T)
 
 
+def observed(obs, options: Options):
+    """Returns the features of observations [n, 356], as `active` does, once the pirates are dealt."""
+    ends = np.cumsum([0, *[KINDS] * 6, *[HAZARD_KINDS] * 2, KINDS - FIRST_AGING, 7, 1, 2, 3, 2, 6, 10, 10, 13])
+    *piles, left, away, aging, queue, top, upper, looked_at, revealed, twice, beat, fought, modes = (
+        obs[:, a:b] for a, b in pairwise(ends)
+    )
+    number = {name: obs[:, [MODES_END + k]] for k, (name, *_) in enumerate(NUMBERS_SEEN)}
+    alive, now, lacks = number["life"], number["phase"], number["hazard value"] - number["total"]
+
+    def where(there, feature):
+        return (feature - SIZE) * there + SIZE
+
+    def clipped(first, amount, most):
+        return np.maximum(np.minimum(amount, most - 1), 0) + first
+
+    def each(values):
+        """Returns a factor of counts by kind."""
+        return np.array(values)[:, None]
+
+    def total_of(counts):
+        return counts.sum(axis=1)[:, None]
+
+    def share(amount, counts):
+        """Returns an amount for each of so many cards, rounded down: amounts may be less than 0, but not by 1000 for a card."""
+        cards = np.maximum(total_of(counts), 1)
+        return (amount + cards * 1000) // cards - 1000
+
+    # Cards by their kinds, and those that are known, looked at, doubled, revealed or fought
+    play = sum(piles[1:], piles[0])
+    kinds, values = np.arange(KINDS), each([card.value for card in CARDS])
+    found = [
+        where(counts > 0, np.maximum(counts - 1, 0) % COPIES + (PILE * k + COPIES * shown))
+        for k, (counts, shown) in enumerate([
+            *((counts, kinds) for counts in (play, *piles)),
+            (left, kinds[FIRST_KNOWLEDGE:FIRST_AGING]),
+            (away, kinds[FIRST_KNOWLEDGE:FIRST_AGING]),
+            (aging, kinds[FIRST_AGING:]),
+        ])
+    ]  # fmt: skip
+    for first, cards in (
+        (NEXT, top), (LATER, queue), (LATER, upper), (TWICE, twice), (SEEN, looked_at), (now * KINDS + ACTIVE, revealed),
+    ):  # fmt: skip
+        found.append(where(cards > 0, cards + first - 1))
+    # Life, the step under way, hazards left, the ability under way, and removal points
+    found += [now * 32 + alive + LIFE, modes @ each(range(13)) + MODE, now * 31 + total_of(left) + LEFT_OVER]
+    found += [number["ability under way"] + ABILITY, number["removal points"] + POINTS]
+    # The pirates
+    places, ahead = np.arange(1, NUMBERS), total_of(beat)
+    last, both = (beat * places).max(axis=1)[:, None], beat @ each(places)
+    found.append(where(ahead == 2, (both - last) * NUMBERS + last + PAIR))
+    found += [where(beat, places + BEAT), where(fought, places + FOUGHT)]
+    # The fight
+    is_hazard = (revealed[:, [0]] > 0) * (1 - modes[:, [int(CHOOSE)]]) * (1 - modes[:, [int(DEAL_HAZARD)]])
+    fights = np.maximum(total_of(fought), is_hazard)
+    free = np.maximum(number["free cards"] - number["free draws made"], 0)
+    lack = clipped(0, lacks + MARGIN, 2 * MARGIN + 1)
+    short = lacks - share((piles[0] @ values) * free, piles[0])
+    found.append(where(fights, lack * FREE + np.minimum(free, FREE - 1) + LACK))
+    found.append(where(fights, clipped(EXPECTED, short + MARGIN, 2 * MARGIN + 1)))
+    found.append(where(fights, clipped(SPARE_NOW, alive - np.maximum(short, 0) + 32, 64)))
+    # Sums
+    strength, hazards = play @ each([rating(card) for card in CARDS]), left + away
+    sides = [HAZARDS[card.name[0]] for card in CARDS[FIRST_KNOWLEDGE:FIRST_AGING]]
+    free_rest, red_rest = (
+        hazards @ each([side.free for side in sides]),
+        hazards @ each([side.values[2] for side in sides]),
+    )
+    found += [
+        clipped(now * STRENGTH + VALUES, share(play @ values * 10, play) + 20, STRENGTH),
+        clipped(now * STRENGTH + RATINGS, share(strength * 10, play) + 20, STRENGTH),
+        clipped(OWNED, total_of(play), 64),
+        clipped(STACKED, total_of(piles[0]), 64),
+        clipped(NEXT_VALUE, share(piles[0] @ values * 10, piles[0]) + 20, STRENGTH),
+        clipped(now * 12 + AGES, total_of(aging), 12),
+        clipped(UNBEATEN, red_rest // 3, 64),
+        now * 0 + (MOST_LIFE + min(options.most_life, 31)),
+    ]
+    # What all cards in play lack against the pirates not beaten, as `shortfall` tells it, in fractions of 64 bits
+    rests, halves = (places == REST) * 1, np.where(places == HALF, 0.5, 0.0)
+    gone = sum(aging_cards(options.level).values()) - total_of(aging)
+    frees = np.maximum(free_rest, 1) * rests + np.array([pirate.free for pirate in PIRATES])
+    needs = red_rest * rests + gone * (2 * (places == AGED)) + np.array([pirate.value for pirate in PIRATES])
+    a_card = strength.astype(np.float64) / np.maximum(total_of(play), 1).astype(np.float64) + 1.0 * (places == CROWD)
+    a_card = a_card * (1.0 - halves) + halves
+    missing = np.maximum(needs.astype(np.float64) - a_card * frees.astype(np.float64), 0.0)
+    cards = missing / np.maximum(a_card, 0.5) * np.where(places == COSTLY, 2.0, 1.0) * beat.astype(np.float64)
+    needed, harder = cards.sum(axis=1)[:, None], cards.max(axis=1)[:, None]
+    spare = alive.astype(np.float64) - needed + 32.0
+    for first, amount in ((HARDER, harder), (NEED, needed), (SPARE, spare)):
+        found.append(where(ahead > 0, clipped(first, amount.astype(np.int64), 64)))
+    return found
+
+
 SPARSE = SparseFeatures(
-    active=active, size=lambda options: SIZE, most=lambda options: MOST, invariant=True, stage="hazard"
+    active=active,
+    size=lambda options: SIZE,
+    most=lambda options: MOST,
+    invariant=True,
+    stage="hazard",
+    observed=observed,
 )

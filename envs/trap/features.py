@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.features import SparseFeatures
+from leafwise.envs.core.contract.features import SparseFeatures, looked_up_in
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.rules import (
@@ -29,7 +30,7 @@ from leafwise.envs.trap.rules import (
     turn_of,
 )
 from leafwise.envs.trap.scores import grown
-from leafwise.envs.trap.tables import Options
+from leafwise.envs.trap.tables import Options, open_pairs
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -263,6 +264,60 @@ def reach_active(S, i, F, T):
     return n + 3
 
 
+def observed(obs, options: Options, strips: bool):
+    """Returns the features of observations [n, 4 * cells], as `sparse_active` does, or in `strips` as `reach_active` does."""
+    size, cells = options.size, options.size**2
+    at = np.arange(cells)
+    rows, columns = np.divmod(at, size)
+    down, right = rows - rows[:, None], columns - columns[:, None]  # [from, to]
+    own, other, traps, throwing = (obs[:, k * cells : (k + 1) * cells] for k in range(4))
+    throwing, free = throwing[:, :1], 1 - np.minimum(own + other + traps, 1)
+    found = [own @ at[:, None] + throwing * cells, other @ at[:, None] + (throwing + 2) * cells]
+    # The windows around both, by pairs of the player's cell and one that is free
+    here, there = np.nonzero((abs(down) <= 2) & (abs(right) <= 2))
+    bits = np.zeros((len(here), WINDOW), dtype=np.int64)
+    bits[np.arange(len(here)), down[here, there] + 2] = 1 << right[here, there] + 2
+    first, counts = 4 * cells, []
+    for player in (own, other):
+        patterns = 31 - (player[:, here] * free[:, there]) @ bits
+        both = patterns[:, :4] * 32 + patterns[:, 1:5] + (np.arange(4) << 2 * WINDOW)
+        ring = (patterns[:, 1:4] // 2 % 8) @ np.array([[64], [8], [1]])
+        found += [both + first, ring + (first + STRIPS)] if strips else [patterns + (first + (np.arange(5) << WINDOW))]
+        first += AROUND if strips else WINDOW << WINDOW
+        counts.append(9 - looked_up_in(np.array([pattern.bit_count() for pattern in range(512)]), ring))
+        counts.append(looked_up_in(np.array(open_pairs()), both).sum(axis=1)[:, None])
+    # The traps of every row; where the opponent is, and the numbers of moves and open cells
+    found.append(traps @ ((rows[:, None] == np.arange(size)) << columns[:, None]) + (first + (np.arange(size) << size)))
+    first, span = first + (size << size), 2 * size - 1
+    along = (rows * span + columns)[:, None]
+    found.append(other @ along - own @ along + (first + (size - 1) * (span + 1)))
+    first += span * span
+    found += [throwing * MOVES + counts[0] * 9 + counts[2] + first, counts[1] + (first + 2 * MOVES)]
+    found.append(counts[3] + (first + 2 * MOVES + SUMS))
+    if not strips:
+        return found
+    # How far both get: cells within one, two and three steps, of which some are reached before the other
+    near, reached = (abs(down) <= 1) & (abs(right) <= 1), []
+    for player in (own, other):
+        steps = [player * 0]
+        for _ in range(3):
+            steps.append(np.minimum((steps[-1] + (player if len(steps) == 1 else 0)) @ near, 1) * free)
+        reached.append(steps)
+    sooner = [
+        sum((mine[k] - mine[k - 1]) * (1 - theirs[k]) for k in (1, 2, 3)).sum(axis=1)
+        for mine, theirs in (reached, reached[::-1])
+    ]
+    first += 2 * MOVES + 2 * SUMS
+    for places, (mine, theirs) in (
+        (TWO_STEPS, (steps[2].sum(axis=1) for steps in reached)),
+        (THREE_STEPS, (steps[3].sum(axis=1) for steps in reached)),
+        (THREE_STEPS, sooner),
+    ):
+        found.append((mine * places + theirs)[:, None] + throwing * REACHED + first)
+        first += places**2
+    return found
+
+
 def feature_count(options: Options, patterns: int, more: int = 0) -> int:
     """Returns how many features there are, with so many patterns around a player, and so many more."""
     size = options.size
@@ -273,9 +328,11 @@ SPARSE = SparseFeatures(
     active=sparse_active,
     size=lambda options: feature_count(options, WINDOW << WINDOW),
     most=lambda options: 2 + 2 * WINDOW + options.size + 4,
+    observed=partial(observed, strips=False),
 )
 REACH = SparseFeatures(
     active=reach_active,
     size=lambda options: feature_count(options, AROUND, 2 * REACHED),
     most=lambda options: 2 + 2 * WINDOW + options.size + 7,
+    observed=partial(observed, strips=True),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.features import SparseFeatures
+from leafwise.envs.core.contract.features import SparseFeatures, looked_up_in, repeated
 from leafwise.envs.core.contract.game import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.rules import ONE, THREE, ZERO, landing_cells, mover, threats
@@ -152,12 +152,86 @@ def sparse_count(options: Options) -> int:
     return int(found["line_features"][-1]) + width * found["column_features"] + width * height + 3
 
 
+class Columns(NamedTuple):
+    """What observations tell of columns: all are arrays [n, columns] of whole numbers but the chips, cells as bits from below."""
+
+    first: Any
+    """[n, cells]: the chips of player 0 on the lesser of a board and its mirror image."""
+    second: Any
+    stacks: tuple[Any, Any]
+    """The chips of either player as bits."""
+    height: Any
+    """Chips in a column."""
+    wins: Any
+    """The empty cells where a chip of player 0 would complete k in a row."""
+    losses: Any
+    threats: Any
+    """Both of them."""
+    pattern: Any
+    """The number of the pattern of both in the empty cells, as `column_of` has it."""
+    number: Any
+    """[n, 1]: chips in all."""
+
+
+def columns_seen(obs, options: Options) -> Columns:
+    """Returns what observations [n, cells] tell of columns."""
+    (width, height), k = options.size, options.k
+    y, x = np.divmod(np.arange(width * height), width)
+    y = height - 1 - y
+    number = (obs * obs).sum(axis=1)[:, None]
+    chips = obs * (1 - number % 2 * 2)  # 1 player 0's, -1 player 1's
+    # The lesser of the board and its mirror image, as `seen` compares them
+    first, mirrored = (
+        [((chips == own) * (1 << (c * (height + 1) + y))).sum(axis=1)[:, None] for own in (1, -1)]
+        for c in (x, width - 1 - x)
+    )
+    less = (first[0] > mirrored[0]) + (first[0] == mirrored[0]) * (first[1] > mirrored[1])
+    chips = chips + (chips[:, np.arange(len(x)).reshape(height, width)[:, ::-1].ravel()] - chips) * less
+    both = chips == 1, chips == -1
+    # Threats: the cells that a window of k lacks
+    upright = [[(c, h) for h in range(height)] for c in range(width)]
+    cells = [
+        [(height - 1 - h) * width + c for c, h in line[at : at + k]]
+        for line in lines(width, height, k) + upright
+        for at in range(len(line) - k + 1)
+    ]
+    inside = np.zeros((width * height, len(cells)), dtype=np.int64)
+    inside[np.array(cells).T, np.arange(len(cells))] = 1
+    bits = (x[:, None] == np.arange(width)) << y[:, None]
+    lacks = [np.minimum((own @ inside == k - 1) @ inside.T, 1) * (chips == 0) for own in both]
+    wins, losses, threats = (part @ bits for part in (*lacks, np.maximum(*lacks)))
+    filled = (both[0] + both[1]) @ (x[:, None] == np.arange(width))
+    powers = 1 << np.arange(height + 1)
+    here, left = looked_up_in(powers, filled), looked_up_in(powers, height - filled)
+    pattern = wins // here + losses // here * left + looked_up_in((powers**2 - 1) // 3, height - filled)
+    return Columns(*both, (both[0] @ bits, both[1] @ bits), filled, wins, losses, threats, pattern, number)
+
+
+def sparse_observed(obs, options: Options):
+    """Returns the features of observations, as `sparse_active` does, and who acts."""
+    (width, height), seen, found = options.size, columns_seen(obs, options), line_tables(*options.size, options.k)
+    starts = found["line_features"]
+    powers = np.zeros((width * height, len(starts) - 1), dtype=np.int64)
+    for n, line in enumerate(lines(width, height, options.k)):
+        for place, (c, h) in enumerate(line):
+            powers[(height - 1 - h) * width + c, n] = 3**place
+    after = starts[-1] + width * found["column_features"]
+    return [
+        (seen.first + seen.second * 2) @ powers + starts[:-1],
+        seen.pattern + (starts[-1] + np.arange(width) * found["column_features"]),
+        seen.number + after,
+        seen.number % 2 + (after + width * height + 1),
+        seen.number % 2,
+    ]
+
+
 SPARSE = SparseFeatures(
     active=sparse_active,
     size=sparse_count,
     most=lambda options: len(lines(options.size[0], options.size[1], options.k)) + options.size[0] + 2,
     view="first",  # who moves first owns the odd threats: the seats differ
     invariant=True,
+    observed=sparse_observed,
     version=2,
 )
 
@@ -168,7 +242,7 @@ SPARSE = SparseFeatures(
 # players of Connect Four count: when only cells under a threat are left, the player who is to move there is in zugzwang.
 
 
-DRAWN, FIRST, SECOND = 0, 1, 2
+DRAWN, FIRST, SECOND, UNDECIDED = 0, 1, 2, 3
 """How a board ends that is filled up without new threats."""
 WINS, LOST, FORCED, QUIET = 0, 1, 2, 3
 """What the next two moves decide: the mover wins at once; cannot hinder the other from it; has one move; has several."""
@@ -286,10 +360,86 @@ def parity_count(options: Options) -> int:
     return int(after + width * size + 3 * MOST * (width * height + 1) + 2 * (MOST + 1) ** 2 * 4 * 2)
 
 
+def parity_observed(obs, options: Options):
+    """Returns the features of observations, as `parity_active` does, and who acts."""
+    (width, height), seen, known = options.size, columns_seen(obs, options), parity_tables(*options.size, options.k)
+    filled, wins, losses, number = seen.height, seen.wins, seen.losses, seen.number
+    after, of_column = known["parity_features"].tolist()
+    # The windows
+    powers = np.zeros((width * height, len(known["windows"])), dtype=np.int64)
+    for n, (begin, mask, *_) in enumerate(known["windows"].tolist()):
+        for place, bit in enumerate(bit for bit in range(64) if mask >> bit & 1):
+            c, h = divmod(begin + bit, height + 1)
+            powers[(height - 1 - h) * width + c, n] = 3**place
+    found = [(seen.first + seen.second * 2) @ powers + known["windows"][:, 5].astype(np.int64)]
+    # The columns: two chips of one player on top, and the lowest threats
+    upper = looked_up_in(1 << np.maximum(np.arange(height + 1) - 2, 0), filled)
+    twos, other_twos = (stack // upper == 3 for stack in seen.stacks)
+    start, of_run = (looked_up_in(part, height - filled) for part in known["threat_starts"].T)
+    rank = looked_up_in(known["threat_ranks"].astype(np.int64), seen.pattern)
+    found.append(start + (twos + other_twos * 2) * of_run + rank + (after + np.arange(width) * of_column))
+    after += width * of_column
+    # The board filled up, as `filled_up` does it
+    words = range(1 << height)
+    lowest = [
+        min((h for h in range(low + 1, height) if word >> h & 1), default=height)
+        for word in words
+        for low in range(height + 1)
+    ]
+    bits = np.array([word >> h & 1 for word in words for h in range(height + 2)])
+
+    def has(word, place):
+        """Returns whether a cell of each column is one of those in a word."""
+        return looked_up_in(bits, word * (height + 2) + place)
+
+    def fill(filled, end, given_up, last, own_lowest, other_lowest):
+        danger = looked_up_in(np.array(lowest), seen.threats * (height + 1) + filled)
+        there = 1 - (danger == height)
+        mover = (danger - there).sum(axis=1)[:, None] % 2
+        own, other = wins + (losses - wins) * mover, losses + (wins - losses) * mover
+        mine = has(own, danger) * (1 - has(other, danger))
+        under = mine * (mine @ np.triu(np.ones((width, width)), 1) == 0)
+        some = under.sum(axis=1)[:, None]
+        above = (under * has(own, danger + 1)).sum(axis=1)[:, None]
+        ends = some * (above * (mover + FIRST) + (1 - above) * UNDECIDED) + (1 - some) * (SECOND - mover)
+        ends = ends * np.minimum(there.sum(axis=1)[:, None], 1)  # DRAWN is 0
+        goes_on, first = end == UNDECIDED, given_up == 0
+
+        def counted(word):
+            return np.minimum((has(word, danger) * there).sum(axis=1)[:, None], MOST)
+
+        return (
+            goes_on * (ends == UNDECIDED),
+            filled + under * (danger + 1 - filled) * goes_on,
+            end + (ends - end) * goes_on,
+            given_up + some * goes_on,
+            last + (mover - last) * first,
+            own_lowest + (counted(wins) - own_lowest) * first,
+            other_lowest + (counted(losses) - other_lowest) * first,
+        )
+
+    none = number * 0
+    _, end, given_up, last, blocked, other_blocked = repeated(fill, filled, none + UNDECIDED, none, none, none, none)
+    found.append((end * MOST + np.minimum(given_up, MOST - 1)) * (width * height + 1) + number + after)
+    after += 3 * MOST * (width * height + 1)
+    # What the next two moves decide, as `tactics` says
+    mover = number % 2
+    own, other = wins + (losses - wins) * mover, losses + (wins - losses) * mover
+    hostile, above = has(other, filled), has(other, filled + 1)
+    wins_now = np.minimum(has(own, filled).sum(axis=1)[:, None], 1)
+    threats = hostile.sum(axis=1)[:, None]
+    free = ((1 - (filled == height)) * (1 - above)).sum(axis=1)[:, None]
+    lost = np.maximum(np.maximum(threats > 1, (hostile * above).sum(axis=1)[:, None] > 0), free == 0)
+    decided = (1 - wins_now) * (lost * LOST + (1 - lost) * (QUIET - (threats > 0)))
+    counts = (last * (MOST + 1) + blocked) * (MOST + 1) + other_blocked
+    return [*found, (counts * 4 + decided) * 2 + mover + after, mover]
+
+
 PARITY = SparseFeatures(
     active=parity_active,
     size=parity_count,
     most=lambda options: len(windows(options.size[0], options.size[1], options.k)[0]) + options.size[0] + 2,
     view="first",  # who moves first owns the odd threats: the seats differ
     invariant=True,
+    observed=parity_observed,
 )

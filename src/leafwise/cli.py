@@ -140,7 +140,7 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
     config: Any = check_fields(parse(config_class, own, prog, default=default), shown=flag_of)
     keeps = not any(getattr(config, name, False) for name in ("overwrite", "resume", "assist"))
     for name, field in fields.items():
-        if field.type == "OutputFile" and getattr(config, name):
+        if "OutputFile" in str(field.type) and getattr(config, name):
             check_writable(getattr(config, name), flag_of(name), overwrite=not keeps)
     if not named:
         return (config,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,35 +30,45 @@ FLOAT = onnx.TensorProto.FLOAT
 TRILOBITE, THREES = leafwise.game("trilobite"), leafwise.game("threes")
 
 
-def decisions(game: Game, count: int) -> Any:
-    """Returns the rows of decisions in random games."""
+@cache
+def positions(game: Game, stage: str, count: int) -> Any:
+    """Returns rows of decisions and of a stage in random games, which nobody writes to."""
     rows: list[Any] = []
     rng, seed = np.random.default_rng(1), 0
     while len(rows) < count:
         state, seed = game.new(seed), seed + 1
-        while not state.is_terminal and len(rows) < count:
-            rows.append(state.row)
-            state = state.play(int(rng.choice(state.legal_actions)))
+        while not state.is_terminal:
             if state.is_chance:
-                state = state.settle(leafwise_stream(rng))
-    return np.array(rows)
+                chances, after = zip(*state.outcomes(), strict=True)
+                state, before = after[rng.choice(len(after), p=np.divide(chances, sum(chances)))], state
+            else:
+                state, before = state.play(int(rng.choice(state.legal_actions))), state
+            if not before.is_chance or before.stage == stage:
+                rows.append(before.row)
+    found = np.array(rows[:count])
+    found.flags.writeable = False
+    return found
 
 
-def leafwise_stream(rng: np.random.Generator) -> Any:
-    return rng.integers(0, 2**63, 2).astype(np.uint64)
-
-
-def agree(network: Any, file: Path, count: int = 10_000) -> None:
-    """Checks that a network and its file say the same of decisions, from the observation alone."""
+def agree(network: Any, file: Path, count: int) -> None:
+    """Checks that a network and its file say the same of positions, from the observation alone."""
     game = network.game
     write_onnx(network, file)
-    leaf, rows = network.evaluator("own"), decisions(game, count)
-    T, own = game.tables(leaf), np.zeros(len(rows))
-    values_of(leaf, game.room)(rows, own, T)
-    model, seen = model_of(game, file), Observer(game)(rows)
+    leaf = network.evaluator("own")
+    rows, T = positions(game, leaf.stage, count), game.tables(leaf)
+    own = np.zeros(len(rows))
+    if leaf.batch is None:
+        values_of(leaf, game.room)(rows, own, T)
+    else:
+        own = leaf.batch(rows, T)
+    model = model_of(game, file)
+    seen = Observer(game, model.observation)(
+        rows, viewers=np.full(count, game.players == 2, dtype=np.int8) * np.int8(-1)
+    )
     assert isinstance(seen.obs, np.ndarray)
     assert model.to_go == leaf.to_go
     theirs = np.concatenate([model.numbers(seen.obs[k : k + 1000]) for k in range(0, len(rows), 1000)])
+    assert theirs.dtype == np.float32
     if model.kind == "q":
         theirs = np.where(seen.mask, theirs, -np.inf).max(axis=1, keepdims=True)
     assert theirs.shape == (len(rows), 1)
@@ -66,34 +77,75 @@ def agree(network: Any, file: Path, count: int = 10_000) -> None:
     assert leafwise.leaf(game, file).to_go == leaf.to_go
 
 
-SPARSE = [
-    ("trilobite", {"board": "7x6", "k": 4}, {"head": "value"}),
-    ("trilobite", {"board": "7x6", "k": 4}, {"head": "wdl"}),
-    ("trap", {}, {"head": "max"}),
-    ("trap", {}, {"head": "policy"}),
-    ("friday", {}, {"head": "chance"}),
-    ("threes", {}, {"head": "value", "scale": 30.0}),
-]
+C4: dict[str, Any] = {"board": "7x6", "k": 4}
+SPARSE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "value": ("trilobite", C4, {"sees": "observation"}),
+    "wdl": ("trilobite", C4, {"sees": "observation", "head": "wdl"}),
+    "max": ("trap", {}, {"sees": "observation", "head": "max"}),
+    "policy": ("trap", {"size": 8}, {"sees": "reach", "head": "policy"}),
+    "chance": ("friday", {}, {"sees": "observation", "head": "chance"}),
+    "score": ("threes", {}, {"sees": "observation", "scale": 30.0}),
+    "level": ("friday", {"level": 4}, {"head": "chance"}),
+    "turn": ("trap", {"size": 9, "observe_turn": True}, {}),
+    "each": ("trilobite", {"board": "4x6", "k": 4}, {"head": "max"}),
+    "oblong": ("trilobite", {"board": "8x5", "k": 5}, {"sees": "parity"}),
+}
+SHIPPED = ("cassis", "cassis7", "friday", "threes-small", "trap", "trap-size5", "trilobite", "trilobite7x6")
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "shape"), SPARSE, ids=lambda one: str(one.get("head", "")) if isinstance(one, dict) else one
-)
-def test_networks_that_see_the_observation_are_the_same(
-    name: str, options: dict[str, Any], shape: dict[str, Any], tmp_path: Path
-) -> None:
-    game = leafwise.game(name, **options)
-    agree(random_network(game, (16, 8), sees="observation", spread=0.1, **shape), tmp_path / "net.onnx")
-
-
-@pytest.mark.parametrize("name", ["cassis", "cassis7"])
-def test_networks_of_features_that_the_observation_tells_are_the_same(name: str, tmp_path: Path, capsys) -> None:
-    assert run(["models", "export", name, "--onnx", str(tmp_path / "net.onnx")]) == 0
-    assert "ONNX opset 18" in capsys.readouterr().out
+def shipped(name: str) -> Any:
     from leafwise.models.files import game_of, load_network, model_path
 
-    agree(load_network(model_path(name), game_of(name)), tmp_path / "again.onnx")
-    assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "net.onnx").read_bytes()
+    return load_network(model_path(name), game_of(name))
+
+
+def drawn(case: str) -> Any:
+    """Returns a network of random weights."""
+    name, options, shape = SPARSE[case]
+    return random_network(leafwise.game(name, **options), (16, 8), spread=0.1, **shape)
+
+
+def torch_net(name: str) -> Any:
+    """Returns a network of torch: for a game for two, for a score, and for actions."""
+    game, arguments = {
+        "mlp": ("trilobite", {}),
+        "conv": ("threes", {"sees": "planes", "scale": 20.0, "channels": (4,)}),
+        "resnet": ("trap", {"says": "q", "channels": 4}),
+    }[name]
+    return leafwise.torch_network(leafwise.game(game), name, hidden=(8,) if name == "mlp" else 8, seed=1, **arguments)
+
+
+@pytest.mark.parametrize("case", SPARSE)
+def test_networks_of_what_the_observation_tells_are_the_same(case: str, tmp_path: Path) -> None:
+    agree(drawn(case), tmp_path / "net.onnx", 300)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_networks_that_ship_are_the_same(name: str, tmp_path: Path) -> None:
+    agree(shipped(name), tmp_path / "net.onnx", 300)
+
+
+@pytest.mark.parametrize("name", ["mlp", "conv", "resnet"])
+def test_networks_of_torch_are_the_same(name: str, tmp_path: Path) -> None:
+    agree(torch_net(name), tmp_path / "net.onnx", 300)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("make", "name"), [(shipped, name) for name in SHIPPED] + [(drawn, case) for case in SPARSE] + [(torch_net, "conv")]
+)
+def test_networks_are_the_same_in_ten_thousand_positions(make: Any, name: str, tmp_path: Path) -> None:
+    agree(make(name), tmp_path / "net.onnx", 10_000)
+
+
+def test_the_command_writes_what_the_file_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "net.onnx"
+    assert run(["models", "export", "cassis", "--onnx", str(file)]) == 0
+    assert "ONNX opset 18" in capsys.readouterr().out
+    assert file.read_bytes() == exported(shipped("cassis"))
+    with pytest.raises(SystemExit):
+        run(["models", "export", "--help"])
+    assert "--onnx FILE" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -105,25 +157,18 @@ def test_networks_of_features_that_the_observation_tells_are_the_same(name: str,
     ],
 )
 def test_n_tuple_networks_are_the_same(shape: Shape, tmp_path: Path) -> None:
-    agree(random_ntuples(THREES, shape), tmp_path / "net.onnx")
-
-
-@pytest.mark.long
-def test_a_network_of_threes_that_ships_is_the_same(tmp_path: Path) -> None:
-    from leafwise.models.files import load_network, model_path
-
-    agree(load_network(model_path("threes-small"), THREES), tmp_path / "net.onnx")
+    agree(random_ntuples(THREES, shape), tmp_path / "net.onnx", 300)
 
 
 def test_networks_of_more_than_the_observation_are_refused() -> None:
-    with one_line("trilobite: expected a network that sees the observation, got one that sees 'features'"):
-        exported(random_network(TRILOBITE))
+    with one_line(
+        "trilobite: expected a network of what the observation tells, got one that sees 'features.observation'"
+    ):
+        exported(random_network(TRILOBITE, sees="features+observation"))
     with one_line("threes: expected small tables of what the observation shows, got 'hint'"):
         exported(random_ntuples(THREES, Shape(((0, 1),), small=("hint",))))
-    with one_line("starship: expected a network of features or of n-tuples, got one of kind 'grid'"):
-        from leafwise.models.files import game_of, load_network, model_path
-
-        exported(load_network(model_path("starshipplace"), game_of("starshipplace")))
+    with one_line("starship: expected a network of features, of n-tuples or of torch, got one of kind 'grid'"):
+        exported(shipped("starshipplace"))
 
 
 def made(

@@ -73,13 +73,19 @@ class SmallTable(FeatureTable):
 
 Observed = Callable[[Any, Any], Any]
 """(observations [n, *], options) -> what compiled code reads off a row, told once more of observations, which are whole numbers: by
-operators, `minimum`, `maximum`, `sum(axis=1)`, columns, `@` with a matrix of small numbers and `looked_up_in` alone. Files for
-programs in other languages are made of it. None: the observation does not tell."""
+operators, `minimum`, `maximum`, `sum(axis=1)`, `max(axis=1)`, `astype`, columns, `@` with a matrix of small numbers, `looked_up_in`
+and `repeated` alone. Files for programs in other languages are made of it. None: the observation does not tell."""
 
 
 def looked_up_in(table: Array, index: Any) -> Any:
     """Returns entries of a table, by an array or by what stands for one."""
     return index.looked_up_in(table) if hasattr(index, "looked_up_in") else table[index]
+
+
+def repeated(step: Callable[..., Any], *values: Any) -> Any:
+    """Returns what comes of values when `step` makes new ones of them again and again: it returns (goes on, *values), and ends when
+    it goes on [n, 1] for none."""
+    return values[0].repeated(step, *values[1:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +210,8 @@ class SparseFeatures:
     version: int = 1
     """Raised whenever a feature changes its meaning; model files name it."""
     observed: Observed | None = None
-    """Returns the features as a list of `most` arrays [n]."""
+    """Returns the features as a list of arrays [n, k], `size` where there is none; with the view "first" the last one, [n, 1], is
+    no feature but who acts."""
     tables: Callable[[Any], Mapping[str, FeatureTable]] | None = None
     """options -> tables of features by name, in the order of their numbers, of `size` features in all; models of fewer tables
     go on loading. None: one table, "features"."""

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 
@@ -156,7 +156,7 @@ class ExportConfig:
 
     model: tyro.conf.Positional[str]
     """Name of a model that ships, a run folder or a model file."""
-    onnx: OutputFile
+    onnx: Annotated[OutputFile, tyro.conf.arg(metavar="FILE")]
     """File to write."""
     overwrite: bool = False
     """Write the file anew if it is there already."""

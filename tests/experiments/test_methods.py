@@ -114,6 +114,17 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     asked.clear()
     assert methods.main([*words, "--share", "0.5"]) == 2  # other games are no part of these results
     assert not asked
+    scores = iter([0.5, 0.6, 0.7, 0.8, 0.9, 0.1, 0.2, 0.3, 0.4, 0.5])
+    monkeypatch.setattr(methods, "trained", lambda words, path: asked.append([*words[-2:], path.name]) or RUN)
+    monkeypatch.setattr(
+        methods, "measured", lambda *given: {"mean": next(scores), "ci_low": 0, "ci_high": 1, "games": 4}
+    )
+    assert methods.main([*words[:1], "trilobite", *words[3:], "--minutes", "1", "--seeds", "5"]) == 0
+    assert asked[:2] == [["--seed", "1", "trilobite-dqn-1min-seed1"], ["--seed", "2", "trilobite-dqn-1min-seed2"]]
+    page = (tmp_path / "methods.md").read_text()
+    assert "| dqn | 5 | 70.0% (" in page
+    assert "- `dqn` before `ppo` stands: its run is the better one of two with probability 98% (" in page
+    assert "| dqn | 1 |" not in page
     assert json.loads((tmp_path / "methods.json").read_text())["results"].keys() > known["results"].keys()
 
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import gymnasium as gym
 
 from leafwise.envs.core.ranges import Range, need_among
+from leafwise.envs.registry import game as find_game
 from leafwise.experiments.methods.__main__ import PLANS, SETTINGS, length_said, stopped_by_sigterm, trained
 from leafwise.experiments.study import (
     PlacedStudy,
@@ -124,7 +125,7 @@ def tables(results: Results) -> list[str]:
     """Returns the lines of two tables: games for two, and games for one."""
     rows: dict[int, list[list[str]]] = {1: [], 2: []}
     for name in IDS:
-        players = find_variant(*game_and_options(name)).players
+        players = find_game(game_and_options(name)[0]).players
         runs = dict.fromkeys(
             key.rpartition(", ")[0] for key in results if key.startswith(f"{name}, ") and key.endswith(", run")
         )

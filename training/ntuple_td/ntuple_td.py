@@ -181,7 +181,7 @@ def rate_at(config: Config, moves: int) -> float:
     return config.learning_rate * fall ** ((done - config.hold) / (1 - config.hold))
 
 
-def falls_by_merging(cells: CellFeatures, power: float) -> str:
+def falls_by_merging(cells: CellFeatures, power: float | None) -> str:
     """Returns a warning where two like cells have more of the potential than the next one, which they may merge to; else ""."""
     points = np.array(cells.points or (0.0,)) ** power if power else np.zeros(1)
     falls = [v for v in range(1, len(points) - 1) if points[v] and points[v + 1] < 2 * points[v]]

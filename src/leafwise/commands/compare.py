@@ -49,7 +49,7 @@ class Config:
 
 
 LEVELS = 9
-"""Scores at which a profile is printed; a picture has more."""
+"""Scores at which a profile is printed."""
 
 
 def figures(config: Config) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     games = found["played"]
     against = f" against {found['opponent']}" if found["opponent"] else ""
     yield f"{', '.join(games)}: {found['player']}{against}, {found['games']} games a run, seeds from {found['seed']}"
-    width = max(len(one["runs"]) for one in found["sets"])
+    width = max(len("runs above"), *(len(one["runs"]) for one in found["sets"]))
     for one in found["sets"]:
         value, low, high = (format(x, form) for x in one["iqm"])
         count = sum(map(len, one["scores"].values()))
@@ -114,11 +114,13 @@ def draw(found: dict[str, Any], path: Path) -> None:
     with picture(path, 1, 2, size=(9, 3.5)) as (means, profiles):
         for k, one in enumerate(found["sets"]):
             value, low, high = one["iqm"]
-            drawn = means.errorbar([value], [k], xerr=[[value - low], [high - value]], fmt="o", capsize=3)
+            drawn = means.errorbar(
+                [value], [k], xerr=[[max(0.0, value - low)], [max(0.0, high - value)]], fmt="o", capsize=3
+            )
             share, below, above = one["profile"]
             colour = drawn[0].get_color()
-            profiles.plot(found["levels"], share, label=one["runs"], color=colour, drawstyle="steps-post")
-            profiles.fill_between(found["levels"], below, above, color=colour, alpha=0.2, step="post")
+            profiles.plot(found["levels"], share, label=one["runs"], color=colour)
+            profiles.fill_between(found["levels"], below, above, color=colour, alpha=0.2)
         means.set_yticks(range(len(found["sets"])), [one["runs"] for one in found["sets"]])
         means.set_ylim(-0.5, len(found["sets"]) - 0.5)
         means.set_xlabel("interquartile mean")

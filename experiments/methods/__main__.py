@@ -5,11 +5,13 @@ beside them DQN and PPO of Stable-Baselines3 (`--dry-run` tells how many hours t
 plays final games: as the leaf of searches one and two decisions deep, against the best hand-made leaf in the same search or in
 games for one beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written as
 soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each other,
-those as long as their recipes say (`--minutes 0`) among them.
+those as long as their recipes say (`--minutes 0`) among them. `--seeds 5` trains each way with so many training seeds instead,
+judges each run one decision deep, and compares the ways by interquartile means and probabilities of improvement.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import sys
@@ -23,6 +25,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
@@ -44,6 +47,7 @@ from leafwise.experiments.study import (
     write_page,
 )
 from leafwise.models.files import write_atomically
+from leafwise.training.evaluation.run_sets import estimate, improvement, interquartile_mean
 from leafwise.training.evaluation.statistics import bounds, interval_text, mean_interval
 from leafwise.training.execution import in_pieces
 from leafwise.training.runs.files import config_file
@@ -67,7 +71,7 @@ class Way:
     policy: str = ""
     """Player that asks what was learned for an action without a search; "" where it says nothing of actions."""
     algorithm: str = ""
-    """Of Stable-Baselines3: DQN or PPO."""
+    """Of Stable-Baselines3: DQN, PPO, or MaskablePPO by settings."""
     limits: str | None = None
     """Options of its searches, where they are not the plan's."""
 
@@ -93,10 +97,18 @@ class Plan:
 
 
 LIKELIEST = "mcts:{run},prior={run},simulations=1,proofs=0"
+NORMALIZED = "sb3:{run}/model.zip,normalize={run}/normalize.pkl"
 SB3 = {
-    f"SB3 {name}": Way(0, leaf="search:sb3:{run}/model.zip,depth={depth}", policy="sb3:{run}/model.zip", algorithm=name)
-    for name in ("DQN", "PPO")
+    **{
+        f"SB3 {name}": Way(
+            0, leaf="search:sb3:{run}/model.zip,depth={depth}", policy="sb3:{run}/model.zip", algorithm=name
+        )
+        for name in ("DQN", "PPO")
+    },
+    "SB3 MaskablePPO": Way(0, leaf=f"search:{NORMALIZED},depth={{depth}}", policy=NORMALIZED, algorithm="MaskablePPO"),
 }
+SETTINGS = "examples/maskable_ppo.yml"
+"""Hyper-parameters of MaskablePPO; DQN and PPO have their defaults."""
 POINTS = "share of the points against it"
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
 
@@ -229,7 +241,8 @@ def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: fl
     """Returns the command of a run, as a module's name and its arguments; 0 minutes: what `leafwise train` makes of its name."""
     if way.algorithm:
         env = json.dumps(plan.env)
-        own = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm, "--env", env]
+        own = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm]
+        own += ["--settings", SETTINGS] if way.algorithm == "MaskablePPO" else ["--env", env]
         return ["leafwise.experiments.methods.newcomers", *own, "--minutes", f"{minutes:g}", "--run", str(path)]
     words = ["--game", game, "--variant", plan.variant, "--run", str(path)]
     if minutes:
@@ -295,9 +308,9 @@ def curve(path: Path) -> dict[str, Any]:
 
 SEED = 2_000_000
 """First seed of the final games."""
-HAND_MADE = "hand-made"
+HAND_MADE, SEEDED = "hand-made", "seed"
 BARE = "policy"
-ADDED = ("games", "ways", "minutes", "newcomer_minutes", "runs")
+ADDED = ("games", "ways", "minutes", "newcomer_minutes", "seeds", "runs")
 """Options with which results are added to those that there are."""
 
 
@@ -313,6 +326,8 @@ class Config(PlacedStudy):
     """Processor time of each run, in minutes of one core, about (0: as long as its recipe says)."""
     newcomer_minutes: Annotated[float, Range(0, above=True)] = 15.0
     """The same of Stable-Baselines3's."""
+    seeds: Annotated[int, Range(0, 100)] = 0
+    """Training seeds of each way, which are compared (0: one run of each, judged in full)."""
     share: Annotated[float, Range(0, above=True)] = 1.0
     """Share of the final games that is played, above 0."""
     runs: str = "runs/methods"
@@ -381,7 +396,7 @@ def of_game(config: Config, results: Results, name: str) -> None:
     ways: dict[str, Way | None] = {**config.ways_of(name)}
     if find_variant(name, plan.variant).players == 1:
         ways = {HAND_MADE: None, **ways}
-    for way_name, way in ways.items():
+    for way_name, way in ways.items() if not config.seeds else ():
         minutes = config.minutes_of(way) if way else None
         known = partial(key_of, name, way_name, minutes)
         length = [] if minutes is None else [f"{minutes:g}min" if minutes else "recipe"]
@@ -397,12 +412,35 @@ def of_game(config: Config, results: Results, name: str) -> None:
         write(config.bare, results)
 
 
+def of_seeds(config: Config, results: Results, name: str) -> None:
+    """Trains and judges what is not known of a game's ways with several training seeds."""
+    for way_name, way in config.ways_of(name).items():
+        minutes = config.minutes_of(way)
+        length = f"{minutes:g}min" if minutes else "recipe"
+        for seed in range(1, config.seeds + 1):
+            path = Path(config.runs) / "-".join([name, *way_name.split(), length, f"seed{seed}"])
+            work = partial(seeded, config, name, way_name, seed, path)
+            results.find(key_of(name, way_name, minutes, f"{SEEDED} {seed}"), work)
+            write(config.bare, results)
+
+
+def seeded(config: Config, name: str, way_name: str, seed: int, path: Path) -> dict[str, Any]:
+    """Trains with a seed, and judges the run one decision deep; returns how it went and its figures."""
+    plan = PLANS[name]
+    way = plan.ways[way_name]
+    words = [*words_of(name, plan, way_name, way, path, config.minutes_of(way)), "--seed", str(seed)]
+    run = trained(words, path)
+    _, text, opponent, games = next(judged(plan, way))
+    file = path.with_name(f"{path.name}-judged.json")
+    return {**run, "curve": {}, **measured(config, name, plan, text.replace("RUN", str(path)), opponent, games, file)}
+
+
 def dry_run(config: Config) -> None:
     """Prints every run, about how many minutes it takes, and the hours of all."""
     minutes = []
     for name in config.games:
         for word, way in config.ways_of(name).items():
-            minutes.append(config.minutes_of(way))
+            minutes.append(config.minutes_of(way) * max(1, config.seeds))
             if not minutes[-1]:
                 usual: Any = method_of(name, word).options
                 steps = recipe(name, word, PLANS[name].variant).get("total_steps", usual.total_steps)
@@ -423,7 +461,7 @@ def study(config: Config) -> None:
     results = results_of(config, "methods.json", command=config.bare.repeated_by, anew=False)
     with stopped_by_sigterm():
         for name in config.games:
-            of_game(config, results, name)
+            (of_seeds if config.seeds else of_game)(config, results, name)
     if results:
         write(config.bare, results)
 
@@ -466,6 +504,8 @@ def rows_of(name: str, plan: Plan, results: Results) -> list[list[str]]:
     """Returns the rows of a game's table: those of which something is known."""
     rows = []
     for way, minutes, found in known_of(name, plan, results):
+        if all(what.startswith(SEEDED) for what in found):
+            continue
         run = found.get("run")
         memory = f"{run['memory_mb']:,.0f}" if run and run["memory_mb"] else "-"
         spent = [f"{run['seconds']:,.0f}", f"{run['steps']:,}", memory] if run else ["-"] * 3
@@ -480,11 +520,44 @@ def rows_of(name: str, plan: Plan, results: Results) -> list[list[str]]:
     return rows
 
 
+def seeds_of(name: str, plan: Plan, results: Results) -> list[str]:
+    """Returns the lines on ways that were trained with several seeds: a table, and in words which differences stand."""
+    scores: dict[float, dict[str, Floats]] = {}
+    commands: dict[float, list[str]] = {}
+    for way, minutes, found in known_of(name, plan, results):
+        runs = [one for what, one in found.items() if what.startswith(SEEDED)]
+        if minutes is not None and len(runs) > 1:
+            scores.setdefault(minutes, {})[way] = np.array([one["mean"] for one in runs])
+            commands.setdefault(minutes, []).append(f"    {runs[0]['command']}")
+    lines = []
+    for minutes, ways in scores.items():
+        rows, said = [], []
+        for way, own in ways.items():
+            middle = dict(zip(("mean", "ci_low", "ci_high"), estimate(interquartile_mean, [own]), strict=True))
+            ends = (cell({**middle, "mean": x}, plan).split(" ")[0] for x in (own.min(), own.max()))
+            rows.append([way, str(len(own)), cell(middle, plan), *ends])
+        for pair in itertools.combinations(ways, 2):
+            first, second = sorted(pair, key=lambda way: -interquartile_mean([ways[way]]))
+            better = estimate(improvement, [ways[first]], [ways[second]])
+            stands = "stands" if better.low > 0.5 else "does not stand"
+            chance = f"{better.value:.0%} ({better.low:.0%} to {better.high:.0%})"
+            said.append(
+                f"- `{first}` before `{second}` {stands}: its run is the better one of two with probability {chance}."
+            )
+        lines += [
+            f"Several training seeds, each for {length_said(minutes)}, judged one decision deep by interquartile means. Their",
+            "intervals are by a plain bootstrap over the seeds of this one game; of few seeds they cover less than they say.", "",
+            *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *said, "",
+            *commands[minutes], "",
+        ]  # fmt: skip
+    return lines
+
+
 def section(name: str, results: Results) -> list[str]:
     """Returns the lines of a game."""
     plan = PLANS[name]
-    rows = rows_of(name, plan, results)
-    if not rows:
+    rows, seeded = rows_of(name, plan, results), seeds_of(name, plan, results)
+    if not rows and not seeded:
         return []
     options = f", {plan.variant}" if plan.variant else ""
     against = f"against `{plan.hand}`" if "against" in plan.unit else f"beside `{plan.hand}`"
@@ -496,6 +569,7 @@ def section(name: str, results: Results) -> list[str]:
         f"The {plan.unit.replace(' against it', '')}, {against} in the same search{limits}{bare}.", "",
         *table("way | minutes: | seconds: | steps: | MB: | depth 1: | depth 2: | bare policy:", rows), "",
         *(f"    {command}" for command in commands), "",
+        *seeded,
     ]  # fmt: skip
 
 
@@ -540,11 +614,13 @@ def write(study: Study, results: Results) -> None:
         "Every method where it applies, by its game's recipe where there is one, for about so many minutes of one core, or as",
         "long as the recipe says (`leafwise train GAME --method METHOD`); the seconds that it took, compiling included, stand",
         "beside them. DQN and PPO of Stable-Baselines3, unmodified and with their defaults on the registered environments, are",
-        "what a newcomer would get; of its defaults, DQN's replay buffer in Starship alone is shorter, so that it fits into 4 GB.",
+        f"what a newcomer would get; MaskablePPO of sb3-contrib is by [settings](../../{SETTINGS}). Of the defaults, DQN's",
+        "replay buffer in Starship alone is shorter, so that it fits into 4 GB.",
         "Final games have seeds from 2,000,000 on and 95 % intervals; games for two have random openings, each from both seats.",
         "Curves are drawn where a run logged one, over its time as if that passed evenly; Elo by own matches adds up from",
         "network to network of one run, says nothing of another's, and is drawn as its share of the last. The last command makes",
-        "a row again with `--games`, `--ways` and `--minutes` as it says (0: its recipe's).", "",
+        "a row again with `--games`, `--ways` and `--minutes` as it says (0: its recipe's); those of several training seeds with",
+        "`--seeds` besides.", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
         *bootstrapped(results.values()),

@@ -1,15 +1,18 @@
-"""What a newcomer would get: Stable-Baselines3's own DQN and PPO, unmodified, with their defaults, on a registered environment.
+"""What Stable-Baselines3's own DQN, PPO and sb3-contrib's MaskablePPO learn: by their defaults, as a newcomer, or by settings.
 
 `python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` learns for so much
-processor time, saving now and then, and goes on with --resume, from the weights and the optimizer's state. They know nothing of
-which actions are legal: one that is not loses a game for two, and does nothing in a game for one. Where the observations of DQN's
-default replay buffer, a million steps, take more than 4 GB, as Starship's grids do, it holds as many steps as fit.
+processor time, saving now and then, and goes on with --resume, from the weights and the optimizer's state. DQN and PPO know
+nothing of which actions are legal: one that is not loses a game for two, and does nothing in a game for one. `--settings FILE`
+takes the hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and plays in the native batch. Where the
+observations of DQN's default replay buffer, a million steps, take more than 4 GB, as Starship's grids do, it holds as many steps
+as fit.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import pickle
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +23,7 @@ import numpy as np
 from gymnasium.spaces import flatten_space
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import Deferred, as_command
@@ -38,13 +42,13 @@ PROGRAM = "leafwise.experiments.methods.newcomers"
 
 @dataclass(frozen=True)
 class Config:
-    """Trains DQN or PPO of Stable-Baselines3."""
+    """Trains DQN or PPO of Stable-Baselines3, or MaskablePPO of sb3-contrib."""
 
     game: str
     """Game to learn."""
     variant: str = ""
     """Options of the game, like board=7x6,k=4."""
-    algorithm: Literal["DQN", "PPO"] = "PPO"
+    algorithm: Literal["DQN", "PPO", "MaskablePPO"] = "PPO"
     """Which."""
     env: str = "{}"
     """Keywords of the environment, as JSON."""
@@ -56,15 +60,53 @@ class Config:
     """Folder of the run."""
     resume: bool = False
     """Go on with the run in the folder."""
+    settings: str = ""
+    """File of hyper-parameters in RL Baselines3 Zoo's format, by id (default: the algorithm's own)."""
 
 
-def environments(config: Config) -> Any:
-    """Returns the environments, stepped one after another as Stable-Baselines3 does by default."""
+def id_of(game: Game) -> str:
+    """Returns the id of a game's environment; raises ValueError for a variant that has none."""
+    for short, options in game.ids.items():
+        if game == game.variant(**{**game.defaults, **options}):
+            return f"leafwise/{short}-v0"
+    raise UserError(f"expected a variant of {game.name} with an id of its own, got {game!r}")
+
+
+def settings_of(file: str, name: str) -> dict[str, Any]:
+    """Returns the hyper-parameters of an id in a file of RL Baselines3 Zoo's format; raises ValueError where it has none.
+
+    What Zoo would evaluate as Python, a text for `policy_kwargs` or `normalize`, is refused: both are written as YAML.
+    """
+    import yaml
+
+    try:
+        found = yaml.safe_load(read_text(Path(file)))[name]
+        code = [key for key in ("policy_kwargs", "normalize", "env_kwargs") if isinstance(found.get(key), str)]
+    except OSError as problem:
+        raise UserError(f"expected a file of hyper-parameters, got {file!r}: {problem.strerror}") from None
+    except (yaml.YAMLError, LookupError, TypeError, AttributeError) as problem:
+        what = " ".join(str(problem).split())
+        raise UserError(f"expected hyper-parameters of {name} as YAML in {file!r}, got {what:.200}") from None
+    if code:
+        raise UserError(f"expected {code[0]} of {name} as YAML without Python in {file!r}, got {found[code[0]]!r}")
+    return dict(found)
+
+
+def environments(game: Game, config: Config, settings: dict[str, Any]) -> Any:
+    """Returns the environments: for settings, which lose what is theirs, the native batch behind a `VecNormalize`; else they are
+    stepped one after another, as Stable-Baselines3 does by default."""
     from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
+    from leafwise import sb3_vec_env
     from leafwise.envs.core.gym.env import GameEnv
 
-    game, keywords = find_variant(config.game, config.variant), json.loads(config.env)
+    keywords = {**json.loads(config.env), **settings.pop("env_kwargs", {})}
+    if config.settings:
+        batch = sb3_vec_env(game, settings.pop("n_envs", 1), **keywords)
+        batch.seed(config.seed)
+        normalize = settings.pop("normalize", {"norm_obs": False, "norm_reward": False})
+        return VecNormalize(VecMonitor(batch), **normalize, gamma=settings.get("gamma", 0.99))
 
     def make(**given: Any) -> gym.Env[Any, Any]:
         return GameEnv(game, **given)
@@ -81,6 +123,7 @@ def fitting(algorithm: str, space: gym.Space[Any]) -> dict[str, int]:
 
 def train(config: Config) -> Path:
     """Trains, or goes on, and returns the folder; `results.json` is there when the run is over."""
+    import sb3_contrib
     import stable_baselines3
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
@@ -91,20 +134,31 @@ def train(config: Config) -> Path:
     model_file, told_file = path / "model.zip", path / "config.json"
     if config.resume != told_file.exists():
         raise UserError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
-    told = json.loads(read_text(told_file)) if config.resume else {"seconds": 0.0, "steps": 0}
-    kind, envs = getattr(stable_baselines3, config.algorithm), environments(config)
+    told: dict[str, Any] = json.loads(read_text(told_file)) if config.resume else {"seconds": 0.0, "steps": 0}
+    game = find_variant(config.game, config.variant)
+    settings = settings_of(config.settings, id_of(game)) if config.settings else {}
+    settings.pop("n_timesteps", None)  # the clock stops it
+    envs = environments(game, config, settings)
+    kind = getattr(sb3_contrib if config.algorithm == "MaskablePPO" else stable_baselines3, config.algorithm)
     policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
-    # On the processor, where all ways have the same time
-    model = kind(policy, envs, seed=config.seed, device="cpu", **fitting(config.algorithm, envs.observation_space))
+    settings = {"policy": policy, **fitting(config.algorithm, envs.observation_space), **settings}
+    model = kind(
+        env=envs, seed=config.seed, device="cpu", **settings
+    )  # on the processor, where all ways have the same time
     if config.resume:  # to load more than tensors would run code that the file holds
         model.set_parameters(model_file)
         model.num_timesteps = told["steps"]
+        if config.settings:
+            envs.ret_rms.mean, envs.ret_rms.var, envs.ret_rms.count = told["returns"]
     begun, before = time.process_time(), told["seconds"]
 
     def save() -> None:
         model.save(buffer := io.BytesIO())
         write_atomically(model_file, buffer.getvalue())
         told["seconds"], told["steps"] = before + time.process_time() - begun, int(model.num_timesteps)
+        if config.settings:
+            write_atomically(path / "normalize.pkl", pickle.dumps(envs))
+            told["returns"] = [float(getattr(envs.ret_rms, name)) for name in ("mean", "var", "count")]
         write_atomically(told_file, json.dumps({**options, **told}).encode())
 
     class Clock(BaseCallback):

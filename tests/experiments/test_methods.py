@@ -114,6 +114,17 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     asked.clear()
     assert methods.main([*words, "--share", "0.5"]) == 2  # other games are no part of these results
     assert not asked
+    scores = iter([0.5, 0.6, 0.7, 0.8, 0.9, 0.1, 0.2, 0.3, 0.4, 0.5])
+    monkeypatch.setattr(methods, "trained", lambda words, path: {**RUN, "command": " ".join([*words[-2:], path.name])})
+    monkeypatch.setattr(
+        methods, "measured", lambda *given: {"mean": next(scores), "ci_low": 0, "ci_high": 1, "games": 4}
+    )
+    assert methods.main([*words[:1], "trilobite", *words[3:], "--minutes", "1", "--seeds", "5"]) == 0
+    page = (tmp_path / "methods.md").read_text()
+    assert "    --seed 1 trilobite-dqn-1min-seed1\n    --seed 1 trilobite-ppo-1min-seed1\n" in page
+    assert "| dqn | 5 | 70.0% (" in page
+    assert "- `dqn` before `ppo` stands: its run is the better one of two with probability 98% (" in page
+    assert "| dqn | 1 |" not in page
     assert json.loads((tmp_path / "methods.json").read_text())["results"].keys() > known["results"].keys()
 
 
@@ -156,10 +167,14 @@ class Evil:
         return Path.touch, (self.path,)
 
 
-@pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
-def test_a_newcomer_goes_on_and_runs_no_code_of_its_folder(algorithm: Literal["PPO", "DQN"], tmp_path: Path) -> None:
-    path = tmp_path / "run"
+@pytest.mark.parametrize("algorithm", ["PPO", "DQN", "MaskablePPO"])
+def test_a_newcomer_goes_on_and_runs_no_code_of_its_folder(
+    algorithm: Literal["PPO", "DQN", "MaskablePPO"], tmp_path: Path
+) -> None:
+    path, file = tmp_path / "run", tmp_path / "settings.yml"
+    file.write_text("leafwise/Trilobite-v0: {n_envs: 4, n_steps: 8, batch_size: 32, normalize: {norm_obs: false}}")
     config = newcomers.Config("trilobite", "", algorithm, '{"opponent": "random"}', 1e-3, run=str(path))
+    config = replace(config, settings=str(file) if algorithm == "MaskablePPO" else "")
     newcomers.train(config)
     told, old, new = json.loads((path / "config.json").read_text()), path / "model.zip", path / "new.zip"
     evil = {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Evil(tmp_path / "ran"))).decode()}
@@ -168,6 +183,8 @@ def test_a_newcomer_goes_on_and_runs_no_code_of_its_folder(algorithm: Literal["P
             data = before.read(name)
             after.writestr(name, json.dumps({**json.loads(data), "policy_class": evil}) if name == "data" else data)
     new.replace(old)
+    if config.settings:
+        (path / "normalize.pkl").write_bytes(pickle.dumps(Evil(tmp_path / "ran")))
     newcomers.train(replace(config, minutes=2e-3, resume=True))
     again = json.loads((path / "config.json").read_text())
     assert not (tmp_path / "ran").exists()

@@ -20,6 +20,7 @@ rate has made better than few games can tell, unless the other beats it by three
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ import numpy as np
 from leafwise.envs.core import interrupts
 from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
@@ -180,6 +182,19 @@ def rate_at(config: Config, moves: int) -> float:
     return config.learning_rate * fall ** ((done - config.hold) / (1 - config.hold))
 
 
+def falls_by_merging(cells: CellFeatures, power: float | None) -> str:
+    """Returns a warning where two like cells have more of the potential than the next one, which they may merge to; else ""."""
+    points = np.array(cells.points or (0.0,)) ** power if power else np.zeros(1)
+    falls = [v for v in range(1, len(points) - 1) if points[v] and points[v + 1] < 2 * points[v]]
+    if not falls:
+        return ""
+    low, high = cells.names[falls[0]], cells.names[falls[0] + 1]
+    return (
+        f"two cells {low} have more of the potential that is learned than one {high}: where merging lowers it a search puts it "
+        "off; --target survival, or --power nearer to 1, may do better"
+    )
+
+
 class NTupleTd(Learner):
     """One run with n-tuples: network, games, files."""
 
@@ -193,6 +208,8 @@ class NTupleTd(Learner):
         if config.pruned and not (config.coherence and config.init_from):
             raise UserError("expected --coherence and --init-from with --pruned, got not both")
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
+        if warning := falls_by_merging(features(self.game), self.network.shape.power):
+            print(f"warning: {warning}", file=sys.stderr)
         self.kept = self.network
         if config.average:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())

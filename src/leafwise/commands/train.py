@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from leafwise.cli import Interrupted, Report, command, flag_of, say, tell_rules, tell_untold
 from leafwise.envs.core.commandline import WRONG_INPUT, cannot_use
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.registry import check_name, game, games, option_types
+from leafwise.training.execution import check_places
+from leafwise.training.runs.files import config_file
 from leafwise.training.runs.recipes import Method, method_of, methods, with_recipe
 from leafwise.training.runs.run_options import option_text, parse_options, take_option
 
@@ -22,14 +25,21 @@ Ctrl-C saves and ends; --resume goes on.
 Examples:
   leafwise train threes --total-steps 1000000
   leafwise train trilobite --board 7x6 --k 4 --method selfplay --help
+  leafwise train cassis --seeds 2 --total-steps 2 --positions 200
 
-usage: leafwise train GAME [--method METHOD] [--no-recipe] [OPTIONS]
+usage: leafwise train GAME [--method METHOD] [--no-recipe] [--seeds N] [OPTIONS]
 
 `leafwise train GAME --help` lists the methods that fit a game.
 `leafwise train GAME --method METHOD --help` lists a method's options, and
 before them those that the game's recipe adds; with --no-recipe it adds none.
 --config FILE repeats a run.
+--seeds N trains N runs that differ in their seed alone, in folders of --run FOLDER,
+side by side in --processes of this machine or on a --cluster whose machines share
+that folder; --resume goes on with all that are not over.
 """
+MOST_SEEDS = 1000
+SUMMARY_GAMES = 100
+"""Games of each run in the summary of `--seeds`."""
 
 
 def with_variant(name: str, arguments: list[str]) -> list[str]:
@@ -80,11 +90,80 @@ def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
     return found, *parse_options(found.options, rest, f"leafwise train {name} --method {found.name}")
 
 
-@command(asked)
-def main(method: Method, config: Any, file: Path | None) -> Iterator[Report]:
+class SeededRuns(NamedTuple):
+    """Runs that `--seeds` asks for."""
+
+    folder: Path
+    configs: list[Any]
+    processes: int
+    cluster: str
+
+
+def asked_with_seeds(words: Sequence[str]) -> tuple[Method, Any, Path | None, SeededRuns | None]:
+    """Returns what a command line asks for, and the runs where `--seeds` asks for several; the options are those of the first.
+
+    Raises ValueError for runs that there are without `--resume`, and where there are none with it.
+    """
+    seeds, rest = take_option(words, "--seeds")
+    if seeds is None:
+        return *asked(words), None
+    texts = {"seeds": seeds}
+    for name in ("seed", "run", "processes", "cluster"):
+        text, rest = take_option(rest, f"--{name}")
+        if text is not None:
+            texts[name] = text
+    told = options_from_text(
+        {"seeds": "int", "seed": "int", "processes": "int", "run": "str", "cluster": "str"}, texts, flag_of
+    )
+    first, count, cluster = told.get("seed", 1), told["seeds"], told.get("cluster", "")
+    if not 1 <= count <= MOST_SEEDS:
+        raise UserError(f"expected 1 to {MOST_SEEDS:,} --seeds, got {count}")
+    resume, rest = "--resume" in rest, [word for word in rest if word != "--resume"]
+    method = asked(rest)[0]
+    folder = Path(told.get("run") or f"runs/{rest[0]}-{method.name}-seeds")
+    paths = {seed: folder / f"seed-{seed}" for seed in range(first, first + count)}
+    begun = [file for path in paths.values() if (file := config_file(path))]
+    if resume != bool(begun):
+        wanted, hint = ("runs to resume", "") if resume else ("no runs", "; use --resume to go on")
+        raise UserError(
+            f"expected {wanted} in {str(folder)!r}, found {begun[0].parent.name if begun else 'none'}{hint}"
+        )
+    configs = []
+    for seed, path in paths.items():  # one that has not begun has the options of one that has
+        own = ["--resume"] if config_file(path) else ["--config", str(begun[0])] if begun else []
+        _, config, file = asked([*rest, "--run", str(path), "--seed", str(seed), *own])
+        configs.append(config)
+    processes = told.get("processes", 1 if cluster else min(count, os.cpu_count() or 1))
+    check_places(processes, cluster)
+    return method, configs[0], file, SeededRuns(folder, configs, processes, cluster)
+
+
+def trained_side_by_side(method: Method, asked: SeededRuns) -> Iterator[Report]:
+    """Trains runs with several seeds; tells of each that is over, then what all of them come to in the same games."""
+    from leafwise.commands.compare import Config, figures, lines
+    from leafwise.training.runs.seeds import results_of, train_side_by_side
+
+    seconds = 0.0
+    for path in train_side_by_side(method.module, asked.configs, asked.processes, asked.cluster):
+        told = results_of(path)
+        seconds += told["seconds"]
+        yield f"run folder  {path}: {told['steps']:,} steps, {told['seconds']:,.0f} s of processor time"
+    yield f"all         {len(asked.configs)} runs in {asked.folder}, {seconds:,.0f} s of processor time"
+    try:
+        yield from lines(figures(Config((asked.folder,), games=SUMMARY_GAMES, processes=asked.processes)))
+    except UserError as problem:  # a policy alone is no leaf
+        yield f"no strength told: {problem}"
+    yield f"next        leafwise compare {shlex.quote(str(asked.folder))} OTHER_FOLDER"
+
+
+@command(asked_with_seeds)
+def main(method: Method, config: Any, file: Path | None, several: SeededRuns | None) -> Iterator[Report]:
     """Trains a game, and tells where the run is; Ctrl-C before the first step is one line."""
     tell_untold()
     try:
+        if several is not None:
+            yield from trained_side_by_side(method, several)
+            return
         path: Path = method.code.train(config)
     except UserError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""

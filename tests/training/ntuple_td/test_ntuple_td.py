@@ -369,3 +369,12 @@ def test_random_actions_are_a_share_and_end_traces() -> None:
     assert 1 - trainer.greedy[0] / trainer.counts[MOVES] == pytest.approx(0.25, abs=0.03)
     assert trainer.greedy[1] > 0
     assert leafwise.State(GAME, trainer.S[0]).current_player == TERMINAL
+
+
+def test_a_potential_that_merging_lowers_is_told():
+    cells = td.features(GAME)
+    doubling = replace(cells, points=tuple(max(0.0, (k - 1) * 2.0**k) for k in range(16)))  # as 2048's
+    assert not td.falls_by_merging(cells, 0.7)
+    assert not td.falls_by_merging(doubling, 0.0)
+    assert not td.falls_by_merging(doubling, 1.0)
+    assert "two cells 6 have more of the potential that is learned than one 12" in td.falls_by_merging(doubling, 0.7)

@@ -1,0 +1,158 @@
+"""MaskablePPO of sb3-contrib by the settings of `examples/maskable_ppo.yml`, beside its defaults, in equal processor time.
+
+`python -m leafwise.experiments.methods.learners` trains both on one id of each game, for `--minutes` of one core each. Then the
+bare policies play final games: against `random`, `greedy` and `level:easy` in games for two, beside `random` and `greedy` in games
+for one. `learners.json` and `learners.md` are written as soon as a figure is known; a study that was stopped goes on, runs too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import gymnasium as gym
+
+from leafwise.envs.core.ranges import Range, need_among
+from leafwise.envs.registry import game as find_game
+from leafwise.experiments.methods.__main__ import PLANS, SETTINGS, length_said, stopped_by_sigterm, trained
+from leafwise.experiments.study import (
+    PlacedStudy,
+    Results,
+    Study,
+    command,
+    results_of,
+    scored,
+    signed,
+    table,
+    write_page,
+)
+from leafwise.training.evaluation.statistics import interval_text
+from leafwise.training.runs.loop import find_variant
+
+IDS = ("Trilobite7x6", "Cassis", "Threes", "Trap", "Friday", "StarshipPlace")
+OWN, DEFAULTS, ALONE = "settings", "defaults", "alone"
+SEED, PLIES = 3_000_000, 4
+"""First seed of the final games, and the random moves that games for two begin with."""
+MOST_SHARE = 10.0
+"""Mean scores above it are points."""
+ADDED: dict[str, Any] = {"ids": IDS, "minutes": 10.0, "runs": "runs/learners"}
+"""Options with which results are added to those that there are."""
+
+
+@dataclass(frozen=True)
+class Config(PlacedStudy):
+    """Trains MaskablePPO by settings and by its defaults, and has the policies play."""
+
+    ids: tuple[str, ...] = IDS
+    """Ids of environments, as Threes for leafwise/Threes-v0; none: only the page is made again."""
+    minutes: Annotated[float, Range(0, above=True)] = 10.0
+    """Processor time of each run."""
+    games: Annotated[int, Range(2, 1e6)] = 200
+    """Final games of each figure, even."""
+    runs: str = "runs/learners"
+    """Folder of the runs."""
+
+    @property
+    def bare(self) -> Config:
+        """The study without the options with which results are added."""
+        return replace(self, **ADDED)
+
+
+def opponents(players: int) -> tuple[str, ...]:
+    """Returns whom policies meet in games for two, or who plays beside them in games for one."""
+    return ("random", "greedy", "level:easy") if players == 2 else ("random", "greedy")
+
+
+def run_words(name: str, minutes: float, path: Path, settings: str = "") -> list[str]:
+    """Returns the command of a run, as a module's name and its arguments: by a file of settings, or by the defaults."""
+    game, options = game_and_options(name)
+    words = ["--game", game, "--variant", options, "--algorithm", "MaskablePPO"]
+    words += ["--settings", settings] if settings else ["--env", json.dumps(PLANS[game].env)]
+    return ["leafwise.experiments.methods.newcomers", *words, "--minutes", f"{minutes:g}", "--run", str(path)]
+
+
+def game_and_options(name: str) -> tuple[str, str]:
+    """Returns the game of an id, and its options as `--variant` takes them."""
+    kwargs: dict[str, Any] = dict(gym.spec(f"leafwise/{name}-v0").kwargs)
+    return kwargs.pop("game"), ",".join(f"{option}={value}" for option, value in kwargs.items())
+
+
+def of_id(config: Config, results: Results, name: str) -> None:
+    """Trains and judges what is not known of an id; the page is written anew after each run."""
+    game = find_variant(*game_and_options(name))
+    judge = partial(scored, game, games=config.games, seed=SEED, processes=config.processes, cluster=config.cluster)
+    if game.players == 1:
+        for other in opponents(1):
+            results.find(f"{name}, {other}", partial(judge, other))
+    for own in (True, False):
+        key = f"{name}, {length_said(config.minutes)}, {OWN if own else DEFAULTS}"
+        path = Path(config.runs) / f"{name}-{config.minutes:g}min-{OWN if own else DEFAULTS}"
+        results.find(
+            f"{key}, run", partial(trained, run_words(name, config.minutes, path, SETTINGS if own else ""), path)
+        )
+        text = f"sb3:{path}/model.zip" + (f",normalize={path}/normalize.pkl" if own else "")
+        for other in opponents(2) if game.players == 2 else (ALONE,):
+            meets = {} if other == ALONE else {"opponent": other, "plies": PLIES}
+            results.find(f"{key}, {other}", partial(judge, text, **meets))
+        write(config.bare, results)
+
+
+def study(config: Config) -> None:
+    """Works the page out; raises ValueError for what there is not."""
+    for name in config.ids:
+        need_among(name, IDS, "ids")
+    results = results_of(config, "learners.json", command=config.bare.repeated_by, anew=False)
+    with stopped_by_sigterm():
+        for name in config.ids:
+            of_id(config, results, name)
+    write(config.bare, results)
+
+
+def cell(found: Mapping[str, Any] | None, players: int) -> str:
+    """Returns a figure with its interval: a share of the points, or a mean score; a dash where there is none."""
+    if found is None:
+        return "-"
+    form = ".0%" if players == 2 else ",.0f" if found["mean"] > MOST_SHARE else ".3f"
+    interval = interval_text(found["ci_low"], found["ci_high"], form)
+    return f"{found['mean']:{form}}" + (f" ({interval})" if interval != "-" else "")
+
+
+def tables(results: Results) -> list[str]:
+    """Returns the lines of two tables: games for two, and games for one."""
+    rows: dict[int, list[list[str]]] = {1: [], 2: []}
+    for name in IDS:
+        players = find_game(game_and_options(name)[0]).players
+        runs = dict.fromkeys(
+            key.rpartition(", ")[0] for key in results if key.startswith(f"{name}, ") and key.endswith(", run")
+        )
+        for key in runs:
+            _, minutes, by = key.split(", ")
+            others = [f"{key}, {other}" for other in opponents(2)] if players == 2 else [f"{key}, {ALONE}"]
+            others += [f"{name}, {other}" for other in opponents(1)] if players == 1 else []
+            found = [cell(results.get(other), players) for other in others]
+            rows[players].append([f"`leafwise/{name}-v0`", by, minutes, f"{results[f'{key}, run']['steps']:,}", *found])
+    heads = {2: "against random: | against greedy: | against level:easy:", 1: "its mean: | random: | greedy:"}
+    return [line for k in (2, 1) if rows[k] for line in (*table(f"id | by | time: | steps: | {heads[k]}", rows[k]), "")]
+
+
+def write(study: Study, results: Results) -> None:
+    """Writes the page with what is known."""
+    lines = [
+        "# MaskablePPO by settings and by its defaults", "",
+        f"MaskablePPO of sb3-contrib by [settings for each id](../../{SETTINGS}), in the native batch, and by its",
+        "defaults in eight environments, each for the same processor time of one core. The policies alone play, by their likeliest",
+        "action. Games for two begin with up to four random moves, each opening from both seats, and show the share of the points;",
+        "games for one show mean scores, beside those of `random` and `greedy`. Intervals are of 95 %.", "",
+        *tables(results),
+    ]  # fmt: skip
+    write_page(study, "learners.md", signed(study, lines))
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

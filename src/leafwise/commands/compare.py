@@ -1,0 +1,138 @@
+"""Compares sets of training runs: interquartile mean, probability of improvement, performance profiles."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from leafwise.cli import OutputFile, Report, command
+from leafwise.training.runs import FINAL_SEED
+
+
+@dataclass(frozen=True)
+class Config:
+    """Compares sets of training runs by the scores of all their runs.
+
+    A set is a folder with runs in it, as `leafwise train GAME --seeds 5` writes one,
+    or with several such folders. All runs play the same games; all sets have the same
+    games. Printed are the interquartile mean of each set, the probability that a run
+    of one is better than a run of the other, and which share of the runs is above
+    each score, with 95 % intervals by a bootstrap over runs, stratified by games
+    (Agarwal et al. 2021).
+    """
+
+    sets: tyro.conf.Positional[tuple[Path, ...]]
+    """Folders of runs."""
+    player: str = "search:RUN,depth=1"
+    """Player that a run is judged by; RUN stands for its folder."""
+    opponent: str = "greedy"
+    """Player on the other side, in games for two."""
+    games: int = 200
+    """Games of each run; against an opponent half of them from each seat."""
+    seed: int = FINAL_SEED
+    """Seed of the first game; from 1,000,000 on for final figures."""
+    processes: int = 1
+    """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
+    picture: OutputFile = ""
+    """PNG to draw (needs matplotlib)."""
+    overwrite: bool = False
+    """Write the picture anew if it is there already."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+LEVELS = 9
+"""Scores at which a profile is printed."""
+
+
+def figures(config: Config) -> dict[str, Any]:
+    """Returns the figures of a comparison by the names that `--json` prints."""
+    import numpy as np
+
+    from leafwise.training.evaluation.run_sets import estimate, improvement, interquartile_mean, profile, scores_in
+
+    where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster}
+    found = scores_in(config.sets, config.player, config.opponent, config.games, config.seed, **where)
+    scores = [list(own) for own in zip(*found.values(), strict=True)]
+    every = np.concatenate([own for one in scores for own in one])
+    levels = np.linspace(every.min(), every.max(), LEVELS + 2)
+    sets = [
+        {
+            "runs": str(path),
+            "scores": {repr(game): own.tolist() for game, own in zip(found, one, strict=True)},
+            "iqm": [float(x) for x in estimate(interquartile_mean, one)],
+            "profile": [x.tolist() for x in estimate(profile(levels), one)],
+        }
+        for path, one in zip(config.sets, scores, strict=True)
+    ]
+    pairs = [
+        {
+            "better": str(config.sets[i]),
+            "than": str(config.sets[j]),
+            "probability": [float(x) for x in estimate(improvement, scores[i], scores[j])],
+        }
+        for i, j in itertools.combinations(range(len(scores)), 2)
+    ]
+    opponent = config.opponent if any(game.players == 2 for game in found) else None
+    asked = {"player": config.player, "opponent": opponent, "games": config.games, "seed": config.seed}
+    return {**asked, "played": [repr(game) for game in found], "sets": sets, "pairs": pairs, "levels": levels.tolist()}
+
+
+def lines(found: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines that tell a comparison to people."""
+    form = ",.3f" if max(map(abs, found["levels"])) < 10 else ",.0f"
+    games = found["played"]
+    against = f" against {found['opponent']}" if found["opponent"] else ""
+    yield f"{', '.join(games)}: {found['player']}{against}, {found['games']} games a run, seeds from {found['seed']}"
+    width = max(len("runs above"), *(len(one["runs"]) for one in found["sets"]))
+    for one in found["sets"]:
+        value, low, high = (format(x, form) for x in one["iqm"])
+        count = sum(map(len, one["scores"].values()))
+        yield f"  {one['runs']:<{width}}  {count} runs, interquartile mean {value} ({low} to {high})"
+    for pair in found["pairs"]:
+        value, low, high = pair["probability"]
+        stands = "the difference stands" if low > 0.5 or high < 0.5 else "no difference that stands"
+        yield f"  {pair['better']} is better than {pair['than']} with probability {value:.2f} ({low:.2f} to {high:.2f}): {stands}"
+    yield f"  {'runs above':<{width}}  {' '.join(f'{x:>7{form}}' for x in found['levels'][1:-1])}"
+    for one in found["sets"]:
+        yield f"  {one['runs']:<{width}}  {' '.join(f'{x:>7.0%}' for x in one['profile'][0][1:-1])}"
+    how = "a plain bootstrap over the runs of one game" if len(games) == 1 else "a bootstrap stratified by games"
+    yield f"  95 % intervals by {how}; of few runs they cover less than they say"
+
+
+def draw(found: dict[str, Any], path: Path) -> None:
+    """Draws the interquartile means and the performance profiles."""
+    from leafwise.experiments.study import picture
+
+    with picture(path, 1, 2, size=(9, 3.5)) as (means, profiles):
+        for k, one in enumerate(found["sets"]):
+            value, low, high = one["iqm"]
+            drawn = means.errorbar(
+                [value], [k], xerr=[[max(0.0, value - low)], [max(0.0, high - value)]], fmt="o", capsize=3
+            )
+            share, below, above = one["profile"]
+            colour = drawn[0].get_color()
+            profiles.plot(found["levels"], share, label=one["runs"], color=colour)
+            profiles.fill_between(found["levels"], below, above, color=colour, alpha=0.2)
+        means.set_yticks(range(len(found["sets"])), [one["runs"] for one in found["sets"]])
+        means.set_ylim(-0.5, len(found["sets"]) - 0.5)
+        means.set_xlabel("interquartile mean")
+        profiles.set_xlabel("score")
+        profiles.set_ylabel("share of the runs above")
+        profiles.legend(fontsize=8)
+
+
+@command(Config)
+def main(config: Config) -> Iterator[Report]:
+    """Runs the command."""
+    found = figures(config)
+    if config.picture:
+        draw(found, Path(config.picture))
+    yield found, lines(found)

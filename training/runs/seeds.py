@@ -1,0 +1,57 @@
+"""Several runs that differ in their seed alone, side by side: in processes, or on a cluster that shares their folder."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text
+from leafwise.training.execution import executor_for
+
+if TYPE_CHECKING:
+    from leafwise.training.types import Json
+
+LOG, RESULTS = "train.log", "results.json"
+"""What a run prints; what it came to, once it is over."""
+
+
+def train_one(module: str, config: Any) -> str:
+    """Trains one run by the `train` of a module, what it prints in a file of its folder; returns what it failed by, "" for nothing.
+
+    Raises KeyboardInterrupt for a run that was stopped.
+    """
+    folder = Path(config.run)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / LOG, "a", encoding="utf-8") as log, redirect_stdout(log):
+        try:
+            importlib.import_module(module).train(config)
+        except UserError as problem:
+            return str(problem)
+    if not (folder / RESULTS).exists():
+        raise KeyboardInterrupt
+    return ""
+
+
+def train_side_by_side(module: str, configs: Sequence[Any], processes: int, cluster: str) -> Iterator[Path]:
+    """Trains runs, and yields the folder of each that is over. Where one fails the others go on, then ValueError is raised."""
+    failed = []
+    with executor_for(partial(train_one, module), processes, cluster, len(configs)) as executor:
+        for k, problem in executor.stream(enumerate(configs)):
+            if problem:
+                failed.append(f"{configs[k].run}: {problem}")
+            else:
+                yield Path(configs[k].run)
+    if failed:
+        raise UserError("; ".join(failed))
+
+
+def results_of(folder: Path) -> Json:
+    """Returns what a run came to."""
+    found: Json = json.loads(read_text(folder / RESULTS))
+    return found

@@ -89,7 +89,18 @@ def test_a_run_goes_on_where_it_is_named(capfd: Any) -> None:
     assert run([*words.split(), "--module", "page_net.py"]) == 0
     os.environ[registry.NETWORKS] = "{}"
     network._classes.clear()
-    more = ["train", "--run", "runs/q", "--resume", "--total-steps", "500"]
+    more = [
+        "train",
+        "trilobite",
+        "--method",
+        "dqn",
+        "--no-recipe",
+        "--run",
+        "runs/q",
+        "--resume",
+        "--total-steps",
+        "500",
+    ]
     assert run(more) == 2
     assert MISSING in capfd.readouterr().err
     assert run([*more, "--module", "page_net.py"]) == 0

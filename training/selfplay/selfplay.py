@@ -388,7 +388,10 @@ class SelfPlay(IterationLearner):
     def lesson(self, rng: np.random.Generator) -> tuple[Callable[[], Any], Callable[..., Any] | None]:
         """Returns what draws a batch from the replay, and the loss: that of the network's head, or of the return to come."""
         n, T = self.config.batch_size, self.recorder.tables(self.newest, self.game)
-        none, most = np.zeros(n, np.int64), BOUND if self.sparse and not self.solo else self.newest.unit if self.scored else 1.0
+        none, most = (
+            np.zeros(n, np.int64),
+            BOUND if self.sparse and not self.solo else self.newest.unit if self.scored else 1.0,
+        )
         symmetric = self.game.symmetry_count > 1
         if self.sparse:
             symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant

@@ -75,7 +75,8 @@ def test_the_page_plays_it_where_it_is_named() -> None:
     player = next(one["name"] for one in told("game", game="trilobite")["opponents"] if "run:own" in one["name"])
     assert told("move", game="trilobite", text=start, player=player)
     *_, last = told("analyse", game="trilobite", text=start, leaf="run:own", seconds=0.3)
-    assert len(last["actions"]) == 3
+    assert len(last["worths"]) == 3
+    assert told("run-game", name="own")["file"]
 
 
 @pytest.mark.usefixtures("own")

@@ -19,10 +19,11 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, DEFAULT_VIEW
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError, short
-from leafwise.envs.core.gym.observation import Observation, Observer, Seen
+from leafwise.envs.core.gym.observation import Observation, Seen
 from leafwise.envs.core.ranges import Range, need_among, need_in, need_switch
 from leafwise.models import onnx_leaf, sb3
 from leafwise.models.files import LEARNED, best_leaf, is_there, need_shipped
+from leafwise.models.multi_hot import observer_of
 from leafwise.models.sb3 import KINDS, Kind, Model
 from leafwise.models.units import load_with_units
 from leafwise.search.players import BEST
@@ -252,7 +253,7 @@ class Values:
 
     def __init__(self, game: Game, model: Model, speaks_for: Speaks, to_go: bool) -> None:
         self.game, self.model, self.speaks_for, self.to_go = game, model, speaks_for, to_go
-        self._observer = Observer(game, model.observation, masked=model.kind == "q")
+        self._observer: Any = observer_of(game, model.observation, masked=model.kind == "q")
         seen = self._observer(game.rows(1)[:0])
         arrays = seen.obs.values() if isinstance(seen.obs, dict) else [seen.obs]
         self._most = max(1, OBSERVED_BYTES // sum(int(np.prod(a.shape[1:])) * a.itemsize for a in arrays))

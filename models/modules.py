@@ -28,12 +28,13 @@ from leafwise.envs.core.arrays import Array, Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError, short
-from leafwise.envs.core.gym.observation import Observer
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.registry import named_modules
 from leafwise.models.leaves import leaf
+from leafwise.models.multi_hot import observer_of, sets_of, space_of
 from leafwise.models.network import SAYS, NetworkKind, Says, Tensors, Told, class_of, register_network
 from leafwise.models.sb3 import Kind
+from leafwise.models.seen import features_of
 
 OVER = 1e-5
 """By how much a number may leave its range, for rounding."""
@@ -184,8 +185,8 @@ class TorchNetwork:
         return loaded(replace(self, module=deepcopy(self.module)), tensors)
 
     @cached_property
-    def _observer(self) -> Observer:
-        return Observer(self.game, self.sees, masked=self.says != "value")
+    def _observer(self) -> Any:
+        return observer_of(self.game, self.sees, masked=self.says != "value")
 
     def describe(self, rows: Array, T: Any) -> tuple[Floats32, NDArray[np.int8], Floats32]:
         """Returns observations [n, ...] of rows, legal actions [n, A] (A = 0 for one value) and signs [n], all 1; T as of
@@ -201,6 +202,19 @@ class TorchNetwork:
         assert values is not None
         found: Floats = values(rows, T)
         return found
+
+    def action_values(self, rows: Array, T: Any) -> Floats32:
+        """Returns what each action is worth to who acts, [n, A], or with `says="policy"` its logit; -inf: illegal.
+
+        T is as of `evaluator`. Raises ValueError for a module that says nothing of actions.
+        """
+        if self.says == "value":
+            raise UserError(f"network {self.name!r}: expected one that says something of each action, got values")
+        inputs, legal, _ = self.describe(rows, T)
+        module = deepcopy(self.module).eval() if self.module.training else self.module
+        with torch.inference_mode():
+            found = module(torch.from_numpy(inputs))[:, -legal.shape[1] :].numpy()
+        return np.where(legal, found, np.float32(-np.inf))
 
     @cached_property
     def _leaf(self) -> Evaluator:
@@ -247,7 +261,11 @@ def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: 
     need_in(scale, Range(0, math.inf, above=True, below=True), "a finite scale", "network")
     if bounds_of(game)[1] is not None and scale != 1:
         raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
-    space, outputs = game.observation_space(sees), (says != "q") + (0 if says == "value" else len(game.actions))
+    if sees in sets_of(game) and says != "value" and features_of(game, sees).invariant:
+        raise UserError(
+            f"expected --sees planes or observation where actions are told apart: symmetric positions share {sees!r}"
+        )
+    space, outputs = space_of(game, sees), (says != "q") + (0 if says == "value" else len(game.actions))
     own = class_of(name) if ":" in name else None
     if own is None:
         need_among(name, (*BUILT_IN, "MODULE:CLASS"), "a network")
@@ -289,6 +307,7 @@ def loaded(found: TorchNetwork, tensors: Tensors) -> TorchNetwork:
                 f"network {found.name!r}: expected {name!r} {wanted.get(name)}, got {given.get(name) or 'none'}"
             )
     found.module.load_state_dict({name: torch.tensor(part) for name, part in tensors.items()}, assign=True)
+    found.module.eval()
     return found
 
 

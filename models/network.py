@@ -274,7 +274,9 @@ def torch_network(
         network: `mlp` (`hidden`: outputs of its layers), `conv` (`channels` of its layers, `hidden`: outputs of the dense one),
             `resnet` (`blocks`, `channels`, `hidden`), or a class of torch modules. It is built by `network(space, outputs,
             **arguments)`; `arguments` are values that JSON has. `forward` takes float32 [n, *space.shape].
-        sees: "planes", "onehot" or "observation", as the environments show them. Default: planes or onehot where the game has them.
+        sees: "planes", "onehot" or "observation", as the environments show them; "features" or another set of the game's sparse
+            features, a 1 for each that is there and a last 1 where they take the other player's side. Default: planes or onehot
+            where the game has them.
         says: "value", one number for who acts (outputs = 1), "q", one for each action (outputs = the number of actions), or
             "policy", a value and behind it a logit for each action (outputs = 1 + the number of actions).
         scale: the return that a number of 1 stands for, in games for one with a score, where numbers are the return to come. In

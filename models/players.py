@@ -16,7 +16,7 @@ from leafwise.envs.core.play.program import PROGRAM
 from leafwise.models.files import best_leaf, is_there, load_network, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.sb3 import PolicyPlayer, files_of, load
-from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
+from leafwise.models.sparse import WITH_ACTIONS
 from leafwise.search.mcts import PRIORS, Policy
 from leafwise.search.players import Player
 from leafwise.search.players import player as named
@@ -76,8 +76,8 @@ def policy(game: Game, name: str) -> Policy:
         raise UserError(
             f"{game.name}: expected a prior among {', '.join(PRIORS)}, sb3:FILE.zip or a model's path, got {name!r}"
         )
-    network = load_network(model_path(name), game)
-    if not isinstance(network, SparseNetwork) or network.head not in WITH_ACTIONS:
+    network: Any = load_network(model_path(name), game)
+    if not hasattr(network, "action_values") or network.head not in WITH_ACTIONS:
         raise UserError(
             f"{game.name}: expected as prior a network with a value for each action, got {name!r}, which has one value"
         )

@@ -65,12 +65,13 @@ def values(game: leafwise.Game, leaf: leafwise.Evaluator) -> Any:
         (TRILOBITE, "mlp", {"hidden": [8]}),
         (TRILOBITE, "conv", {"channels": [4], "hidden": 8}),
         (TRILOBITE, "resnet", {"blocks": 1, "channels": 4, "says": "q"}),
+        (TRILOBITE, "mlp", {"hidden": [4], "sees": "features"}),
         (FRIDAY, "mlp", {"hidden": [4]}),
     ],
 )
 def test_a_network_is_the_same_from_its_file(game: Any, name: str, arguments: dict[str, Any], tmp_path: Path) -> None:
     made: Any = leafwise.torch_network(game, name, seed=3, **arguments)
-    assert made.sees == ("planes" if game is TRILOBITE else "onehot")
+    assert made.sees == arguments.get("sees", "planes" if game is TRILOBITE else "onehot")
     for part in made.module.modules():
         if isinstance(part, nn.BatchNorm2d):
             part.running_mean = torch.full_like(part.running_mean, -0.3)  # type: ignore[arg-type]  # a buffer that was learned

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn`."""
 
+    empty_means = MappingProxyType({"sees": OBSERVATION})
     total_steps: TotalSteps = 2_000_000
     """Length of the run, in decisions played."""
     envs: Annotated[int, Range(1, 100000)] = 256
@@ -105,7 +107,7 @@ class Config(ActorOptions):
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
     sees: str = ""
     """What the network sees: features, another of the game's sets of sparse features, observation or features+observation (default:
-    observation); a torch module planes, onehot or observation (default: the first that the game has)."""
+    observation); a torch module planes, onehot, observation (default: the first that the game has) or features."""
     exploration: Share = 1.0
     """Share of random actions at the start."""
     final_exploration: Share = 0.1

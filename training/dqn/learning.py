@@ -15,6 +15,7 @@ from leafwise.models.seen import OBSERVATION
 from leafwise.models.sparse import BOUND
 from leafwise.training.dqn.games import Decisions, Player
 from leafwise.training.networks import (
+    TorchModule,
     chance_losses,
     fresh_module,
     load_optimizer,
@@ -202,7 +203,8 @@ class Learning:
         The network says the chance of a win where a game for one is won or lost and states are valued.
         """
         self.game, self.config, self.wanted, self.replay, self.solo = game, config, wanted, replay, game.players == 1
-        self.online, self.target = self.fresh(), self.fresh()
+        self.online: Any = self.fresh()
+        self.target = self.fresh() if config.network == SPARSE else TorchModule(self.online.network)
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.shape, self.batches = self.online.export(), 0
         self.head = self.shape.head

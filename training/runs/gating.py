@@ -214,7 +214,8 @@ class Options(RunOptions):
 
     network: str = SPARSE
     """sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a
-    class of your own as MODULE:CLASS,width=8, whose file --module names. It sees planes, onehot or observation (--sees)."""
+    class of your own as MODULE:CLASS,width=8, whose file --module names. By --sees it sees planes, onehot, observation or
+    features (default: the first that the game has)."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 500
     """Most pairs of games in a match against the best network; games played, in games for one."""
     judged: Annotated[int, Range(0, 100000)] = 200

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import leafwise
+from leafwise.models.players import policy
 from leafwise.models.tensors import load_tensors
 from leafwise.training.alphazero import alphazero
 from leafwise.training.dqn import dqn
@@ -68,7 +69,7 @@ MODULES: dict[str, tuple[Any, type, dict[str, Any]]] = {
 for _, _, few in MODULES.values():
     del few["hidden"]
 LEARNERS |= MODULES
-LONG = ("ship-values", "ppo, ships", "alphazero, pieces")
+LONG = ("ship-values", "ppo, ships", "alphazero, pieces", "dqn, a module's states")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in LEARNERS])
@@ -95,7 +96,11 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(name: str, tmp_path: Pat
     if name in MODULES:
         told = load_tensors(whole / "model.safetensors")[1]
         assert (told["network"], told["sees"]) == (options["network"].partition(",")[0], "planes")
-        search = leafwise.Search(leafwise.game("trilobite"), leafwise.load(whole), depth=2)
-        assert len(set(search(leafwise.game("trilobite").new(seed=1)).values.values())) > 1
+        game = leafwise.game("trilobite")
+        state = game.new(0).play("1").play("1").play("1")  # the column is full
+        assert len(set(leafwise.Search(game, leafwise.load(whole), depth=2)(state).values.values())) > 1
+        if options.get("head") != "value":
+            prior = policy(game, str(whole))(state.row[None], None)[0]
+            assert (prior[0], prior.sum()) == (0, pytest.approx(1))
     if name.endswith("pieces"):
         assert max(behind for _, behind in events["rollout/staleness"]) == 1

@@ -27,7 +27,15 @@ from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, yardsticks
 from leafwise.search import Search
 
 THREES = leafwise.game("threes")
-SHORT = {"WARM_UP_MOVES": 1, "STEP": 1, "PIECE": 20, "LARGEST": "five_4_tuples", "CLOCK": 0.01, "AT_LEAST": 1}
+SHORT = {
+    "WARM_UP_MOVES": 1,
+    "STEP": 1,
+    "PIECE": 20,
+    "LARGEST": "five_4_tuples",
+    "CLOCK": 0.01,
+    "AT_LEAST": 1,
+    "WHOLE": 8,
+}
 
 
 @pytest.fixture
@@ -43,7 +51,10 @@ def test_moves_and_positions_of_learners_are_measured(short: None) -> None:
     assert set(told) <= {"td_moves_five_4_tuples", "td_moves_five_4_tuples_actors=2"}
     positions = rates.bench_selfplay(leafwise.game("trilobite"), seconds=0.01)
     assert list(positions) == ["selfplay_positions_depth=1", "selfplay_positions_depth=2"]
-    assert min(*told.values(), *positions.values()) > 0
+    leaves = rates.bench_modules(leafwise.game("trilobite"), seconds=0.01)
+    assert list(leaves) == [f"{rate}_{name}{end}" for name in ("mlp", "resnet")
+                            for rate, end in (("selfplay_leaves", ""), ("leaves", "_alone"), ("share", ""))]  # fmt: skip
+    assert min(*told.values(), *positions.values(), *leaves.values()) > 0
     assert rates.bench_selfplay(THREES, seconds=0.01) == {}
 
 

@@ -30,21 +30,22 @@ class Net(nn.Module):
         return torch.tanh(self.say(torch.relu(self.see(planes)).flatten(1)))
 """
 TRILOBITE = leafwise.game("trilobite")
-MISSING = r"expected --module with the file or package 'own_net', or leafwise.register_network(Net) in Python"
+MISSING = r"expected --module with the file or package 'page_net', or leafwise.register_network(Net) in Python"
 
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Returns a folder with `own_net.py`, and a run in `runs/own`."""
+    """Returns a folder with `page_net.py`, and a run in `runs/own`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(network, "_classes", {})
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "page_net", raising=False)
     for name, value in ((registry.NETWORKS, "{}"), (RUNS_VARIABLE, str(tmp_path / "runs"))):
         monkeypatch.setenv(name, value)
-    Path("own_net.py").write_text(NET)
+    Path("page_net.py").write_text(NET)
     (tmp_path / "runs/own").mkdir(parents=True)
-    registry.add_module("own_net.py")
-    made = leafwise.torch_network(TRILOBITE, "own_net:Net", width=4)
+    registry.add_module("page_net.py")
+    made = leafwise.torch_network(TRILOBITE, "page_net:Net", width=4)
     leafwise.save_network(Path("runs/own/model.safetensors"), made, {"steps": 1, "command": "none", "commit": "none"})
     os.environ[registry.NETWORKS] = "{}"
     network._classes.clear()
@@ -56,9 +57,9 @@ def test_commands_play_it_where_it_is_named(capfd: Any) -> None:
     words = ["eval", "trilobite", "search:runs/own,depth=1", "--games", "4", "--json"]
     assert run(words) == 2
     assert MISSING in capfd.readouterr().err
-    assert run([*words, "--module", "own_net.py"]) == 0
+    assert run([*words, "--module", "page_net.py"]) == 0
     assert json.loads(capfd.readouterr().out)["games"] == 4
-    arena = ["arena", "trilobite", "search:runs/own,depth=1", "random", "--games", "4", "--module", "own_net.py"]
+    arena = ["arena", "trilobite", "search:runs/own,depth=1", "random", "--games", "4", "--module", "page_net.py"]
     assert run(arena) == 0
     assert units.main(["--model", "runs/own", "--games", "20"]) == 0
     assert units_of(TRILOBITE, "runs/own") is not None
@@ -70,26 +71,38 @@ def test_the_page_plays_it_where_it_is_named() -> None:
     offered = told("game", game="trilobite")
     assert not [leaf for leaf in offered["leaves"] if leaf["name"] == "run:own"]
     assert [MISSING in one["wrong"] for one in offered["unusable"]] == [True]
-    registry.add_module("own_net.py")
+    registry.add_module("page_net.py")
     player = next(one["name"] for one in told("game", game="trilobite")["opponents"] if "run:own" in one["name"])
     assert told("move", game="trilobite", text=start, player=player)
     *_, last = told("analyse", game="trilobite", text=start, leaf="run:own", seconds=0.3)
-    assert len(last["actions"]) == 3
+    assert len(last["worths"]) == 3
+    assert told("run-game", name="own")["file"]
 
 
 @pytest.mark.usefixtures("own")
 def test_a_run_goes_on_where_it_is_named(capfd: Any) -> None:
     words = (
-        "train trilobite --method dqn --no-recipe --network own_net:Net,width=4 --run runs/q --envs 8 --batch-size 8"
+        "train trilobite --method dqn --no-recipe --network page_net:Net,width=4 --run runs/q --envs 8 --batch-size 8"
     )
     words += " --interval 400 --total-steps 400 --learning-starts 100 --train-every 100 --match-pairs 100 --judged 0"
     assert run(words.split()) == 2
     assert MISSING in capfd.readouterr().err
-    assert run([*words.split(), "--module", "own_net.py"]) == 0
+    assert run([*words.split(), "--module", "page_net.py"]) == 0
     os.environ[registry.NETWORKS] = "{}"
     network._classes.clear()
-    more = ["train", "--run", "runs/q", "--resume", "--total-steps", "500"]
+    more = [
+        "train",
+        "trilobite",
+        "--method",
+        "dqn",
+        "--no-recipe",
+        "--run",
+        "runs/q",
+        "--resume",
+        "--total-steps",
+        "500",
+    ]
     assert run(more) == 2
     assert MISSING in capfd.readouterr().err
-    assert run([*more, "--module", "own_net.py"]) == 0
+    assert run([*more, "--module", "page_net.py"]) == 0
     assert " --module " in json.loads(Path("runs/q/results.json").read_text())["command"]

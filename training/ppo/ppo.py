@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from leafwise.training.types import Json, Logged, Tensors
 class Config(Options):
     """Options of `leafwise train GAME --method ppo`."""
 
+    empty_means = MappingProxyType({"sees": OBSERVATION})
     total_steps: TotalSteps = 1_000_000
     """Length of the run, in decisions of the agent."""
     envs: Annotated[int, Range(1, 100000)] = 1024

@@ -227,7 +227,7 @@ class RunFolder:
                 raise UserError(f"resume: expected {flag} of at least {then} as before, got {now}")
             if name == "total_steps" and now > then:
                 self.shorter = then
-            elif now != then:
+            elif (now or config.empty_means.get(name)) != (then or config.empty_means.get(name)):
                 raise UserError(f"resume: expected {flag} {then} as before, got {now}")
 
     def checkpoint_due(self, seconds: float) -> bool:

@@ -7,10 +7,11 @@ import inspect
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import msgspec
 import tyro
@@ -49,6 +50,8 @@ Rate = Annotated[float, Range(1e-9, 1)]
 class RunOptions:
     """Options of every run."""
 
+    empty_means: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """What options that are left empty stand for, as runs of older versions wrote it."""
     game: Annotated[str, tyro.conf.Suppress]
     """Game to learn; the command has it as its first word."""
     variant: str = ""

@@ -415,7 +415,7 @@ def bench_modules(game: Game, seconds: float) -> dict[str, float]:
         games.searches[0].asked, calls = 0, 0
         with torch.inference_mode():
             start = process_time()
-            while process_time() < start + max(seconds, 1.0):
+            while process_time() < start + seconds:
                 module(inputs)
                 calls += 1
             alone = calls * BATCH / (process_time() - start)

@@ -58,7 +58,9 @@ def analyst_for(game: Game, leaf: str, context: JobContext, state: State | None 
 
     def made() -> Analyst:
         source = leaf_source(leaf)
-        analyst = Analyst(Search(game, named_leaf(game, source), seconds=LINE_SECONDS, table_mb=TABLE_MB), source)
+        found = named_leaf(game, source)
+        more = {} if found.value is None else {"table_mb": TABLE_MB}  # leaves asked in batches are not remembered
+        analyst = Analyst(Search(game, found, seconds=LINE_SECONDS, **more), source)
         analyst.leaf = leaf  # a run's folder is nobody's business
         if not (start := game.new(0)).is_terminal:
             analyst.load(start)

@@ -3,6 +3,7 @@
 import json
 import shlex
 import tomllib
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -17,6 +18,7 @@ from leafwise.models.files import load_tensors
 from leafwise.training.dqn import dqn
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.runs import recipes
+from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.recipes import method_of, methods, recipe, with_recipe
 from leafwise.training.runs.run_options import described, parse_options, read_options, to_toml
 from leafwise.training.selfplay import selfplay
@@ -318,3 +320,11 @@ def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.Captur
 )
 def test_options_of_sparse_networks_shape_no_modules(method: str, words: str, message: str, capsys: Any) -> None:
     assert message in refusal(method, ["--game", "trilobite", *words.split()], capsys)
+
+
+def test_a_run_of_an_older_version_goes_on_where_it_wrote_what_empty_means(tmp_path: Path) -> None:
+    config = dqn.Config(game="trilobite", run=str(tmp_path))
+    for sees, fits in (("observation", True), ("features", False)):
+        (tmp_path / "config.toml").write_text(to_toml(described(replace(config, sees=sees))))
+        with nullcontext() if fits else pytest.raises(ValueError, match="expected --sees features as before, got"):
+            RunFolder(tmp_path, config, resume=True).lock.release()

@@ -24,7 +24,7 @@ from leafwise.training.selfplay import selfplay, value_td
 from running.networks import random_network
 from running.training import cut_and_compare, learn, refusal
 
-GAME = leafwise.game("trilobite")
+GAME, THREES = leafwise.game("trilobite"), leafwise.game("threes")
 SMALL: dict[str, Any] = {
     "game": "trilobite", "network": "resnet,blocks=1,channels=8,hidden=16", "total_steps": 5, "games": 600, "piece": 150,
     "passes": 6.0, "plies": 7, "batch_size": 256, "match_pairs": 100, "judged": 0, "checkpoint_seconds": 0.0, "exact_nodes": 50,
@@ -118,6 +118,31 @@ def test_value_td_learns_what_the_network_says_of_the_next_positions(tmp_path: A
     assert targets[:-1][first] == pytest.approx(-said[1:][first], abs=1e-5)  # who acts next is the other
 
 
+@pytest.mark.long
+def test_returns_to_come_are_learned_in_games_with_a_score(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "--network",
+        "mlp,hidden=16",
+        "--run",
+        str(tmp_path / "td"),
+        "--total-steps",
+        "1",
+        "--games",
+        "60",
+        "--exploration",
+        "0",
+    ]
+    assert learn("value-td", [*words, "--td-lambda", "1", "--match-pairs", "100", "--plies", "0"]) == 0
+    state, network = load_checkpoint(tmp_path / "td"), load_network(tmp_path / "td" / "model.safetensors", THREES)
+    assert state is not None
+    targets = state[0]["targets"]
+    assert network.scale > 10
+    assert targets.min() >= 0
+    assert 0.2 < targets.mean() / network.scale < 3
+    assert network.evaluator("x").to_go
+    assert "expected --network with a torch module" in refusal("value-td", ["--run", str(tmp_path / "no")], capsys)
+
+
 OWN = """
 import torch
 from torch import nn
@@ -154,7 +179,7 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
     assert "expected --module with the file or package 'own_value'" in refusal("selfplay", [*words, *named], capsys)
     module = ["--module", str(tmp_path / "own_value.py")]
     for more, message in (
-        (["--network", "own_value:Net,factor=2.0"], "expected values from -1 to 1 for who acts, got "),
+        (["--network", "own_value:Net,factor=50.0"], "expected values from -1 to 1 for who acts, got "),
         (["--network", "own_value:Net,width=2"], "cannot be built with {'width': 2}: "),
         (["--network", "mpl"], "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         (

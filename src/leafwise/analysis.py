@@ -247,8 +247,8 @@ def position_lines(result: Result, analyst: Analyst, turns: Mapping[str, float] 
     else:
         yield from value_lines(result, analyst, turns)
     yield ""
-    if result.line:
-        yield f"  line   {' '.join(result.line)}"
+    if turns or result.line:
+        yield f"  line   {next(iter(turns)) if turns else ' '.join(result.line)}"
     yield f"  leaf   {analyst.leaf}, depth {result.depth}"
     if isinstance(result, MctsResult) and result.proven:
         yield "  proven the value is exact: finished games leave no other"

@@ -127,6 +127,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
                 if by_turns and not begins and record.kinds[n] == CHOSEN:
                     record.kinds[n] = CONTINUED
                 n += 1
+            # Where that leads, first to where a leaf is asked, then to the next decision
             apply_action(S, HERE, a, HERE, T)
             begins = current_player(S, HERE, T) != player
             settle_to_leaf(S, R, T)
@@ -236,8 +237,8 @@ class Recorder:
         self.solo, self.guide = game.players == 1, guide_of(game, options.guide)
         leaf, deepest = newest.evaluator("newest"), max(options.depth, options.guide_depth)
         self.stage = leaf.stage
-        for stage in options.recorded:
-            need_among(stage, dict.fromkeys(("decision", leaf.stage)), "--recorded", game.name)
+        for stage in options.replay_stages:
+            need_among(stage, dict.fromkeys(("decision", leaf.stage)), "--replay-stages", game.name)
         limits = {"rare": options.rare, "nodes": options.nodes}
         self.table = new_table(game, deepest, options.seed, leaf, **limits)
         self.guide_table = new_table(game, deepest, options.seed, self.guide, **limits)._replace(R=self.table.R)
@@ -273,7 +274,9 @@ class Recorder:
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
         even = np.inf if options.even == 1 else options.even * game.stake
-        decisions, chance = (not options.recorded or stage in options.recorded for stage in ("decision", self.stage))
+        decisions, chance = (
+            not options.replay_stages or stage in options.replay_stages for stage in ("decision", self.stage)
+        )
         kept = ALL if decisions and chance else DECISIONS if decisions else STATES_OF_CHANCE
         how = options.plies, even, *alone, own, credit, options.lambda_turns, kept
         n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))

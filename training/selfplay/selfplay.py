@@ -119,7 +119,7 @@ class Config(IterationOptions):
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
     lambda_turns: bool = False
     """Lambda counts turns, all that a player decides without chance between, not actions."""
-    recorded: tuple[str, ...] = ()
+    replay_stages: tuple[str, ...] = ()
     """Stages whose positions are learned from, decision or that at which a leaf is asked (default: both)."""
     exploration: Share = 0.1
     """Share of actions drawn at random."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
@@ -16,7 +17,6 @@ from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.players import ByName
 from leafwise.envs.core.ranges import Range, need_among, need_in, ranged
-from leafwise.envs.plugins import imported_module
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,10 @@ def need_solver(game: Game) -> tuple[ExactSolver, float]:
 
     Raises ValueError for a game that has none, and for a variant that it does not solve.
     """
-    if game.solver is None:
+    solver = game.solver
+    if solver is None:
         raise UserError(f"expected a game with an exact solver, got {game.name!r}")
-    return game.solver, asked_of_plugin(lambda: game.solver.memory_mb(game.options))
+    return solver, asked_of_plugin(lambda: solver.memory_mb(game.options))
 
 
 def named(made: Callable[..., Any] | str) -> Callable[..., Any]:
@@ -116,7 +117,7 @@ def named(made: Callable[..., Any] | str) -> Callable[..., Any]:
     if callable(made):
         return made
     module, _, name = made.partition(":")
-    found: Callable[..., Any] = getattr(imported_module(module), name)
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found
 
 

@@ -14,6 +14,7 @@ import math
 import random
 import time
 from statistics import NormalDist, mean, stdev
+from typing import Any
 
 from leafwise_ur import GAME
 from leafwise_ur.solver import Solver
@@ -43,6 +44,11 @@ def decisions(solver: Solver, n: int, seed: int) -> list[tuple[State, dict[str, 
     return found
 
 
+def losses(player: Any, found: list[tuple[State, dict[str, float]]]) -> list[float]:
+    """Returns what a search loses by its move in each position, in points of 100."""
+    return [100 * loss[state.game.actions[player(state).action]] for state, loss in found]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pieces", type=int, default=4)
@@ -65,11 +71,11 @@ def main() -> None:
             player = make(game, evaluator, **{kind: int(number)})
             player(found[0][0])  # compiled before the clock runs
             started = time.process_time()
-            losses = [100 * loss[game.actions[player(state).action]] for state, loss in found]
+            lost = losses(player, found)
             spent = 1000 * (time.process_time() - started) / len(found)
-            half = NormalDist().inv_cdf(0.975) * stdev(losses) / math.sqrt(len(losses))
-            best = 100 * mean(loss < 1e-5 for loss in losses)
-            print(f"| {leaf} | {search} | {mean(losses):.3f} | +-{half:.3f} | {best:.0f} % | {spent:.2f} |", flush=True)
+            half = NormalDist().inv_cdf(0.975) * stdev(lost) / math.sqrt(len(lost))
+            best = 100 * mean(loss < 1e-5 for loss in lost)
+            print(f"| {leaf} | {search} | {mean(lost):.3f} | +-{half:.3f} | {best:.0f} % | {spent:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

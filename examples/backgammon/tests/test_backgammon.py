@@ -8,6 +8,7 @@ from pathlib import Path
 
 import brute
 import leafwise_backgammon
+import measure
 import numpy as np
 import pytest
 from leafwise_backgammon import GAME, rules, text
@@ -151,6 +152,12 @@ def test_worked_positions(state: State, names: tuple[str, ...]) -> None:
 def test_a_win_counts_what_the_loser_has_left(theirs: dict[int, int], points: float) -> None:
     state = at({1: 1}, theirs, "2-1").play("1/off(2)")
     assert (state.is_terminal, state.returns, str(state).split(" ", 1)[1]) == (True, points, "white has won")
+
+
+def test_the_network_beats_the_race() -> None:
+    learned, race = (measure.by_search(leaf, 1) for leaf in ("learned", "race"))
+    found = [measure.points((learned, race), str(k)) - measure.points((race, learned), str(k)) for k in range(8)]
+    assert sum(found) / 16 > 0.5  # points a game
 
 
 if __name__ == "__main__":

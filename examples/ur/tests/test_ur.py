@@ -8,6 +8,7 @@ from pathlib import Path
 import leafwise_ur
 import numpy as np
 import pytest
+import regret
 from leafwise_ur import GAME
 from leafwise_ur.solver import Solver, make_places
 
@@ -98,7 +99,8 @@ def test_there_are_as_many_positions_as_are_published() -> None:
     assert counted == 137_913_936
 
 
-def test_memory_is_asked_before_it_begins() -> None:
+def test_memory_is_asked_before_it_begins(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(leafwise_ur.solver, "cache_root", lambda: tmp_path)
     assert GAME.solver is not None
     assert GAME.solver.memory_mb(GAME.options) == 1002  # MB
 
@@ -150,6 +152,14 @@ def test_solutions_and_what_is_kept(solver: Solver) -> None:
     assert (start.value, start.best_actions) == (pytest.approx(2 * solver.value(solver.game.start()) - 1), ())
     with pytest.raises(ValueError, match=r"^ur: expected a position in which the game goes on, got"):
         solver.solve(solver.game.parse("white off 2, black off 0, white has won"))
+
+
+def test_the_network_loses_less_than_the_hand_made_score(solver: Solver) -> None:
+    """It learned with seven pieces, and plays with two."""
+    found = regret.decisions(solver, 100, seed=3)
+    searches = [leafwise.Search(solver.game, leafwise.leaf(solver.game, name), depth=1) for name in ("race", "learned")]
+    race, learned = (sum(regret.losses(search, found)) for search in searches)
+    assert 0 < learned < race / 2
 
 
 def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:

@@ -337,7 +337,7 @@ class NTupleTd(Learner):
         """
         if self.due is None:
             logged = self.learn()
-            if not self.is_due(self.entries, self.config.evaluate_every):
+            if self.entries % self.config.evaluate_every and self.done < self.goal:
                 return logged
             self.due = logged
         found = self.evaluate()

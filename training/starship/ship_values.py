@@ -220,8 +220,7 @@ class Builds(Learner):
         logged = self.build()
         logged["train/loss"] = self.learn()
         logged["time/fps"] = config.build_every * config.batch_size / (time.perf_counter() - start)
-        first = self.updates == config.build_every
-        if first or self.updates % config.evaluate_every < config.build_every or self.done >= self.goal:
+        if self.updates % config.evaluate_every < config.build_every or self.done >= self.goal:
             logged |= self.evaluate()
         self.seconds += time.process_time() - cpu
         return logged

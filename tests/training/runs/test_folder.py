@@ -202,7 +202,7 @@ sys.exit(run(sys.argv[2:]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
-@pytest.mark.parametrize(("most", "file"), [(200_000, "model"), (10, "config.toml"), (800, "events.out")])
+@pytest.mark.parametrize(("most", "file"), [(200_000, "state"), (10, "config.toml"), (800, "events.out")])
 def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run: Path, tmp_path: Path, most: int, file: str) -> None:
     path = tmp_path / "full"
     words = ["--run", str(path), *WORDS, "--total-steps", "4000"]

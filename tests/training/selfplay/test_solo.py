@@ -54,7 +54,7 @@ def test_a_run_logs_every_level_and_a_cut_one_ends_as_it(run, tmp_path) -> None:
     events = Curves(run).read()
     tags = {"eval/score_mean_level1", "eval/score_mean_level4", "eval/calibration_error", "rollout/first_wins"}
     assert tags <= set(events)
-    assert [step for step, _ in events["eval/score_mean"]] == [2, 3]  # every second, and the last
+    assert [step for step, _ in events["eval/score_mean"]] == [1, 2, 3]  # the first, every second, and the last
     losses = [value for _, value in events["train/loss"]]
     assert losses[-1] < losses[0]
     config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)

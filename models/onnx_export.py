@@ -107,8 +107,12 @@ class Graph:
     """The nodes and the numbers of a file."""
 
     def __init__(self) -> None:
-        import onnx
-
+        try:
+            import onnx
+        except ModuleNotFoundError:
+            raise UserError(
+                "expected onnx to write an ONNX file, it is not installed: pip install 'leafwise[onnx]'"
+            ) from None
         self.onnx, self.INT64 = onnx, onnx.TensorProto.INT64
         self.nodes: list[Any] = []
         self.numbers: list[Any] = []
@@ -155,12 +159,7 @@ def exported(network: Any) -> bytes:
     Outputs: `value` [n, 1], what the leaf says of whoever acts; beside it `policy` [n, A], or instead of it `action_values` [n, A],
     of which the greatest of a legal action counts.
     """
-    try:
-        graph = Graph()
-    except ModuleNotFoundError:
-        raise UserError(
-            "expected onnx to write an ONNX file, it is not installed: pip install 'leafwise[onnx]'"
-        ) from None
+    graph = Graph()
     game: Game = network.game
     space: Any = game.observation_space()
     told = {"leafwise.game": game.name, "leafwise.options": json.dumps(dict(game.given_options))}

@@ -10,6 +10,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +67,11 @@ class Numbers:
         self, made: tuple[Any, ...], session: Any, output: str, takes: dict[str, tuple[str, Any]], front: str
     ) -> None:
         self.made, self.session, self.output, self.takes, self.front = made, session, [output], takes, front
-        self.one: Any = None
-        """One observation, its numbers, and what runs them in their place, in half the time of `session.run`."""
+        self.last: Any = None
+        self.bound: Any = None
+        """Observations, their numbers, and what runs them in their place, for one in half the time of `session.run`."""
         self.is_free = threading.Lock()
-        """Held by whoever asks for the numbers of one."""
+        """Held by whoever asks for numbers in place."""
 
     def __call__(self, obs: Observation) -> Any:
         named = obs if isinstance(obs, dict) else {"": obs}
@@ -79,23 +81,36 @@ class Numbers:
         except Exception as problem:  # of classes of its own
             raise UserError(f"{self.front} a model that runs, got: {one_line(problem)}") from None
 
-    def of_one(self, obs: Observation) -> Any:
-        """Returns the numbers of one observation, until the next are asked for; for whoever holds `is_free`."""
-        named = obs if isinstance(obs, dict) else {"": obs}
-        if self.one is None:
+    def is_bound_to(self, obs: Observation) -> bool:
+        """Whether these were the last that `of_same` was asked about."""
+        return self.bound is not None and self.bound[0] is obs
+
+    def of_same(self, obs: Observation) -> Any:
+        """Returns the numbers of observations whose arrays, written anew, are asked about again and again, until the next are asked
+        for; for whoever holds `is_free`.
+        """
+        if not self.is_bound_to(obs):
+            found = self(obs)
+            if self.last is not obs:
+                self.last = obs
+                return found
             import onnxruntime
 
-            found, bound, held = self(obs), self.session.io_binding(), []
+            named = obs if isinstance(obs, dict) else {"": obs}
+            binding, copied = self.session.io_binding(), []
             value = onnxruntime.OrtValue.ortvalue_from_numpy  # stays in the array's own memory
             for name, (part, kind) in self.takes.items():
-                held.append((np.array(named[part], dtype=kind, order="C"), part))
-                bound.bind_ortvalue_input(name, value(held[-1][0]))
-            bound.bind_ortvalue_output(self.output[0], value(found))
-            self.one = held, found, bound
-        held, found, bound = self.one
-        for array, part in held:
-            array[...] = named[part]
-        self.session.run_with_iobinding(bound)
+                taken = named[part]
+                if taken.dtype != kind:
+                    copied.append((taken := np.array(taken, dtype=kind), named[part]))
+                binding.bind_ortvalue_input(name, value(taken))
+            binding.bind_ortvalue_output(self.output[0], value(found))
+            self.bound = obs, found, binding, copied
+            return found
+        _, found, binding, copied = self.bound
+        for array, part in copied:
+            array[...] = part
+        self.session.run_with_iobinding(binding)
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -115,19 +130,12 @@ def one_line(problem: Exception) -> str:
 @functools.lru_cache(maxsize=4)
 def _read(game: Game, path: Path, threads: int, view: str, written: int, size: int) -> Model:
     """Reads a file, or remembers it."""
-    try:
-        import onnxruntime
-    except ModuleNotFoundError:
-        raise UserError(
-            "expected onnxruntime for an ONNX file, it is not installed: pip install 'leafwise[onnx]'"
-        ) from None
+    if find_spec("onnxruntime") is None:
+        raise UserError("expected onnxruntime for an ONNX file, it is not installed: pip install 'leafwise[onnx]'")
     front = f"ONNX file {str(path)!r}: expected"
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 4
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     content = checked(path, size, front)
     try:
-        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        session = opened(content, threads)
     except Exception as problem:  # of classes of its own, one for each kind of defect
         raise UserError(f"{front} a model that ONNX Runtime takes, got: {one_line(problem)}") from None
     told = session.get_modelmeta().custom_metadata_map
@@ -140,6 +148,16 @@ def _read(game: Game, path: Path, threads: int, view: str, written: int, size: i
     numbers = Numbers((game, path, threads, view), session, output, takes, front)
     kind: Kind = "q" if output == ACTION_VALUES else "value"
     return Model(f"{PREFIX}:{path}", numbers, kind, to_go=told.get(TO_GO) != "0", observation=view)
+
+
+def opened(content: bytes, threads: int = 1) -> Any:
+    """Returns a session of ONNX Runtime."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 4
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def checked(path: Path, size: int, front: str) -> bytes:

@@ -129,6 +129,12 @@ def test_blocks_of_the_documentation_run(code, tmp_path):
     run_block(code, tmp_path)
 
 
+def test_the_workflow_of_recipes_runs_every_recipe():
+    names = re.search(r"name: \[(.*)\]", (ROOT / ".github/workflows/recipes.yml").read_text(encoding="utf-8"))
+    assert names is not None
+    assert names[1].split(", ") == sorted(path.stem for path in (ROOT / "examples/recipes").glob("*.py"))
+
+
 def test_what_is_sent_at_a_release_says_what_the_package_says():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs/release").iterdir()}

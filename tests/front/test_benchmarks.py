@@ -11,7 +11,7 @@ import pytest
 
 import leafwise
 from games import dice
-from leafwise.benchmarks import comparing, probe, processes, rates
+from leafwise.benchmarks import comparing, onnx, probe, processes, rates
 from leafwise.benchmarks.comparing import (
     Compared,
     Probe,
@@ -66,6 +66,14 @@ def test_a_shipped_network_is_measured_at_every_position(short: None, monkeypatc
     assert min(told.values()) > 0
     monkeypatch.undo()
     assert rates.bench_models(dice.GAME) == rates.bench_models(leafwise.game("threes", hint="exact")) == {}
+
+
+def test_onnx_files_are_measured_beside_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setattr(onnx, "ROUNDS", 1)
+    ratios = onnx.onnx_ratios()
+    assert list(ratios) == ["rows=2048", "rows=1"]
+    assert min(ratios.values()) > 0
 
 
 def test_a_room_brings_positions_and_searches_written_by_hand() -> None:

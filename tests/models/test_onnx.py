@@ -208,6 +208,31 @@ def test_a_file_is_a_leaf_and_a_players(tmp_path: Path) -> None:
     assert again.batch(state.row[None], None) == [-0.5]
 
 
+def test_batches_of_any_length_are_valued_in_arrays_that_are_used_again(tmp_path: Path) -> None:
+    leaf, rows = leafwise.leaf(TRILOBITE, made(tmp_path), scale=0.5), positions(TRILOBITE, "decision", 40)
+    won = TRILOBITE.parse(".../xoo/xox").play("1")
+    rows = np.concatenate([rows, won.row[None]])
+    worth = np.append(Observer(TRILOBITE)(rows[:-1]).obs.sum(axis=1) * 0.5, 0.0)  # type: ignore[union-attr]
+    assert won.is_terminal
+    assert leaf.batch is not None
+    for start, n in (
+        (0, 1),
+        (1, 1),
+        (2, 1),
+        (40, 1),
+        (3, 1),
+        (0, 9),
+        (5, 9),
+        (30, 11),
+        (9, 9),
+        (10, 2),
+        (4, 1),
+        (0, 41),
+        (0, 41),
+    ):
+        assert leaf.batch(rows[start : start + n], None).tolist() == worth[start : start + n].tolist()
+
+
 def test_two_outputs_are_told_apart_by_name(tmp_path: Path) -> None:
     model = model_of(TRILOBITE, made(tmp_path, outputs=("policy", "value")))
     assert model.numbers(np.ones((2, 9), np.float32)).tolist() == [[9.0], [9.0]]

@@ -121,7 +121,8 @@ class Observer:
         self._look = Direct(make_look(game.rules_seen(view), game.room))
         self._tables = game.tables()
         self._blank = new_observations(game, 0, view)
-        self._one: Any = None
+        self._room: Any = None
+        self._cut: Any = None
 
     def __call__(self, rows: Array, T=None, viewers: NDArray[np.int8] | None = None) -> Seen:
         """Returns what there is to be seen of rows [n, width].
@@ -136,13 +137,20 @@ class Observer:
         lowest = self._look(np.ascontiguousarray(rows), viewers, *buffers, bare)
         return Seen(_named(buffers[0]), buffers[1], buffers[2], buffers[3], lowest)
 
-    def of_one(self, rows: Array) -> Seen:
-        """Returns what there is to be seen of rows [1, width], until the next is asked for: for one thread at a time."""
-        if self._one is None:
-            buffers = self._buffers(1)
-            self._one = (np.full(1, -1, dtype=np.int8), *buffers, self._tables), (_named(buffers[0]), *buffers[1:4])
-        arguments, (obs, mask, player, gains) = self._one
-        return Seen(obs, mask, player, gains, self._look(np.ascontiguousarray(rows), *arguments))
+    def again(self, rows: Array) -> Seen:
+        """Returns what there is to be seen of rows [n, width] in arrays that the next call writes anew: for one thread at a time.
+
+        They are the very same ones as long as `n` is.
+        """
+        n = len(rows)
+        if self._room is None or len(self._room[1]) < n:
+            self._room, self._cut = self._buffers(n), None
+        if self._cut is None or len(self._cut[1][1]) != n:
+            obs, mask, player, gains = (each(lambda array: array[:n], part) for part in self._room[:4])
+            arguments = np.full(n, -1, dtype=np.int8), obs, mask, player, gains, self._room[4], self._tables
+            self._cut = arguments, (_named(obs), mask, player, gains)
+        arguments, seen = self._cut
+        return Seen(*seen, self._look(np.ascontiguousarray(rows), *arguments))
 
     def _buffers(self, n: int) -> tuple[Any, ...]:
         """Returns what `look` writes n observations, masks, players and returns to, and its scratch."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leafwise.benchmarks.comparing import Compared
     from leafwise.envs.core.contract.game import Game
 
-START, COMPILE, WEB = "start", "compile", "web"
+START, COMPILE, WEB, ONNX = "start", "compile", "web", "onnx"
 """What is measured of no game."""
 PARTS = ("start", "envs", "search", "models", "training")
 """Parts of the house whose rates are measured: those of `leafwise.benchmarks.rates`."""
@@ -37,7 +37,8 @@ class Config:
 
     game: tyro.conf.Positional[str]
     """Name of the game. Alone: `start`, how long leafwise takes to start, as multiples of what it is compared with; `compile`, what
-    its own way of compiling saves; `web`, how long the page of `leafwise web` waits."""
+    its own way of compiling saves; `web`, how long the page of `leafwise web` waits; `onnx`, the speed of an ONNX file as a leaf,
+    as a share of ONNX Runtime's own."""
     part: tyro.conf.Positional[str] = ""
     """What to measure: start, envs, search, models or training (default: all); with --compare envs, search, models, training or
     warmup."""
@@ -49,7 +50,7 @@ class Config:
     json: bool = False
     """Print one JSON object: rates by name."""
 
-    no_games: ClassVar[tuple[str, ...]] = (START, COMPILE, WEB)
+    no_games: ClassVar[tuple[str, ...]] = (START, COMPILE, WEB, ONNX)
 
 
 def lines(rates: Mapping[str, float]) -> Iterator[str]:
@@ -81,11 +82,12 @@ def main(config: Config, game: Game | None = None) -> Iterator[Report]:
     if game is None:
         if config.compare:
             raise UserError(f"expected a game with --compare, got {config.game}")
+        from leafwise.benchmarks.onnx import onnx_ratios
         from leafwise.benchmarks.processes import compile_costs, start_ratios
         from leafwise.benchmarks.web import web_waits
 
         tell = partial(print, file=sys.stderr)
-        works = {START: start_ratios, COMPILE: lambda: compile_costs(tell), WEB: web_waits}
+        works = {START: start_ratios, COMPILE: lambda: compile_costs(tell), WEB: web_waits, ONNX: onnx_ratios}
         found = works[config.game]()
         rates = {f"{config.game}/{name}": rate for name, rate in found.items()}
         yield rates, lines(rates)

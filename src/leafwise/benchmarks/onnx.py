@@ -1,0 +1,63 @@
+"""What a leaf of an ONNX file takes beside ONNX Runtime itself, which is handed the same observations."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.gym.observation import Observer
+from leafwise.envs.registry import game as find_game
+from leafwise.models.leaves import leaf
+from leafwise.models.onnx_export import OBSERVED, Graph, Traced
+from leafwise.models.onnx_leaf import VALUE, opened
+
+LAYERS = (42, 128, 32, 1)
+ROUNDS = 20
+
+
+def onnx_ratios() -> dict[str, float]:
+    """Returns the processor time of ONNX Runtime called by hand over that of `onnx:`, for Connect Four, in batches and row by row.
+
+    By hand it has observations that are there already. Both take turns, and the least of each counts.
+    """
+    game, rng, graph = find_game("trilobite").variant(board="7x6", k=4), np.random.default_rng(1), Graph()
+    value = Traced(graph, OBSERVED)
+    for inputs, outputs in pairwise(LAYERS):
+        value = value if inputs == LAYERS[0] else graph.add("Relu", value)
+        weights = rng.normal(0, 0.2, (inputs, outputs)).astype(np.float32)
+        value = graph.add("Gemm", value, weights, np.zeros(outputs, dtype=np.float32))
+    rows: list[Any] = []
+    while len(rows) < 2048:
+        state = game.new(len(rows))
+        while not state.is_terminal:
+            rows.append(state.row)
+            state = state.play(int(rng.choice(state.legal_actions)))
+    with tempfile.TemporaryDirectory() as folder:
+        (file := Path(folder, "net.onnx")).write_bytes(graph.model(game, {VALUE: value}).SerializeToString())
+        session, ours = opened(file.read_bytes()), leaf(game, file).batch
+    assert ours is not None
+    found = {}
+    for count in (2048, 1):
+        some, T = np.array(rows[:count]), game.tables()
+        named = {OBSERVED: Observer(game)(some).obs}
+        ways = (lambda some=some, T=T: ours(some, T), lambda named=named: session.run(None, named))
+        found[f"rows={count}"] = ratio_of(*ways, 20 if count > 1 else 1000)
+    return found
+
+
+def ratio_of(own: Callable[[], Any], other: Callable[[], Any], times: int) -> float:
+    """Returns the processor time of the other way over that of the own, each the least of rounds in turns of so many calls."""
+    best = [float("inf")] * 2
+    for _ in range(ROUNDS):
+        for k, way in enumerate((own, other)):
+            start = process_time()
+            for _ in range(times):
+                way()
+            best[k] = min(best[k], process_time() - start)
+    return best[1] / best[0]

@@ -98,12 +98,13 @@ def environments(game: Game, config: Config, settings: dict[str, Any]) -> Any:
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
-    from leafwise import sb3_vec_env
     from leafwise.envs.core.gym.env import GameEnv
+    from leafwise.envs.core.gym.vector import GameVectorEnv
+    from leafwise.training.sb3 import Sb3VecEnv
 
     keywords = {**json.loads(config.env), **settings.pop("env_kwargs", {})}
     if config.settings:
-        batch = sb3_vec_env(game, settings.pop("n_envs", 1), **keywords)
+        batch = Sb3VecEnv(GameVectorEnv(settings.pop("n_envs", 1), game, autoreset_mode="SameStep", **keywords))
         batch.seed(config.seed)
         normalize = settings.pop("normalize", {"norm_obs": False, "norm_reward": False})
         return VecNormalize(VecMonitor(batch), **normalize, gamma=settings.get("gamma", 0.99))

@@ -21,7 +21,7 @@ $(VENV)/.demo: pyproject.toml constraints.txt
 
 # What trainers, tests, linters and documentation need besides.
 $(VENV)/.installed: $(VENV)/.demo
-	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,onnx,openspiel,web,docs,dev]"
+	$(INSTALL) -e ".[train,experiments,multiagent,data,human,cluster,hub,onnx,openspiel,web,export,docs,dev]"
 	touch $@
 	$(MAKE) links
 

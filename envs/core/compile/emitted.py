@@ -41,7 +41,11 @@ def prefetch(typing, array, index):
 
 SLOW_EXTRACTION = ("bdver4", "znver1", "znver2")
 """Processors that have the instruction and take a hundred times as long for it."""
-EXTRACTS = bool(llvm.get_host_cpu_features().get("bmi2") and llvm.get_host_cpu_name() not in SLOW_EXTRACTION)
+EXTRACTS = bool(
+    numba.config.CPU_NAME is None
+    and llvm.get_host_cpu_features().get("bmi2")
+    and llvm.get_host_cpu_name() not in SLOW_EXTRACTION
+)
 """Whether one instruction gathers the bits of a word that a mask names."""
 
 
@@ -243,19 +247,19 @@ def hold(function: Callable[..., Any], *arguments) -> Callable[[], Any]:
     if not hasattr(function, "ident"):  # compiled without numba's inner parts, or not at all
         return partial(function, arguments)
     kinds = tuple(numba.typeof(argument) for argument in arguments)
-    words = np.array([word for pair in zip(kinds, arguments, strict=True) for word in _words(*pair)], dtype=np.uint64)
+    words = np.array([word for pair in zip(kinds, arguments, strict=True) for word in words_of(*pair)], dtype=np.uint64)
     address = _Address(words.ctypes.data)
     address.words, address.arguments = words, arguments
     return partial(function.compile((Held(kinds),)), address)  # type: ignore[attr-defined]
 
 
-def _words(kind, value) -> Iterator[int]:
-    """Yields the words by which `_value` finds an argument again."""
+def words_of(kind, value, place: Callable[[Any], int] = lambda array: array.ctypes.data) -> Iterator[int]:
+    """Yields the words by which `_value` finds an argument again; `place` says at which address an array stands."""
     if isinstance(kind, types.BaseTuple):
         for part, own in zip(kind, value, strict=True):  # type: ignore[call-overload]
-            yield from _words(part, own)
+            yield from words_of(part, own, place)
     elif isinstance(kind, types.Array):
-        yield from (value.ctypes.data, *value.shape, *(stride % (1 << 64) for stride in value.strides))
+        yield from (place(value), *value.shape, *(stride % (1 << 64) for stride in value.strides))
     elif isinstance(kind, (types.Integer, types.Boolean)):
         yield int(value) % (1 << 64)
     elif isinstance(kind, types.Float):

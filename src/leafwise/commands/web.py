@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from leafwise.cli import command
+from leafwise.cli import command, say
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import Range
 
@@ -23,6 +23,7 @@ class Config:
     Examples:
       leafwise web
       leafwise web --phone
+      leafwise web --export site
     """
 
     port: Annotated[int, Range(0, 2**16 - 1)] = 0
@@ -38,6 +39,10 @@ class Config:
     player: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """NAME=PLAYER, a player besides those that the page lists anyway: --player mine="program:./mine,seconds=1"; as often as you
     like."""
+    export: str = ""
+    """Folder for static files instead of a server: play and analyse in any browser that gets them. Needs the extra `export`."""
+    games: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """With --export: a game that is written, as often as you like (default: all that can be)."""
     workers: Annotated[int, Range(0, MAX_WORKERS)] = 0
     """Searches at a time (0: as many as there are cores, at least 4)."""
 
@@ -48,6 +53,14 @@ def main(config: Config) -> None:
     for needed in ("starlette", "uvicorn", "segno"):
         if importlib.util.find_spec(needed) is None:
             raise UserError(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
+    if config.export:
+        from leafwise.web.export import export
+
+        for line in export(Path(config.export), config.games):
+            say(line)
+        return
+    if config.games:
+        raise UserError("expected --games with --export, got it without")
     from leafwise.web.server import LOOPBACK, serve
 
     if config.phone and config.host != LOOPBACK:

@@ -2,7 +2,7 @@
 // function that ends what it has under way. Pages are loaded when they are first asked for.
 
 import { readAddress } from "./address.js";
-import { Problem, get, load } from "./api.js";
+import { Problem, get, load, offers } from "./api.js";
 import { complain, h, trying } from "./dom.js";
 import { keep, kept } from "./storage.js";
 
@@ -36,11 +36,19 @@ async function route() {
   const told = readAddress();
   const main = document.getElementById("main");
   const nav = document.getElementById("nav");
-  nav.replaceChildren(...TOP.map(([href, title]) => h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)));
+  nav.replaceChildren(
+    ...TOP.filter(([href]) => offers(href.slice(2))).map(([href, title]) => h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)),
+  );
   main.replaceChildren(h("p", { class: "quiet" }, "…"));
   const place = h("div", { class: "page" }); // of this page alone: one that is left while it loads goes on where nobody sees it
   try {
-    if (!PAGES[told.page]) throw new Problem(`expected a page among ${Object.keys(PAGES).filter(Boolean).join(", ")}, got '${told.page}'`, 404);
+    if (!PAGES[told.page] || !offers(told.page))
+      throw new Problem(
+        `expected a page among ${Object.keys(PAGES)
+          .filter((page) => page && offers(page))
+          .join(", ")}, got '${told.page}'`,
+        404,
+      );
     const page = await load(PAGES[told.page]);
     if (own !== turn) return;
     document.title = `${page.title(told)} – Leafwise`;

@@ -1,7 +1,7 @@
 // The first page: the games and their variants, each with a picture, and the games that were played here.
 
 import { address } from "../address.js";
-import { get } from "../api.js";
+import { get, offers } from "../api.js";
 import { h } from "../dom.js";
 import { variantTitle } from "../games/index.js";
 import { forgetPlayed, played } from "../played.js";
@@ -28,7 +28,7 @@ export function ways({ game, ids }, ...more) {
       "p",
       { class: "buttons" },
       !PAGES[game] && h("a", { class: "button", href: address({ page: "analyse", game, options: Object.values(ids)[0] ?? {} }) }, "Analyse"),
-      ELSEWHERE[game] && h("a", { class: "button", href: ELSEWHERE[game][0] }, ELSEWHERE[game][1]),
+      ELSEWHERE[game] && offers("follow") && h("a", { class: "button", href: ELSEWHERE[game][0] }, ELSEWHERE[game][1]),
       more,
     ),
   ];

@@ -1,7 +1,7 @@
 // Play: people and players in any seats, undo, hints; the game is in the address at every moment.
 
 import { address, keepAddress } from "../address.js";
-import { ask, stream } from "../api.js";
+import { ask, offers, stream } from "../api.js";
 import { betweenClicks, complain, copy, h, offered, select, trying } from "../dom.js";
 import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
@@ -321,7 +321,7 @@ class PlayPage {
       : this.hint?.says || this.says();
     this.hints.replaceChildren(...(!back && this.hint ? this.hinting(this.hint) : []));
     this.ended.replaceChildren(
-      ...(state.over && !this.busy
+      ...(state.over && !this.busy && offers("review")
         ? [
             h(
               "a",
@@ -345,7 +345,8 @@ class PlayPage {
     this.links.replaceChildren(
       ...[
         h("a", { class: "button", href: address({ page: "analyse", ...here, more: {} }) }, "Analyse"),
-        h("a", { class: "button", href: address({ page: "review", ...here, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) }, "Curve of the game"),
+        offers("review") &&
+          h("a", { class: "button", href: address({ page: "review", ...here, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) }, "Curve of the game"),
         session.about.has_companion &&
           h(
             "a",

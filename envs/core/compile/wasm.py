@@ -1,0 +1,162 @@
+"""Compiles functions for WebAssembly, and lays out the memory that they read.
+
+Numba's modules are machine code for this processor only at their very end: until then they are LLVM's bitcode, of which its other
+back end makes wasm32. A function that was loaded from the cache has no bitcode any more, so this works in a process that has
+compiled everything itself, for a processor without special instructions: `ENVIRONMENT`, and an empty `LEAFWISE_CACHE_DIR`.
+
+Functions take one argument, the address of `Held` arguments. Whole numbers, array sizes and addresses are words of 64 bits there,
+as numba has them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+
+from leafwise.envs.core.compile import linking
+from leafwise.envs.core.compile.emitted import Held, words_of
+from leafwise.envs.core.errors import UserError
+
+ENVIRONMENT = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+"""What a process needs in its environment whose functions become WebAssembly."""
+FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint"
+TRIPLE = "wasm32-unknown-unknown"
+BASE, STACK, PAGE, ALIGNED = 1 << 21, 1 << 20, 1 << 16, 64
+"""Where the memory of arguments begins, behind the stack and constants; bytes of the stack, of a page, and between arrays."""
+ENTRY = "answer"
+"""The name that a module exports its function by."""
+
+
+def need_linker() -> None:
+    """Raises ValueError where functions cannot be linked, or llvmlite has no WebAssembly."""
+    if importlib.util.find_spec("ziglang") is None:
+        raise UserError("expected ziglang to link WebAssembly, it is not installed: pip install 'leafwise[export]'")
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        llvm.Target.from_triple(TRIPLE)
+    except RuntimeError as problem:
+        raise UserError(f"expected an llvmlite that compiles for WebAssembly, got {llvm.__name__}: {problem}") from None
+
+
+def recipe(function: Any, *arguments: Any) -> str:
+    """Returns a hash of all that the module of a function depends on: its sources, the types of its arguments, who compiles."""
+    kinds = [linking.described(numba.typeof(argument)) for argument in arguments]
+    told = (
+        function.ident,
+        function.bound,
+        kinds,
+        numba.__version__,
+        version("llvmlite"),
+        version("ziglang"),
+        FEATURES,
+        BASE,
+    )
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+def linked(function: Any, *arguments: Any) -> bytes:
+    """Returns a module that exports `function(held)`, compiled for arguments of these types, and all that it calls."""
+    need_linker()
+    kinds = (Held(tuple(numba.typeof(argument) for argument in arguments)),)
+    function.compile(kinds)
+    versions = [((one.ident, key), cres) for one in linking._FUNCTIONS.values() for key, cres in one.overloads.items()]
+    symbols = {version: symbol for symbol, version in linking._SYMBOLS.items()}
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(opt=3, features=FEATURES, reloc="static")
+    with tempfile.TemporaryDirectory() as folder:
+        objects = []
+        for told, cres in versions:
+            module = llvm.parse_bitcode(cres.library._final_module.as_bitcode())
+            module.triple, module.data_layout = TRIPLE, str(machine.target_data)
+            name = ENTRY if told == (function.ident, kinds) else symbols.get(told)
+            if name:
+                module.get_function(cres.fndesc.llvm_func_name).name = name
+            for variable in module.global_variables:
+                if variable.linkage.name == "common":  # which WebAssembly does not have
+                    variable.linkage = "weak_any"
+            module.verify()
+            objects.append(Path(folder, f"{len(objects)}.o"))
+            objects[-1].write_bytes(machine.emit_object(module))
+        out = Path(folder, "out.wasm")
+        options = [
+            "--no-entry",
+            "--gc-sections",
+            "--strip-all",
+            "--import-memory",
+            "--allow-undefined",
+            "--import-undefined",
+        ]
+        options += [f"--export={ENTRY}", f"--initial-memory={BASE}", "-z", f"stack-size={STACK}"]
+        command = [sys.executable, "-m", "ziglang", "wasm-ld", *options]
+        result = subprocess.run([*command, "-o", str(out), *map(str, objects)], capture_output=True, text=True)
+        if result.returncode:
+            raise UserError(f"expected wasm-ld to link {len(objects)} objects, got: {result.stderr.strip()[:300]}")
+        return out.read_bytes()
+
+
+class Image(NamedTuple):
+    """The memory of a module's arguments."""
+
+    held: int
+    """The address to call it with."""
+    memory: bytes
+    """What stands there from BASE on; all else is zero. The first ALIGNED bytes are for what the call itself returns."""
+    pages: int
+    """How much memory it needs."""
+    places: dict[str, tuple[int, str, tuple[int, ...]]]
+    """Where each array is: its path in the arguments -> address, type and shape."""
+
+
+def image(names: Iterable[str], arguments: Iterable[Any]) -> Image:
+    """Lays arguments out; arrays that share memory there share it here, and those that are empty come last."""
+    values = dict(zip(names, arguments, strict=True))
+    arrays = dict(_arrays(values))
+    kinds = [numba.typeof(value) for value in values.values()]
+    held = BASE + ALIGNED
+    free = held + 8 * sum(1 for kind, value in zip(kinds, values.values(), strict=True) for _ in words_of(kind, value))
+    addresses: dict[tuple[int, int], int] = {}
+    parts: list[tuple[int, bytes]] = []
+    for array in sorted(arrays.values(), key=lambda array: not array.any()):
+        if not array.flags.c_contiguous:
+            raise TypeError(f"expected arrays without gaps, got strides {array.strides} of {array.shape}")
+        if _place(array) not in addresses:
+            free = -(-free // ALIGNED) * ALIGNED
+            addresses[_place(array)] = free
+            if array.any():
+                parts.append((free, array.tobytes()))
+            free += array.nbytes
+    words = [
+        word
+        for kind, value in zip(kinds, values.values(), strict=True)
+        for word in words_of(kind, value, lambda array: addresses[_place(array)])
+    ]
+    memory = bytearray(parts[-1][0] + len(parts[-1][1]) - BASE if parts else free - BASE)
+    for address, body in [(held, np.array(words, dtype=np.uint64).tobytes()), *parts]:
+        memory[address - BASE : address - BASE + len(body)] = body
+    places = {path: (addresses[_place(array)], str(array.dtype), array.shape) for path, array in arrays.items()}
+    return Image(held, bytes(memory), -(-free // PAGE), places)
+
+
+def _place(array: Any) -> tuple[int, int]:
+    return array.ctypes.data, array.nbytes
+
+
+def _arrays(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yields the arrays in values by their paths."""
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            yield name, value
+        elif isinstance(value, tuple):
+            fields = getattr(value, "_fields", map(str, range(len(value))))
+            yield from _arrays({f"{name}.{field}": part for field, part in zip(fields, value, strict=True)})

@@ -1,0 +1,121 @@
+"""A game's rules and one search of it as a single compiled function, for hosts without Python: they write a question, call it and
+read the answer.
+
+Questions and answers stand in `call` (int64): what is asked, and its arguments. A position is row 0 of `S`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leafwise.envs.core.arrays import Array, Floats, Ints
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.rules import CHANCE, copy_row
+from leafwise.search.engine import ROOT, TOP, Search
+from leafwise.search.expectiminimax import FAILED, NODES
+from leafwise.search.search_options import Buffers
+from leafwise.search.table import GENERATIONS
+
+LOOK, ACT, CHECK, BEGIN, DEEPEN = range(5)
+"""What is asked, in call[WHAT].
+
+LOOK: who acts (PLAYER), at which STAGE, the return so far in values[0], and how many actions stand in `actions`, or how many
+outcomes of chance in the rows after the first, their probabilities in P (COUNT). ACT: to take action call[AT]. CHECK: whether the
+row is a position (COUNT). BEGIN: to begin a search. DEEPEN: to search a depth, call[AT], after the one before it or after
+BEGIN, with all values or, call[ALL] 0, only the best one; how many stand in `values` (COUNT), and how many were searched in time
+(DONE). Where chance acts it is values[0].
+"""
+WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE = range(7)
+CALL = 8
+
+
+class Memory(NamedTuple):
+    """What the function reads and writes, in this order."""
+
+    call: Ints
+    S: Array
+    B: Buffers
+    actions: Ints
+    values: Floats
+    is_bound: Array
+    T: Any
+
+
+def make_answer(search: Search) -> tuple[Callable[..., int], Memory]:
+    """Returns `answer(memory)` for the game, the leaf and the options of a search, and its memory."""
+    game, rules, options = search.game, search.game.rules, search.options
+    current_player, stage, returns = rules.current_player, rules.stage, rules.returns
+    legal_actions, apply_action, chance_outcomes = rules.legal_actions, rules.apply_action, rules.chance_outcomes
+    candidates = rules.candidates or rules.legal_actions
+    search_row, search_root = search._search_row._function, search._search_root._function
+    is_valid: Any = rules.is_valid if hasattr(rules.is_valid, "py_func") else rules.current_player
+    has_chance, prunes, rounding = game.max_outcomes > 0, options.prunes(game), search._rounding
+
+    @bind(game.room)
+    def answer(held):
+        call, S, B, actions, values, is_bound, T = held[0], held[1], held[2], held[3], held[4], held[5], held[6]
+        what, player = call[WHAT], np.int64(current_player(S, ROOT, T))
+        call[PLAYER], n = player, np.int64(0)
+        if what == LOOK:
+            call[STAGE], values[0] = stage(S, ROOT, T), returns(S, ROOT, T)
+            if player >= 0:
+                n = np.int64(legal_actions(S, ROOT, actions, T))
+            elif has_chance and player == CHANCE:
+                n = np.int64(chance_outcomes(S, ROOT, B.P, TOP, T))
+        elif what == ACT:
+            apply_action(S, ROOT, call[AT], TOP, T)
+            copy_row(S, TOP, ROOT)
+        elif what == CHECK:
+            n = np.int64(is_valid(S, ROOT, T))
+        elif what == BEGIN:
+            B.counts[:] = 0
+            B.killers[:] = -1
+            B.generation[0] = (B.generation[0] + np.uint64(1)) % np.uint64(GENERATIONS)
+            if B.generation[0] == 0:
+                B.table[:] = np.uint64(0)
+                B.generation[0] = np.uint64(1)
+        elif player == CHANCE:
+            values[0] = search_row(S, B, ROOT, TOP, call[AT], -np.inf, np.inf, T)
+        else:
+            # The best action of the depth before is searched first; of equals the first
+            n = call[COUNT]
+            if n == 0:
+                n = np.int64(candidates(S, ROOT, actions, T))
+            elif prunes:
+                for k in range(1, n):
+                    a, value, j = actions[k], values[k], k
+                    while j > 0 and (value > values[j - 1] or (value == values[j - 1] and a < actions[j - 1])):
+                        actions[j], values[j] = actions[j - 1], values[j - 1]
+                        j -= 1
+                    actions[j], values[j] = a, value
+            B.counts[NODES] += 1
+            all_values = call[ALL] != 0
+            depth = call[AT]
+            done = np.int64(
+                search_root(S, B, actions, n, values, is_bound, depth, all_values, rounding, -np.inf, -1, T)
+            )
+            call[DONE] = done
+            # Actions that were not searched in time keep the value of the depth before, at most the best
+            if B.counts[FAILED] and done > 0:
+                best = -np.inf
+                for k in range(done):
+                    if not is_bound[k]:
+                        best = max(best, values[k])
+                for k in range(done, n):
+                    values[k], is_bound[k] = min(values[k], best), True
+        call[COUNT] = n
+        return 0
+
+    memory = Memory(
+        np.zeros(CALL, dtype=np.int64),
+        search._S,
+        search._B,
+        search._actions,
+        search._values,
+        search._is_bound,
+        search._T,
+    )
+    return answer, memory

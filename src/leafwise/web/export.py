@@ -1,0 +1,195 @@
+"""Writes pages that need no server: static files with the rules and a search of each game, compiled for WebAssembly.
+
+index.html                  the shell, with a policy that lets it ask nobody else
+manifest.webmanifest, sw.js what a phone installs, and what keeps the files for it
+HASH/                       the page's own files, and index.json: the variants, and which files each of them needs
+data/HASH.wasm, .gz         a game and its search; the memory of its tables and its network
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from leafwise.envs.core.compile.cache import cache_root
+from leafwise.envs.core.compile.wasm import BASE, ENVIRONMENT, image, linked, need_linker, recipe
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import own_folder
+from leafwise.envs.core.play.solver import LEVELS
+from leafwise.envs.core.ranges import need_among
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import ids_of, option_defaults, title_of
+from leafwise.models.leaves import named_leaf
+from leafwise.models.tensors import write_atomically
+from leafwise.models.units import units_of, why_no_units
+from leafwise.search import Search
+from leafwise.search.answering import make_answer
+from leafwise.search.players import BEST
+from leafwise.web.app import STATIC
+from leafwise.web.games import PACES, tell_game
+from leafwise.web.requests import GameRequest
+from leafwise.web.workers import JobContext
+
+GAMES = tuple(sorted(path.stem for path in (STATIC / "alone" / "texts").glob("*.js")))
+"""Games whose texts the page can write itself."""
+TABLE_MB = 32.0
+DEPTHS = (1, 2, 3, 4, 6, 8)
+"""Depths of players that search without a clock."""
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+    "style-src 'self' 'unsafe-inline'; manifest-src 'self'; base-uri 'none'; form-action 'none'"
+)
+
+
+OWN = re.compile(r"[0-9a-f]{16}(\.wasm|\.gz)?")
+"""Names of files and folders that an export writes."""
+
+
+def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
+    """Writes the pages of some games (default: all that can be) into a new or an exported folder; yields lines that tell what.
+
+    Raises ValueError for a game that cannot be, a folder that holds something else, and where nothing can be compiled.
+    """
+    for name in games:
+        need_among(name, GAMES, "a game for pages without a server")
+    if folder.exists() and any(folder.iterdir()) and not (folder / "sw.js").exists():
+        raise UserError(f"expected a new or an exported folder, got {str(folder)!r}, which holds something else")
+    need_linker()
+    names = games or GAMES
+    variants = []
+    for name in names:
+        for options in ids_of(name).values():
+            told = exported(find_game(name).variant(**options), options, folder / "data")
+            variants.append(told)
+            code, tables = told["module"]["bytes"], told["image"]["bytes"]
+            yield f"{name} {options or ''}".strip() + f": {code:,} bytes of code, {tables:,} of tables and networks"
+    listed = [
+        {"game": name, "title": title_of(name), "options": dict(option_defaults(name)), "ids": dict(ids_of(name))}
+        for name in names
+    ]
+    yield from pages(folder, {"games": listed, "variants": variants})
+
+
+def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, Any]:
+    """Writes the files of a variant, and returns what the page is told of it."""
+    search = Search(game, named_leaf(game, BEST), seconds=1.0, table_mb=TABLE_MB)
+    answer, memory = make_answer(search)
+    laid = image(memory._fields, memory)
+    needed = {"call", "S", "actions", "values", "is_bound", "B.P", "B.counts", "B.deadline"}
+    units, most = units_of(game, BEST), search._B.options.most
+    about = tell_game(GameRequest(game=game.name, options=dict(options)), JobContext(lambda message: None))
+    leaf = about["leaves"][0]
+    levels: dict[str, tuple[str, dict[str, float], float]] = {
+        f"level:{level}": (f"level {level}", {"depth": game.search.depth}, share) for level, share in LEVELS.items()
+    }
+    players = levels if game.players == 2 else {}
+    players |= {f"depth:{depth}": (f"search: {depth} deep", {"depth": depth}, 0) for depth in DEPTHS}
+    players |= {
+        f"search:{leaf['name']},seconds={pace}": (f"{leaf['title']}, {words}", {"seconds": float(pace)}, 0)
+        for pace, words in PACES.items()
+    }
+    players["random"] = "random moves", {"depth": 1}, 1
+    about |= {
+        "has_solver": False,
+        "has_companion": False,
+        "unusable": [],
+        "stages": list(game.stages),
+        "leaves": [leaf],
+        "opponents": [
+            {"name": name, "title": title, "search": how, "random": share}
+            for name, (title, how, share) in players.items()
+        ],
+    }
+    return {
+        "about": about,
+        "start": [str(word) for word in game.start().row.tolist()],
+        "units": units and units.as_json(),
+        "no_unit": why_no_units(game, BEST),
+        "module": written(data, compiled(game, answer, memory), ".wasm"),
+        "image": written(data, gzip.compress(laid.memory, 9, mtime=0), ".gz"),
+        "memory": {
+            "base": BASE,
+            "held": laid.held,
+            "pages": laid.pages,
+            "places": {path: place for path, place in laid.places.items() if path in needed},
+            "depth": search.depth,
+            "most": most if math.isfinite(most) else None,
+        },
+    }
+
+
+def compiled(game: Game, answer: Any, memory: Any) -> bytes:
+    """Returns the module of a game's search, compiled in a process of its own unless it is kept."""
+    kept = cache_root() / "wasm" / f"{recipe(answer, *memory)}.wasm"
+    if not kept.exists():
+        own_folder(kept.parent)
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, **ENVIRONMENT, "LEAFWISE_CACHE_DIR": folder}
+            words = [game.name, json.dumps(dict(game.given_options)), str(kept)]
+            command = [sys.executable, "-m", "leafwise.web.export", *words]
+            told = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
+        if told.returncode:
+            raise UserError(f"expected {game!r} to compile for WebAssembly, got: {told.stderr.strip()[-300:]}")
+    return kept.read_bytes()
+
+
+def written(folder: Path, body: bytes, suffix: str) -> dict[str, Any]:
+    """Writes a file under a name that is the hash of what it holds; returns what the index says of it."""
+    digest = hashlib.sha256(body).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    name = digest[:16] + suffix
+    write_atomically(folder / name, body)
+    return {"file": name, "sha256": digest, "bytes": len(body)}
+
+
+def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
+    """Writes the page's own files and the index under a name that is the hash of all, and what begins there."""
+    files = {
+        str(path.relative_to(STATIC)): path.read_bytes()
+        for path in sorted(STATIC.rglob("*"))
+        if path.is_file() and path.name != "index.html"
+    }
+    files["who.js"] = b'export * from "./alone/who.js";\n'
+    files["index.json"] = json.dumps(index, allow_nan=False, separators=(",", ":")).encode()
+    build = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
+    for name, body in files.items():
+        (folder / build / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / build / name, body)
+    shell = (STATIC / "index.html").read_text(encoding="utf-8")
+    for name in ("icon.svg", "style.css", "app.js"):
+        shell = shell.replace(f'"{name}"', f'"{build}/{name}"')
+    head = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<link rel="manifest" href="manifest.webmanifest">\n'
+    shell = shell.replace("<title>", f"{head}<title>", 1)
+    icon = {"src": f"{build}/icon.svg", "sizes": "any", "type": "image/svg+xml"}
+    manifest = {"name": "Leafwise", "start_url": "./", "display": "standalone", "icons": [icon]}
+    worker = files["alone/sw.js"].decode().replace("BUILD", build)
+    for name, text in {"manifest.webmanifest": json.dumps(manifest), "sw.js": worker, "index.html": shell}.items():
+        write_atomically(folder / name, text.encode())
+    kept = {build, *(told[part]["file"] for told in index["variants"] for part in ("module", "image"))}
+    for old in (*folder.iterdir(), *(folder / "data").iterdir()):  # of an export before this one
+        if OWN.fullmatch(old.name) and old.name not in kept:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    yield f"pages: {sum(map(len, files.values())):,} bytes; open {folder}/index.html by any file server"
+
+
+def main(name: str, options: str, out: str) -> None:
+    """Compiles the search of a variant and writes the module; runs in a process of its own, see `compiled`."""
+    game = find_game(name).variant(**json.loads(options))
+    answer, memory = make_answer(Search(game, named_leaf(game, BEST), seconds=1.0, table_mb=TABLE_MB))
+    write_atomically(Path(out), linked(answer, *memory))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

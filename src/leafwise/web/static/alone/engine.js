@@ -1,0 +1,139 @@
+// A game and its search, compiled for WebAssembly: questions are written into its memory, as leafwise.search.answering tells.
+
+const [LOOK, ACT, CHECK, BEGIN, DEEPEN] = [0, 1, 2, 3, 4];
+const [WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE] = [0, 1, 2, 3, 4, 5, 6];
+const [NODES, LEAVES, , FAILED] = [0, 1, 2, 3]; // of the search's counts
+export const CHANCE = -1;
+const OVER = -4,
+  ROUNDING = 1e-12,
+  TYPES = { uint64: BigUint64Array, int64: BigInt64Array, float64: Float64Array, bool: Uint8Array, uint8: Uint8Array, int32: Int32Array };
+
+/** Returns the next number after x in the direction of y. */
+function nextafter(x, y) {
+  if (x === y || Number.isNaN(x + y)) return y;
+  if (x === 0) return y > 0 ? Number.MIN_VALUE : -Number.MIN_VALUE;
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, x);
+  view.setBigInt64(0, view.getBigInt64(0) + (y > x === x > 0 ? 1n : -1n));
+  return view.getFloat64(0);
+}
+
+export class Engine {
+  /** Takes a compiled module, its memory as an ArrayBuffer, and what the index tells of it. */
+  constructor(module, image, told) {
+    const memory = new WebAssembly.Memory({ initial: told.pages });
+    new Uint8Array(memory.buffer).set(new Uint8Array(image), told.base);
+    const clock = (_, at) => {
+      const now = performance.now() * 1e6;
+      new BigInt64Array(memory.buffer, at, 2).set([BigInt(Math.floor(now / 1e9)), BigInt(Math.floor(now % 1e9))]);
+      return 0;
+    };
+    const env = { memory, clock_gettime: clock, numba_nextafter: nextafter };
+    for (const { name, kind } of WebAssembly.Module.imports(module)) if (kind === "function") env[name] ??= Math[name];
+    /** @type {any} */
+    const { answer } = new WebAssembly.Instance(module, { env }).exports;
+    this.run = () => answer(told.base, told.base + 8, BigInt(told.held)); // who calls names where a result and an error may stand
+    const views = Object.entries(told.places).map(([path, [at, type, shape]]) => [
+      path,
+      new TYPES[type](
+        memory.buffer,
+        at,
+        shape.reduce((a, b) => a * b),
+      ),
+    ]);
+    this.views = Object.fromEntries(views);
+    this.width = told.places.S[1 + 1][1];
+    this.most = told.most ?? Infinity;
+    this.depth = told.depth;
+  }
+
+  ask(what, at = 0, all = 1) {
+    const { call } = this.views;
+    [call[WHAT], call[AT], call[ALL]] = [BigInt(what), BigInt(at), BigInt(all)];
+    if (this.run()) throw new Error("the compiled search failed");
+    return Number(call[COUNT]);
+  }
+
+  get row() {
+    return Array.from(this.views.S.subarray(0, this.width));
+  }
+
+  set row(words) {
+    this.views.S.set(words);
+  }
+
+  /** Returns whether a row from anywhere is a position. */
+  check(row) {
+    this.row = row;
+    return this.ask(CHECK) > 0;
+  }
+
+  /** Returns what the rules say of a position: who acts, the ids of legal actions, the outcomes of chance. */
+  look(row) {
+    this.row = row;
+    const n = this.ask(LOOK),
+      { call, actions, values, S } = this.views,
+      P = this.views["B.P"],
+      player = Number(call[PLAYER]);
+    return {
+      player,
+      over: player === OVER,
+      stage: Number(call[STAGE]),
+      returns: values[0],
+      actions: player >= 0 ? Array.from(actions.subarray(0, n), Number) : [],
+      outcomes:
+        player === CHANCE
+          ? Array.from({ length: n }, (_, k) => ({ p: P[1 + k], row: Array.from(S.subarray((1 + k) * this.width, (2 + k) * this.width)) }))
+          : [],
+    };
+  }
+
+  act(row, action) {
+    this.row = row;
+    this.ask(ACT, action);
+    return this.row;
+  }
+
+  /**
+   * Yields what ever deeper searches of a position find, until the time, if any, is up: the values of actions for who acts, or with
+   * all: false the best one's value and bounds of the others. The first depth is always complete.
+   */
+  *deepen(row, { seconds = 0, depth = this.depth, all = true }) {
+    const { call, actions, values } = this.views,
+      counts = this.views["B.counts"],
+      deadline = this.views["B.deadline"],
+      begun = performance.now();
+    this.row = row;
+    deadline[1] = 0n;
+    this.ask(BEGIN);
+    call[COUNT] = 0n;
+    for (let left = 1; left <= depth; left++) {
+      const n = this.ask(DEEPEN, left, Number(all)),
+        late = counts[FAILED] !== 0n,
+        bounds = this.views.is_bound;
+      if (late && (all || call[DONE] === 0n)) return;
+      const found = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], bound: bounds[k] !== 0 }));
+      found.sort((a, b) => a.action - b.action);
+      const exact = found.filter((one) => all || !one.bound),
+        best = exact.reduce((a, b) => (b.value > a.value ? b : a), exact[0]);
+      const value = best ? best.value : values[0];
+      yield { action: best?.action ?? null, value, values: found, depth: late ? left - 1 : left, nodes: Number(counts[NODES]), leaves: Number(counts[LEAVES]) };
+      if (late || (!all && (n === 1 || value >= this.most - ROUNDING))) return;
+      if (seconds) deadline[1] = BigInt(Math.ceil((begun + 1000 * seconds) * 1e6));
+    }
+  }
+
+  /** Returns what work does, and leaves the search that is under way as it was. */
+  aside(work) {
+    const { S, call, actions, values } = this.views,
+      kept = [S, call, actions, values, this.views.is_bound, this.views["B.counts"], this.views["B.deadline"]].map((view) => [
+        view,
+        view.slice(0, view === S ? this.width : undefined),
+      ]);
+    try {
+      return work();
+    } finally {
+      for (const [view, before] of kept) view.set(before);
+    }
+  }
+}

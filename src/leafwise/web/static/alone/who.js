@@ -1,0 +1,331 @@
+// Who answers where there is no server: the rules and a search of each exported game, compiled for WebAssembly. Rules answer here
+// at once, searches in threads of their own. The answers are those of docs/howto/web.md.
+
+import { h } from "../dom.js";
+import { Problem } from "../problem.js";
+import { CHANCE, Engine } from "./engine.js";
+import { loadAll } from "./files.js";
+
+const PAGES = ["", "rules", "play", "analyse"];
+const BLUNDER_CHANCE = 0.1,
+  BLUNDER_SHARE = 0.1,
+  LEAST_SLOPE = 0.1,
+  FEW = 16;
+
+/** Whether there is a page. */
+export const offers = (page) => PAGES.includes(page);
+
+/** @type {Promise<any>} */
+let reading;
+const index = () => (reading ??= fetch(new URL("../index.json", import.meta.url)).then((response) => response.json()));
+
+const { serviceWorker } = navigator; // none on plain http
+if (serviceWorker) {
+  const scope = new URL("../../", import.meta.url);
+  serviceWorker.register(new URL("sw.js", scope), { scope: scope.href }).catch(() => {}); // the page is whole without it
+  const forget = async ({ currentTarget: button }) => {
+    await (await serviceWorker.getRegistration(scope))?.unregister();
+    for (const name of await caches.keys()) if (name.startsWith("leafwise-")) await caches.delete(name);
+    button.textContent = "Forgotten";
+  };
+  document.body.append(h("footer", { class: "quiet" }, "Kept in this browser, to open without a network. ", h("button", { onclick: forget }, "Forget")));
+}
+
+/** Returns numbers from 0 to 1 that follow from a seed (the mixing of murmur3). */
+function drawing(seed) {
+  let state = Math.floor(seed % 2 ** 32) ^ Math.floor(seed / 2 ** 32);
+  const mixed = () => {
+    state = (state + 0x9e3779b9) | 0;
+    let z = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
+    z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35);
+    return (z ^ (z >>> 16)) >>> 0;
+  };
+  return () => mixed() / 2 ** 32;
+}
+
+const opened = new Map();
+
+/** Returns a variant, loaded: Played. */
+async function variantOf({ game, options = {} }) {
+  const { variants } = await index();
+  const sorted = (all) => JSON.stringify(Object.entries(all).sort());
+  const one = variants.find(({ about }) => about.game === game && sorted({ ...about.option_defaults, ...options }) === sorted(about.option_values));
+  if (!one) {
+    const known = variants.map(({ about }) => [about.game, ...Object.entries(about.given_options).map(([name, value]) => `${name}=${value}`)].join(" "));
+    throw new Problem(`expected a variant among ${known.join("; ")}, got another one; leafwise web knows all`, 400);
+  }
+  if (!opened.has(one)) opened.set(one, Variant.load(one));
+  return opened.get(one).catch((problem) => {
+    opened.delete(one);
+    throw problem;
+  });
+}
+
+class Variant {
+  /** @type {any} what the index tells of it */ told;
+  /** @type {WebAssembly.Module} */ module;
+  /** @type {ArrayBuffer} */ image;
+  /** @type {any} what writes and reads its texts */ texts;
+
+  static async load(told) {
+    const [[code, image], texts] = await Promise.all([
+      loadAll([told.module, told.image], told.about.title.split(",")[0]),
+      import(`./texts/${told.about.game}.js`),
+    ]);
+    return new Variant(told, await WebAssembly.compile(code), image, texts);
+  }
+
+  constructor(told, module, image, texts) {
+    Object.assign(this, { told, module, image, texts });
+    this.about = told.about;
+    this.units = told.units;
+    this.rules = new Engine(module, image, told.memory);
+    this.start = told.start.map(BigInt);
+    /** @type {Worker[]} */
+    this.idle = [];
+  }
+
+  write(row) {
+    return this.texts.write(row, this.about.option_values);
+  }
+
+  read(text) {
+    if (!text) return this.start;
+    let rows;
+    try {
+      rows = this.texts.read(text, this.about.option_values);
+    } catch (problem) {
+      throw new Problem(problem.message, 400);
+    }
+    const row = rows.find((one) => this.rules.check(one));
+    if (!row) throw new Problem(`expected a position that a game leads to, got '${text.slice(0, 200)}'`, 400);
+    return row;
+  }
+
+  /** Returns the outcomes of a chance stage with their names. */
+  named(row, outcomes) {
+    return outcomes.map((one, k) => ({ ...one, name: this.texts.outcome?.(row, one.row, this.about.option_values) || `#${k}` }));
+  }
+
+  worker() {
+    const made = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    made.postMessage({ module: this.module, image: this.image, told: this.told.memory });
+    return made;
+  }
+
+  prepare() {
+    if (!this.idle.length) this.idle.push(this.worker());
+  }
+
+  /** Yields what a search finds; `signal` ends it with its thread. */
+  async *search(question, signal) {
+    signal?.throwIfAborted();
+    const worker = this.idle.pop() ?? this.worker(),
+      come = [];
+    /** @type {(one?: any) => void} */
+    let wake = () => {};
+    worker.onmessage = ({ data }) => wake(come.push(data));
+    worker.onerror = (event) => wake(come.push({ problem: event.message || "the search ended" }));
+    const ended = () => wake(come.push({ aborted: true }));
+    signal?.addEventListener("abort", ended);
+    worker.postMessage(question);
+    let done = false;
+    try {
+      while (!done) {
+        if (!come.length) await new Promise((woken) => (wake = woken));
+        const found = come.shift();
+        if (found.aborted) signal.throwIfAborted();
+        if (found.problem) throw new Problem(found.problem, 500);
+        ({ done = false } = found);
+        yield found;
+      }
+    } finally {
+      signal?.removeEventListener("abort", ended);
+      if (done) this.idle.push(worker);
+      else worker.terminate();
+    }
+  }
+
+  // Values in people's units, as leafwise.models.units has them.
+
+  meaning(value) {
+    if (!this.units) return value;
+    const { values: v, meanings: m } = this.units,
+      last = v.length - 1,
+      inside = Math.min(Math.max(value, v[0]), v[last]);
+    let k = v.findIndex((x) => x > inside) - 1;
+    if (k < 0) k = Math.max(0, last - 1);
+    const share = last ? (inside - v[k]) / (v[k + 1] - v[k]) : 0;
+    const beyond = this.isShare || !last ? 0 : value - inside;
+    return m[k] + (last ? share * (m[k + 1] - m[k]) : 0) + (beyond ? ((LEAST_SLOPE * (m[last] - m[0])) / (v[last] - v[0])) * beyond : 0);
+  }
+
+  get isShare() {
+    return this.units.meanings[0] >= 0 && this.units.meanings.at(-1) <= 1;
+  }
+
+  text(meaning) {
+    const fixed = (digits) => meaning.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    if (!this.units) return fixed(4);
+    if (this.isShare) return `${(100 * meaning).toFixed(2)} %`;
+    return fixed(this.units.meanings.at(-1) > 100 ? 0 : 2);
+  }
+
+  // What the pages are told.
+
+  position(row) {
+    const { about } = this,
+      seen = this.rules.look(row),
+      text = this.write(row);
+    const result = about.players === 1 ? `${seen.returns} points` : seen.returns === 0 ? "a draw" : `player ${seen.returns > 0 ? 1 : 2} wins`;
+    return {
+      text,
+      board: text,
+      player: seen.over ? null : this.acting(seen),
+      stage: about.stages[seen.stage],
+      actions: seen.actions.map((id) => about.actions[id]),
+      outcomes: this.named(row, seen.outcomes).map((one) => ({ name: one.name, words: one.name, probability: one.p, text: this.write(one.row) })),
+      over: seen.over,
+      returns: seen.returns,
+      points: seen.returns,
+      result: seen.over ? result : "",
+    };
+  }
+
+  acting({ player }) {
+    return player === CHANCE ? "chance" : player + 1;
+  }
+
+  /** Returns the row and the steps after moves and acts of chance by name. */
+  replay(row, names) {
+    const steps = names.map((name, k) => {
+      const seen = this.rules.look(row),
+        player = this.acting(seen);
+      const id = this.about.actions.indexOf(name);
+      if (player === "chance") row = this.named(row, seen.outcomes).find((one) => one.name === name)?.row;
+      else row = seen.actions.includes(id) ? this.rules.act(row, id) : null;
+      if (!row) throw new Problem(`expected a legal move or an outcome of chance, got '${name}' as step ${k + 1}`, 400);
+      return { name, player, text: this.write(row) };
+    });
+    return { row, steps };
+  }
+
+  /** Draws the chance that follows; returns the row and the steps. */
+  settle(row, random) {
+    const steps = [];
+    for (let seen; (seen = this.rules.look(row)).player === CHANCE;) {
+      const outcomes = this.named(row, seen.outcomes);
+      let left = random();
+      const drawn = outcomes.find((one) => (left -= one.p) < 0) ?? outcomes.at(-1);
+      row = drawn.row;
+      const step = { name: drawn.name, player: "chance", text: this.write(row), stage: this.about.stages[seen.stage], probability: drawn.p };
+      steps.push(outcomes.length <= FEW ? { ...step, odds: Object.fromEntries(outcomes.map((one) => [one.name, one.p])) } : step);
+    }
+    return { row, steps };
+  }
+
+  state({ text, moves = [], seed = null }) {
+    const first = this.read(text),
+      given = this.replay(first, moves),
+      drawn = seed === null ? { row: given.row, steps: [] } : this.settle(given.row, drawing(seed));
+    return { ...this.position(drawn.row), first: this.write(first), steps: [...given.steps, ...drawn.steps] };
+  }
+
+  async *analyse({ text, seconds = 5 }, signal) {
+    const row = this.read(text),
+      { about, units } = this,
+      seen = this.rules.look(row),
+      begun = performance.now();
+    const map = (all, told) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name, told(value)]));
+    for await (const found of this.search({ row, seconds, lines: true }, signal)) {
+      const values = Object.fromEntries(found.values.map((one) => [about.actions[one.action], one.value])),
+        best = this.meaning(found.value),
+        limit = !units ? null : units.name.startsWith("chance to win") ? BLUNDER_CHANCE : BLUNDER_SHARE * Math.abs(best);
+      yield {
+        position: text,
+        player: seen.player === CHANCE ? null : seen.player + 1,
+        value: found.value,
+        best_actions: Object.keys(values).filter((name) => values[name] === found.value),
+        action_values: values,
+        unit: units?.name ?? null,
+        no_unit: this.told.no_unit,
+        value_in_unit: units ? best : null,
+        line: found.line.map((step) => (typeof step === "number" ? about.actions[step] : this.nameOf(...step))),
+        nodes: found.nodes,
+        leaves: found.leaves,
+        depth: found.depth,
+        leaf: about.leaves[0].name,
+        worth: this.text(best),
+        worths: map(values, (value) => this.text(this.meaning(value))),
+        differences: map(values, (value) => (this.meaning(value) === best ? "" : this.text(this.meaning(value) - best))),
+        shares: limit === null ? null : map(values, (value) => (limit ? 1 - (best - this.meaning(value)) / limit : 1)),
+        seconds: (performance.now() - begun) / 1000,
+      };
+    }
+  }
+
+  nameOf(before, after) {
+    const outcomes = this.named(before, this.rules.look(before).outcomes);
+    return outcomes.find((one) => one.row.every((word, k) => word === after[k])).name;
+  }
+
+  async move({ text, player, seed = 0 }, signal) {
+    const row = this.read(text),
+      random = drawing(seed),
+      { actions } = this.rules.look(row),
+      told = this.about.opponents.find((one) => one.name === player);
+    if (!told) throw new Problem(`expected a player among ${this.about.opponents.map((one) => one.name).join(", ")}, got '${player}'`, 400);
+    let action = actions[Math.floor(random() * actions.length)];
+    if (random() >= told.random) for await (const found of this.search({ row, all: false, ...told.search }, signal)) ({ action } = found);
+    return { action: this.about.actions[action] };
+  }
+
+  /** Returns a game as the text of a file. */
+  record({ text, moves = [], players = [] }) {
+    const { about } = this,
+      first = this.read(text),
+      { row, steps } = this.replay(first, moves),
+      end = this.position(row);
+    const start = this.write(first),
+      tags = {
+        Game: about.game,
+        Options: Object.keys(about.given_options).length && about.given_options,
+        Start: start !== this.write(this.start) && start,
+        Players: players.length && players,
+        Result: end.over ? end.returns : "*",
+      };
+    const lines = Object.entries(tags).flatMap(([name, value]) =>
+      value === false || (value === 0 && name !== "Result") ? [] : [`[${name} ${JSON.stringify(value)}]`],
+    );
+    let number = 0;
+    const quoted = (name) => (/^[^\s;">[\]]+$/.test(name) ? name : JSON.stringify(name));
+    for (const { name, player } of steps) {
+      if (player !== "chance") lines.push(`${++number}. ${quoted(name)}`);
+      else if (number) lines[lines.length - 1] += ` > ${quoted(name)}`;
+      else lines.push(`> ${quoted(name)}`);
+    }
+    return { file: `${lines.join("\n")}\n` };
+  }
+}
+
+/** Returns the answer of an address that takes no body; throws Problem. */
+export async function answer(path) {
+  if (path === "api/games") return { games: (await index()).games };
+  throw new Problem("expected something that needs no server, got another request", 404);
+}
+
+/** Yields `{event, data}` of an answer as they come, like a server's. */
+export async function* answers(path, body, signal) {
+  const variant = await variantOf(body);
+  const one = {
+    "api/game": () => variant.about,
+    "api/state": () => variant.state(body),
+    "api/record": () => variant.record(body),
+    "api/prepare": () => variant.prepare(),
+    "api/move": () => variant.move(body, signal),
+  }[path];
+  if (one) yield { event: "answer", data: await one() };
+  else if (path === "api/analyse") for await (const data of variant.analyse(body, signal)) yield { event: "answer", data };
+  else throw new Problem("expected something that needs no server, got another request", 404);
+  yield { event: "done", data: true };
+}

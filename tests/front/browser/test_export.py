@@ -1,0 +1,72 @@
+"""An exported page in a real browser, from a server of plain files: play, hints, analysis, editor, and no network."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from front.browser.conftest import PHONE, Watched
+from front.test_export import NEEDS_LINKER, folder  # noqa: F401
+from playwright.sync_api import Browser, expect
+
+pytestmark = [pytest.mark.long, NEEDS_LINKER]
+FOUR = 'trilobite?o={"board":"7x6","k":4}'
+
+
+@pytest.fixture
+def served(folder: Path) -> Iterator[str]:  # noqa: F811
+    """The address of a server of the files."""
+    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{process.stdout.readline().split()[5]}/"
+        process.terminate()
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_game_is_played_and_analysed_without_a_server(
+    browser: Browser, served: str, tmp_path: Path, phone: bool
+) -> None:
+    width, height = PHONE if phone else (1280, 900)
+    context = browser.new_context(viewport={"width": width, "height": height}, has_touch=phone)
+    window = Watched(context.new_page(), served, tmp_path / "pictures")
+    page = window.go()
+    expect(page.locator("nav a")).to_have_text(["Games"])
+    # A level answers, and a hint is searched
+    page = window.go(f"#/play/{FOUR}&s=5")
+    page.locator("[data-action='4']").click()
+    expect(page.locator(".moves li")).to_have_count(2)
+    page.get_by_role("button", name="Hint", exact=True).click()
+    expect(page.locator(".hints li")).to_have_count(5)
+    assert window.fits()
+    window.picture("play")
+    # An analysis is stopped by a move, and finds the one that wins
+    page = window.go(f"#/analyse/{FOUR}&m=4~4~3~3")
+    expect(page.locator("#values td").first).to_be_visible()
+    page.locator("[data-action='5']").click()
+    expect(page.locator("#values td.best")).to_be_visible()
+    page = window.go(f"#/analyse/{FOUR}&m=4~4~3~3~5~5")
+    expect(page.locator("#values tr").nth(1).locator("th")).to_have_text("2")
+    assert window.fits()
+    window.picture("analysis")
+    # A position that is none is refused in a line; then the network goes away, and the page still opens
+    page.locator("#setup summary").click()
+    page.locator("#position").fill("x......" + "/......." * 5)
+    page.get_by_role("button", name="Use this text").click()
+    expect(page.locator("#problem")).to_contain_text("expected a position that a game leads to, got 'x......")
+    page.evaluate("navigator.serviceWorker.ready")
+    page = window.go(f"#/play/{FOUR}&s=6")
+    page.reload()
+    expect(page.locator("[data-action='4']")).to_be_visible()
+    context.set_offline(True)
+    page.reload()
+    page.locator("[data-action='4']").click()
+    expect(page.locator(".moves li")).to_have_count(2)
+    page.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("button", name="Forgotten")).to_be_visible()
+    assert page.evaluate("caches.keys()") == []
+    assert window.wrong == []
+    context.close()

@@ -174,7 +174,7 @@ class SelfPlay(IterationLearner):
         super().__init__(config)
         self.sparse = config.network == SPARSE
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
-        need_sparse(config, ("hidden", "head", "rare", "recorded", "lambda_turns"))
+        need_sparse(config, ("hidden", "head", "rare", "replay_stages", "lambda_turns"))
         self.solo = self.game.players == 1
         self.scored = self.solo and self.game.return_range != (0.0, 1.0)
         if self.scored and (self.sparse or not self.own):

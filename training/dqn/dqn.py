@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -61,7 +60,6 @@ FIRST = 102_400
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn`."""
 
-    empty_means = MappingProxyType({"sees": OBSERVATION})
     total_steps: TotalSteps = 2_000_000
     """Length of the run, in decisions played."""
     envs: Annotated[int, Range(1, 100000)] = 256

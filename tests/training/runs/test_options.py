@@ -15,8 +15,8 @@ import leafwise
 from leafwise.__main__ import run as run_leafwise
 from leafwise.envs.core.commandline import flag_of
 from leafwise.models.files import load_tensors
-from leafwise.training.dqn import dqn
 from leafwise.training.ntuple_td import ntuple_td as td
+from leafwise.training.ppo import ppo
 from leafwise.training.runs import recipes
 from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.recipes import method_of, methods, recipe, with_recipe
@@ -315,7 +315,11 @@ def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.Captur
         ("ppo", "--network mlp --hidden 8 8", r"expected --hidden with --network sparse alone, got (8, 8) and 'mlp'"),
         ("ppo", "--network mlp --sees pixels", "expected an observation among default, planes"),
         ("dqn", "--network conv --sees features", "symmetric positions share 'features'"),
-        ("alphazero", "--network mlp", "alphazero: expected --network sparse, got 'mlp'"),
+        (
+            "alphazero",
+            "--network mlp --init-from x",
+            "expected --init-from with --network sparse alone, got 'x' and 'mlp'",
+        ),
     ],
 )
 def test_options_of_sparse_networks_shape_no_modules(method: str, words: str, message: str, capsys: Any) -> None:
@@ -323,7 +327,7 @@ def test_options_of_sparse_networks_shape_no_modules(method: str, words: str, me
 
 
 def test_a_run_of_an_older_version_goes_on_where_it_wrote_what_empty_means(tmp_path: Path) -> None:
-    config = dqn.Config(game="trilobite", run=str(tmp_path))
+    config = ppo.Config(game="trilobite", run=str(tmp_path))
     for sees, fits in (("observation", True), ("features", False)):
         (tmp_path / "config.toml").write_text(to_toml(described(replace(config, sees=sees))))
         with nullcontext() if fits else pytest.raises(ValueError, match="expected --sees features as before, got"):

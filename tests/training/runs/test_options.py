@@ -15,6 +15,7 @@ import leafwise
 from leafwise.__main__ import run as run_leafwise
 from leafwise.envs.core.commandline import flag_of
 from leafwise.models.files import load_tensors
+from leafwise.training.dqn import dqn
 from leafwise.training.ntuple_td import ntuple_td as td
 from leafwise.training.ppo import ppo
 from leafwise.training.runs import recipes

@@ -179,7 +179,7 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
     assert "expected --module with the file or package 'own_value'" in refusal("selfplay", [*words, *named], capsys)
     module = ["--module", str(tmp_path / "own_value.py")]
     for more, message in (
-        (["--network", "own_value:Net,factor=2.0"], "expected values from -1 to 1 for who acts, got "),
+        (["--network", "own_value:Net,factor=50.0"], "expected values from -1 to 1 for who acts, got "),
         (["--network", "own_value:Net,width=2"], "cannot be built with {'width': 2}: "),
         (["--network", "mpl"], "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         (

@@ -46,6 +46,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "runs/own").mkdir(parents=True)
     registry.add_module("page_net.py")
     made = leafwise.torch_network(TRILOBITE, "page_net:Net", width=4)
+    Path("runs/own/config.toml").write_text('game = "trilobite"\n')
     leafwise.save_network(Path("runs/own/model.safetensors"), made, {"steps": 1, "command": "none", "commit": "none"})
     os.environ[registry.NETWORKS] = "{}"
     network._classes.clear()

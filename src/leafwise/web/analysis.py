@@ -59,7 +59,9 @@ def analyst_for(game: Game, leaf: str, context: JobContext, state: State | None 
     def made() -> Analyst:
         source = leaf_source(leaf)
         found = named_leaf(game, source)
-        more = {} if found.value is None else {"table_mb": TABLE_MB}  # leaves asked in batches are not remembered
+        more: dict[str, Any] = (
+            {} if found.value is None else {"table_mb": TABLE_MB}
+        )  # leaves asked in batches are not remembered
         analyst = Analyst(Search(game, found, seconds=LINE_SECONDS, **more), source)
         analyst.leaf = leaf  # a run's folder is nobody's business
         if not (start := game.new(0)).is_terminal:

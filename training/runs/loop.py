@@ -33,6 +33,7 @@ from leafwise.envs.core.arrays import Bytes
 from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import Deferred, silent_keys
@@ -375,7 +376,8 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
     with Deferred() as stop, silent_keys(), run_progress() as progress:
         name = f"{learner.method} {learner.config.game}"
         task = progress.add_task(name, total=learner.goal, completed=learner.done, told="")
-        pace, position, lines = Pace(learner), None, []
+        pace, lines = Pace(learner), list[str]()
+        position: State | None = None
         while (done := learner.done) < learner.goal:
             if stop.requested:
                 learner.save()

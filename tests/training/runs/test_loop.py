@@ -25,9 +25,9 @@ def test_the_first_line_tells_how_long_a_run_takes_by_steps_that_compile_nothing
     at: list[int], evaluated: list[bool], told: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([0, *at])
-    monkeypatch.setattr(loop.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     run: Any = SimpleNamespace(method="dqn", unit="moves", goal=1000, done=0, game=SimpleNamespace(name="nim"))
-    pace, lines = Pace(cast(Learner, run)), []
+    pace, lines = Pace(cast(Learner, run)), list[str]()
     for is_evaluated in evaluated:
         run.done += 100
         lines += pace.lines(is_evaluated)

@@ -153,7 +153,8 @@ class TorchNetwork:
             warnings.simplefilter("error", torch.jit.TracerWarning)
             try:
                 torch.onnx.export(
-                    Worth().train(module.training), (torch.zeros(2, *space.shape),), file, input_names=[seen], output_names=[said],
+                    Worth().train(module.training), (torch.zeros(2, *space.shape),), file,  # type: ignore[arg-type]
+                    input_names=[seen], output_names=[said],
                     opset_version=opset, dynamic_axes={seen: {0: "n"}, said: {0: "n"}}, dynamo=False,
                 )  # fmt: skip
             except (RuntimeError, torch.jit.TracerWarning) as problem:

@@ -147,9 +147,8 @@ class TorchNetwork:
             raise UserError(f"network {self.name!r}: expected an observation that is one array, got {space}")
         outputs, scale, file = len(self.game.actions) if self.says == "q" else 1, self.scale, io.BytesIO()
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # the newer way wants two packages more, and 15 times as long
+            # The newer way wants two packages more, and ten times as long
+            warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("error", torch.jit.TracerWarning)
             try:
                 torch.onnx.export(

@@ -247,12 +247,13 @@ class TorchNetwork:
         space = self.game.observation_space(self.sees)
         outputs, scale, file = len(self.game.actions) if self.says == "q" else 1, self.unit, io.BytesIO()
         with warnings.catch_warnings():
-            # The newer way wants two packages more, and 15 times as long
+            # The newer way wants two packages more, and ten times as long
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("error", torch.jit.TracerWarning)
             try:
                 torch.onnx.export(
-                    Worth().train(module.training), (torch.zeros(2, *space.shape),), file, input_names=[seen], output_names=[said],
+                    Worth().train(module.training), (torch.zeros(2, *space.shape),), file,  # type: ignore[arg-type]
+                    input_names=[seen], output_names=[said],
                     opset_version=opset, dynamic_axes={seen: {0: "n"}, said: {0: "n"}}, dynamo=False,
                 )  # fmt: skip
             except (RuntimeError, torch.jit.TracerWarning) as problem:

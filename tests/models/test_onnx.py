@@ -107,11 +107,12 @@ def drawn(case: str) -> Any:
 
 def torch_net(name: str) -> Any:
     """Returns a network of torch: for a game for two, for a score, and for actions."""
-    game, arguments = {
+    cases: dict[str, tuple[str, dict[str, Any]]] = {
         "mlp": ("trilobite", {}),
         "conv": ("threes", {"sees": "planes", "scale": 20.0, "channels": (4,)}),
         "resnet": ("trap", {"says": "q", "channels": 4}),
-    }[name]
+    }
+    game, arguments = cases[name]
     return leafwise.torch_network(leafwise.game(game), name, hidden=(8,) if name == "mlp" else 8, seed=1, **arguments)
 
 

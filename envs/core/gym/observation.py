@@ -148,9 +148,9 @@ class Observer:
         if self._cut is None or len(self._cut[1][1]) != n:
             obs, mask, player, gains = (each(lambda array: array[:n], part) for part in self._room[:4])
             arguments = np.full(n, -1, dtype=np.int8), obs, mask, player, gains, self._room[4], self._tables
-            self._cut = arguments, (_named(obs), mask, player, gains)
-        arguments, seen = self._cut
-        return Seen(*seen, self._look(np.ascontiguousarray(rows), *arguments))
+            self._cut = arguments, [_named(obs), mask, player, gains]
+        arguments, (shown, mask, player, gains) = self._cut
+        return Seen(shown, mask, player, gains, self._look(np.ascontiguousarray(rows), *arguments))
 
     def _buffers(self, n: int) -> tuple[Any, ...]:
         """Returns what `look` writes n observations, masks, players and returns to, and its scratch."""

@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 const { folder, build, variant, positions, damaged } = JSON.parse(readFileSync(0, "utf8"));
 const own = (name) => pathToFileURL(`${folder}/${build}/${name}`);
 const { Engine } = await import(own("alone/engine.js"));
-const { plainSha256 } = await import(own("alone/files.js"));
+const { plainSha256 } = await import(own("alone/sha256.js"));
 const told = JSON.parse(readFileSync(own("index.json"), "utf8")).variants[variant];
 const { read, write } = await import(own(`alone/texts/${told.about.game}.js`));
 const code = readFileSync(`${folder}/data/${told.module.file}`);

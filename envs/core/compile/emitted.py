@@ -42,7 +42,7 @@ def prefetch(typing, array, index):
 SLOW_EXTRACTION = ("bdver4", "znver1", "znver2")
 """Processors that have the instruction and take a hundred times as long for it."""
 EXTRACTS = bool(
-    numba.config.CPU_NAME is None
+    getattr(numba.config, "CPU_NAME", None) is None  # else for another processor than this one
     and llvm.get_host_cpu_features().get("bmi2")
     and llvm.get_host_cpu_name() not in SLOW_EXTRACTION
 )

@@ -72,10 +72,10 @@ def linked(function: Any, *arguments: Any) -> bytes:
     kinds = (Held(tuple(numba.typeof(argument) for argument in arguments)),)
     function.compile(kinds)
     versions = [((one.ident, key), cres) for one in linking._FUNCTIONS.values() for key, cres in one.overloads.items()]
-    symbols = {version: symbol for symbol, version in linking._SYMBOLS.items()}
+    symbols: dict[Any, str] = {version: symbol for symbol, version in linking._SYMBOLS.items()}
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(opt=3, features=FEATURES, reloc="static")
     with tempfile.TemporaryDirectory() as folder:
-        objects = []
+        objects: list[Path] = []
         for told, cres in versions:
             module = llvm.parse_bitcode(cres.library._final_module.as_bitcode())
             module.triple, module.data_layout = TRIPLE, str(machine.target_data)

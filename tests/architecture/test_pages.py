@@ -95,6 +95,7 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch, tmp_path:
     monkeypatch.setattr(tyro, "cli", stop)
     monkeypatch.chdir(tmp_path)
     Path("game.txt").write_text('[Game "threes"]\n', encoding="utf-8")  # says which game's options are meant
+    Path("net.py").touch()  # what pages call a file of one's own
     monkeypatch.setattr(sys, "argv", words[1:])
     status: Any
     try:

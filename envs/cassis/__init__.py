@@ -5,7 +5,6 @@ from math import factorial
 from leafwise.envs.cassis import baselines, draw, features, rules, scores, tables, text
 from leafwise.envs.core.contract.game import About, ExactSolver, Game, Observation, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Rules, Symmetries
-from leafwise.envs.core.play.solver import solver_player
 
 ABOUT = About(
     actions="One for each edge between two points, `0-1`, `0-2`, ...: it takes the player's colour.",
@@ -54,8 +53,10 @@ GAME = Game(
     symmetries=Symmetries(lambda options: factorial(options.n), features.transform, features.transform_action),
     options=tables.Options(),
     scores=scores.SCORES,
-    ais={"solver": solver_player, "dfs": baselines.dfs_player},
-    solver=ExactSolver("leafwise.envs.cassis.solver:Solver", memory_mb=lambda options: 1.0),
+    ais={
+        "solver": ExactSolver("leafwise.envs.cassis.solver:Solver", memory_mb=lambda options: 1.0),
+        "dfs": baselines.dfs_player,
+    },
     features={"sparse": features.SPARSE},
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

@@ -13,7 +13,6 @@ from leafwise.envs.core.contract.game import (
     View,
 )
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
-from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trap import draw, expected, features, rules, scores, tables, text
 from leafwise.envs.trap.baselines.course import players
 from leafwise.envs.trap.turns import OPTIONS, TurnPlayer
@@ -88,11 +87,10 @@ GAME = Game(
     options=tables.Options(),
     scores=scores.SCORES,
     ais={
-        "solver": solver_player,
+        "solver": ExactSolver("leafwise.envs.trap.solver:Solver", memory_mb=tables.solver_mb),
         "course": Programs(players.named, tuple(players.RECIPES), levels={name: name for name in players.LEVELS}),
         "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True),
     },
-    solver=ExactSolver("leafwise.envs.trap.solver:Solver", memory_mb=tables.solver_mb),
     features={"sparse": features.SPARSE, "reach": features.REACH},
     ids={"Trap": {}},
 )

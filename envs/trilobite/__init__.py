@@ -2,7 +2,6 @@
 
 from leafwise.envs.core.contract.game import About, ExactSolver, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Rules, Symmetries
-from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trilobite import baselines, draw, features, rules, scores, tables, text
 
 ABOUT = About(
@@ -55,12 +54,14 @@ GAME = Game(
     options=tables.Options(),
     search=SearchDefaults(candidates=rules.CANDIDATES),
     scores=scores.SCORES,
-    ais={"solver": solver_player, "minimax": baselines.minimax_player},
-    solver=ExactSolver(
-        "leafwise.envs.trilobite.solver:Solver",
-        memory_mb=lambda options: 4.0,
-        labels="leafwise.envs.trilobite.solver:Labels",
-    ),
+    ais={
+        "solver": ExactSolver(
+            "leafwise.envs.trilobite.solver:Solver",
+            memory_mb=lambda options: 4.0,
+            labels="leafwise.envs.trilobite.solver:Labels",
+        ),
+        "minimax": baselines.minimax_player,
+    },
     features={"sparse": features.SPARSE, "parity": features.PARITY},
     ids={
         "Trilobite": {},

@@ -59,7 +59,14 @@ def game_beside(page: str) -> str | None:
     """Returns the game that a page of a plug-in's folder is about."""
     if page.startswith("src/leafwise/template/"):
         return "leafwise.template"
-    return next((str(path.parent) for path in (ROOT / page).parent.glob("leafwise_*/__init__.py")), None)
+    beside = (ROOT / page).parent
+    return next(
+        (
+            str(path.parent)
+            for path in (*beside.glob("leafwise_*/__init__.py"), *beside.parent.glob("leafwise_*/__init__.py"))
+        ),
+        None,
+    )
 
 
 def run_module(name: str) -> None:
@@ -95,7 +102,9 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch, tmp_path:
     monkeypatch.setattr(tyro, "cli", stop)
     monkeypatch.chdir(tmp_path)
     Path("game.txt").write_text('[Game "threes"]\n', encoding="utf-8")  # says which game's options are meant
-    Path("net.py").touch()  # what pages call a file of one's own
+    Path("net.py").write_text(
+        "from torch import nn\n\n\nclass Net(nn.Module): ...\n", encoding="utf-8"
+    )  # what pages call a module
     monkeypatch.setattr(sys, "argv", words[1:])
     status: Any
     try:

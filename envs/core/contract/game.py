@@ -267,6 +267,10 @@ class ExactSolver:
     labels: Callable[..., Any] | str | None = None
     """(game, table_mb) -> `Labels`, or where that is: a solver that can be given a limit of nodes (`selfplay --exact-nodes`)."""
 
+    def __call__(self, game: Game, name: str, words: list[str]) -> Any:
+        """Returns the player that plays by it, at a level if the words say one; see `solver_player`."""
+        return importlib.import_module("leafwise.envs.core.play.solver").solver_player(game, name, words)
+
 
 R = TypeVar("R")
 
@@ -325,13 +329,11 @@ class Game:
     """What networks see, by their kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch | Programs] = field(default_factory=dict)
     """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`;
-    or name -> `OwnSearch`, `Programs`.
+    or name -> `OwnSearch`, `Programs`, or `ExactSolver`, usually as "solver".
 
     One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.players`. Where the words may name code to run,
     it is `Programs`: such words are then taken from the command line and from Python alone.
     """
-    solver: ExactSolver | None = None
-    """What solves positions exactly: `leafwise solve`, the player `solver` (`solver_player`), exact hints and reviews."""
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -467,6 +469,11 @@ class Game:
         space = copy.deepcopy(of_options(seen.space, self.options))
         _check(self, _space(seen.layout, space))
         return space
+
+    @property
+    def solver(self) -> ExactSolver | None:
+        """What solves positions exactly: `leafwise solve`, a player, exact hints and reviews; None: nothing."""
+        return next((made for made in self.ais.values() if isinstance(made, ExactSolver)), None)
 
     @property
     def stake(self) -> float:
@@ -650,7 +657,6 @@ def _front(game: Game) -> Needs:
     for name, kind in PARTS.items():
         yield isinstance(getattr(game, name), kind), f"{name} as {kind.__name__}", getattr(game, name)
     yield isinstance(game.rules.chance, Chance), "rules.chance as Chance", game.rules.chance
-    yield game.solver is None or isinstance(game.solver, ExactSolver), "solver as ExactSolver", game.solver
     yield game.players in OneOf((1, 2)), "1 or 2 players", game.players
     yield isinstance(game.title, str) and game.title.strip(), "a title", game.title
     ends = game.return_range

@@ -328,6 +328,6 @@ GAME = Game(
             stage="throw",
         )
     },
-    solver=ExactSolver("leafwise_ur.solver:Solver", memory_mb=solver_mb),
+    ais={"solver": ExactSolver("leafwise_ur.solver:Solver", memory_mb=solver_mb)},
     ids={"Ur": {}},
 )

@@ -141,7 +141,7 @@ def asked_with_seeds(words: Sequence[str]) -> tuple[Method, Any, Path | None, Se
 def trained_side_by_side(method: Method, asked: SeededRuns) -> Iterator[Report]:
     """Trains runs with several seeds; tells of each that is over, then what all of them come to in the same games."""
     from leafwise.commands.compare import Config, figures, lines
-    from leafwise.training.runs.seeds import results_of, train_side_by_side
+    from leafwise.training.runs.side_by_side import results_of, train_side_by_side
 
     seconds = 0.0
     for path in train_side_by_side(method.module, asked.configs, asked.processes, asked.cluster):

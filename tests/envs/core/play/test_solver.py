@@ -42,10 +42,10 @@ def test_a_solution_is_the_same_however_it_is_made() -> None:
 
 def test_memory_is_asked_before_a_solver_begins() -> None:
     solver = ExactSolver("nowhere:Solver", lambda options: 1655.0)  # which is not imported then
-    game = dataclasses.replace(leafwise.game("threes"), solver=solver)
+    game = dataclasses.replace(leafwise.game("threes"), ais={"solver": solver})
     with pytest.raises(ValueError, match=r"^threes: expected a table of at least 1,655 MB, got 64$"):
         exact_solver(game)
-    assert exact_solver(dataclasses.replace(game, solver=ExactSolver(lambda game, table_mb: table_mb)), 7) == 7
+    assert exact_solver(dataclasses.replace(game, ais={"solver": ExactSolver(lambda game, table_mb: table_mb)}), 7) == 7
 
 
 def test_wrong_input() -> None:

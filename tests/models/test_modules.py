@@ -40,7 +40,7 @@ class Says(nn.Module):
     def __init__(self, space: Any, outputs: int, *, number: float, width: int = 1, dtype: str = "float32") -> None:
         super().__init__()
         self.dtype = getattr(torch, dtype)
-        self.number = nn.Parameter(torch.full((width,), number))
+        self.number = nn.Parameter(torch.full((width,), float(number)))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.number.expand(len(x), len(self.number)).to(self.dtype)

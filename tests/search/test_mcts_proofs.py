@@ -12,7 +12,6 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.search.mcts import Mcts
-from leafwise.search.mcts import engine as mcts_engine
 from leafwise.search.mcts import tree as M
 from leafwise.search.players import MctsPlayer
 from leafwise.search.rollout import rollout
@@ -48,7 +47,7 @@ def exact_value(solver, state: State) -> float:
 @pytest.mark.parametrize("name", GAMES)
 def test_bounds_hold_the_exact_values(name, leaf, monkeypatch):
     game, plies = GAMES[name]
-    monkeypatch.setattr(mcts_engine, "MOST_NODES", 1500)  # full now and then
+    monkeypatch.setattr(M, "MOST_NODES", 1500)  # full now and then
     solver, stream, seen = exact_solver(game, 16.0), np.random.default_rng(4), 0
     for state, _ in zip(random_positions(game, 7, plies), range(8), strict=False):
         search = Mcts(game, LEAVES[leaf](game), simulations=1200, at_once=5)

@@ -28,7 +28,6 @@ from leafwise.envs.core.commandline import flag_of
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.waiting import loading
 from leafwise.envs.registry import game as find_game
-from leafwise.models.network import text_of
 from leafwise.training.runs.files import read_table
 from leafwise.training.runs.run_options import code_in, file_of, take_option
 
@@ -182,6 +181,8 @@ def train(name: str, method: str, options: Json) -> Path:
     found = method_of(name, method)
     types, chosen = get_type_hints(found.options), dict(options)
     if isinstance(chosen.get("network"), type):
+        from leafwise.models.network import text_of
+
         chosen["network"] = text_of(chosen["network"])
     known = [field.name for field in dataclasses.fields(found.options) if field.name != "game"]
     for option in chosen:

@@ -107,6 +107,11 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"  95 % intervals by {how}; of few runs they cover less than they say"
 
 
+def ending(name: str, most: int = 24) -> str:
+    """Returns the end of a set's name that a picture has room for."""
+    return name if len(name) <= most else f"...{name[3 - most :]}"
+
+
 def draw(found: dict[str, Any], path: Path) -> None:
     """Draws the interquartile means and the performance profiles."""
     from leafwise.experiments.study import picture
@@ -119,9 +124,9 @@ def draw(found: dict[str, Any], path: Path) -> None:
             )
             share, below, above = one["profile"]
             colour = drawn[0].get_color()
-            profiles.plot(found["levels"], share, label=one["runs"], color=colour)
+            profiles.plot(found["levels"], share, label=ending(one["runs"]), color=colour)
             profiles.fill_between(found["levels"], below, above, color=colour, alpha=0.2)
-        means.set_yticks(range(len(found["sets"])), [one["runs"] for one in found["sets"]])
+        means.set_yticks(range(len(found["sets"])), [ending(one["runs"]) for one in found["sets"]])
         means.set_ylim(-0.5, len(found["sets"]) - 0.5)
         means.set_xlabel("interquartile mean")
         profiles.set_xlabel("score")

@@ -26,7 +26,7 @@ from leafwise.envs.core.compile.cache import cache_root
 from leafwise.envs.core.compile.wasm import BASE, ENVIRONMENT, image, linked, need_linker, recipe
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.files import own_folder
+from leafwise.envs.core.files import own_folder, read_text
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
@@ -167,7 +167,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     for name, body in files.items():
         (folder / build / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / build / name, body)
-    shell = (STATIC / "index.html").read_text(encoding="utf-8")
+    shell = read_text(STATIC / "index.html")
     for name in ("icon.svg", "style.css", "app.js"):
         shell = shell.replace(f'"{name}"', f'"{build}/{name}"')
     head = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<link rel="manifest" href="manifest.webmanifest">\n'

@@ -105,6 +105,7 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch, tmp_path:
     Path("net.py").write_text(
         "from torch import nn\n\n\nclass Net(nn.Module): ...\n", encoding="utf-8"
     )  # what pages call a module
+    monkeypatch.delitem(sys.modules, "net", raising=False)
     monkeypatch.setattr(sys, "argv", words[1:])
     status: Any
     try:

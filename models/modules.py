@@ -244,7 +244,7 @@ class TorchNetwork:
 
         if self.sees not in (DEFAULT_VIEW, *self.game.view_names) or not self.game.observation_space(self.sees).shape:
             raise UserError(f"network {self.name!r}: expected an observation that is one array, got {self.sees!r}")
-        space = self.game.observation_space(self.sees)
+        space: Any = self.game.observation_space(self.sees)
         outputs, scale, file = len(self.game.actions) if self.says == "q" else 1, self.unit, io.BytesIO()
         with warnings.catch_warnings():
             # The newer way wants two packages more, and ten times as long

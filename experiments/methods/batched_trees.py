@@ -80,7 +80,7 @@ def workers(name: str) -> dict[str, Callable[[], int]]:
     module, counting = network.module.eval(), Counting(network, [])
     how = How(SIMULATIONS, 10, 0.25, 10.0, 1.0)
     recorder = ForestRecorder(counting, how, 4, 1.25, MOST * POSITIONS_A_GAME, 512.0)  # type: ignore[arg-type]
-    planes = torch.zeros((MOST, *game.observation_space(network.sees).shape))
+    planes = torch.from_numpy(network.describe(np.repeat(game.new(1).row[None], MOST, axis=0), game.tables())[0])
     recorder.warm()
 
     def alone() -> int:
@@ -104,7 +104,7 @@ def theirs(module: Any) -> Callable[[], int]:
 
     game = pyspiel.load_game("connect_four")
 
-    class Asked(mcts.Evaluator):  # type: ignore[misc]
+    class Asked(mcts.Evaluator):
         """Values and priors by one call for each position."""
 
         def __init__(self) -> None:

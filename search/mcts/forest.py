@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -202,9 +202,12 @@ class Forest:
         self.game, self.options = game, options
         limits = value_bounds(game, evaluator) if proofs and game.max_outcomes == 0 else None
         one, n = new_tree(game, nodes, 1, streams[0], limits), len(streams)
-        self.trees = Tree(*(np.repeat(part[None], n, axis=0) for part in one[:-1]), stream=streams)
-        whole = (np.zeros(n, np.int64) for _ in range(5))
-        self.ways = Ways(*whole, sign=np.zeros(n), offset=np.zeros(n), asked=np.zeros(n, np.int64))
+        parts = {name: np.repeat(part[None], n, axis=0) for name, part in one._asdict().items()}
+        self.trees = Tree(**(parts | {"stream": streams}))
+        zeros: dict[str, Any] = {
+            name: np.zeros(n, np.float64 if name in ("sign", "offset") else np.int64) for name in Ways._fields
+        }
+        self.ways = Ways(**zeros)
         self.compiled = compiled_forest(game.rules, leaf_spec(evaluator, game.stages), game.room)
         self._rows, self._S, self._A = game.rows(n), game.rows(2), np.zeros(game.max_actions, np.int64)
         self.ask(evaluator)

@@ -28,7 +28,8 @@ VARIANTS = [{}, {"board": "5x5", "k": 4}, {"board": "7x6", "k": 4}]
 
 def positions(game: leafwise.Game, n: int) -> list[leafwise.State]:
     """Returns positions from all stages of random games."""
-    rng, found = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    found: list[leafwise.State] = []
     while len(found) < 2 * n:
         found.append(game.new(0))
         while not found[-1].is_terminal:

@@ -31,15 +31,16 @@ def planted(game, to_go=False):
         numbers = np.sin(words @ np.arange(1, words.shape[1] + 1)[:, None] * np.arange(1, game.max_actions + 2))
         return numbers[:, 0] * 0.9, 2 * numbers[:, 1:]
 
-    bounds = {} if to_go else {"low": -1.0, "high": 1.0}
+    low, high = (None, None) if to_go else (-1.0, 1.0)
     return Evaluator(
-        "planted", None, batch=lambda rows, T: answers(rows, T)[0], batch_policy=answers, to_go=to_go, **bounds
-    )
+        "planted", None, low=low, high=high, batch=lambda rows, T: answers(rows, T)[0], batch_policy=answers, to_go=to_go
+    )  # fmt: skip
 
 
 def positions(game, n):
     """Returns decisions of random games."""
-    stream, found = new_stream(1), []
+    stream = new_stream(1)
+    found: list[leafwise.State] = []
     while len(found) < n:
         state = game.start().settle(stream)
         while not state.is_terminal and len(found) < n:

@@ -142,6 +142,11 @@ def _compiled(game: Game) -> Kernels:
     return Kernels(open_games, add_noises, record, play, players, write_targets, make_turn(game))
 
 
+def grown(part: Array) -> Array:
+    """Returns an array of twice the length that begins with another."""
+    return np.concatenate([part, np.zeros_like(part)])
+
+
 class ForestRecorder:
     """Records games that a network plays by tree search, many at once, and has two networks play such games."""
 
@@ -189,7 +194,9 @@ class ForestRecorder:
         how, do, keys = self.how, self.kernels, new_stream(key)
         games = self.new_games(self.at_once)
         forest = self.grown(network, games.R, how.simulations)
-        record, number_of, policies = self.room(2 * count + self.at_once)
+        room = 2 * count + self.at_once
+        record, number_of = new_record(self.game, room), np.zeros(room, np.int64)
+        policies = np.zeros((room, self.game.max_actions), np.float32)
         n, outcomes, some = 0, [0.0] * self.at_once, np.arange(self.at_once)
         for g in some:
             games.R[g] = next_u64(keys), 0
@@ -201,10 +208,8 @@ class ForestRecorder:
         while len(some):
             forest.search(games.rows[some], how.simulations, some, noise if how.noise > 0 else None)
             if n + len(some) > len(number_of):
-                more = self.room(2 * len(number_of))
-                for old, new in zip((*record, policies, number_of), (*more[0], more[2], more[1]), strict=True):
-                    new[:n] = old[:n]
-                record, number_of, policies = more
+                record = Record(**{name: grown(part) for name, part in record._asdict().items()})
+                number_of, policies = grown(number_of), grown(policies)
             do.record(forest.trees, forest.ways, some, games, record, policies, number_of, n, how.noise)
             n += len(some)
             do.play(forest.trees, forest.ways, some, games, how.sampled, self.S, self.T)
@@ -223,17 +228,13 @@ class ForestRecorder:
                 do.open_games(games, begun, self.plies, self.S, self.A, self.T)
             some = np.setdiff1d(some, np.setdiff1d(over, begun))
         order = np.argsort(number_of[:n], kind="stable")
-        record = Record(*(part[:n][order] for part in record))
+        record = Record(**{name: part[:n][order] for name, part in record._asdict().items()})
         won = np.array(outcomes)
         ends = np.cumsum(np.bincount(number_of[:n], minlength=len(won)))
         do.write_targets(record, ends, won, how.td_lambda, self.T)
         counts = np.zeros(3, np.int64)
         counts[[GAMES, PLIES, WON_BY_FIRST]] = len(won), n, (won > 0).sum()
         return Recorded(record.rows, policies[:n][order], record.targets, counts)
-
-    def room(self, n: int) -> tuple[Record, Ints, Array]:
-        """Returns room for n positions, the numbers of their games, and their policies."""
-        return new_record(self.game, n), np.zeros(n, np.int64), np.zeros((n, self.game.max_actions), np.float32)
 
     def match(self, newest: Learned, best: Learned, keys: Words, simulations: int) -> Floats:
         """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""

@@ -307,13 +307,13 @@ class Recorder:
         return results
 
 
-def record_piece(recorder: Shared[Recorder], networks: Shared[Mapping[str, Learned]], count: int, key: int) -> Recorded:
+def record_piece(recorder: Shared[Any], networks: Shared[Mapping[str, Learned]], count: int, key: int) -> Recorded:
     """Returns games of the newest network with at least `count` positions."""
     return recorder.get().piece(networks.get()["newest"], count, key)
 
 
 def play_pairs(
-    recorder: Shared[Recorder], networks: Shared[tuple[Learned, Learned]], places: range, simulations: int
+    recorder: Shared[Any], networks: Shared[tuple[Learned, Learned]], places: range, simulations: int
 ) -> Floats:
     """Returns the results of the first network, [openings, 2], first seat first; `places` are those of the selection seeds."""
     keys = (SELECTION_SEED + np.array(places) % SELECTION_SEEDS).astype(np.uint64)

@@ -266,7 +266,7 @@ class Player:
         self.kernels.start_games(self.table, rows, streams, self.options.plies, self.T)
         return rows, streams
 
-    def searched(self, rows: Array, depth: int, T: Any, module: Any) -> Floats:
+    def searched(self, rows: Array, depth: int, T: Any, module: Any = None) -> Floats:
         """Returns what searches with a module, whose weights are in `T`, say of each action in rows [n, width], [n, A]; see
         `Kernels.root_values`."""
         values = np.zeros((len(rows), self.width))

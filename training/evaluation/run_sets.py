@@ -19,6 +19,7 @@ from leafwise.envs.core.arrays import Floats
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.training.evaluation.arena import evaluate
+from leafwise.training.evaluation.statistics import sampled_interval
 from leafwise.training.runs.files import CONFIG, options_of
 from leafwise.training.runs.loop import find_variant
 
@@ -59,7 +60,7 @@ def estimate(statistic: Callable[..., Floats], *sets: Scores, seed: int = 0) -> 
     """Returns what a statistic says of sets of runs, with its interval by the stratified bootstrap."""
     rng = np.random.default_rng(seed)
     drawn = [[runs[rng.integers(len(runs), size=(SAMPLES, len(runs)))] for runs in scores] for scores in sets]
-    return Estimate(statistic(*sets), *np.quantile(statistic(*drawn), (0.025, 0.975), axis=0))
+    return Estimate(statistic(*sets), *sampled_interval(statistic(*drawn)))
 
 
 def runs_in(folder: Path) -> dict[Game, list[Path]]:

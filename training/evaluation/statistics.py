@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -209,17 +209,18 @@ class Ratings(NamedTuple):
 
     def interval(self, player: int) -> tuple[float, float]:
         """Returns the 95 % interval of a player's rating."""
-        return _interval(self.samples[:, player])
+        return sampled_interval(self.samples[:, player])
 
     def difference(self, player: int, other: int) -> tuple[float, float]:
         """Returns the Elo difference of two players and half its 95 % interval."""
-        low, high = _interval(self.samples[:, player] - self.samples[:, other])
+        low, high = sampled_interval(self.samples[:, player] - self.samples[:, other])
         return float(self.elo[player] - self.elo[other]), (high - low) / 2
 
 
-def _interval(samples: Floats) -> tuple[float, float]:
-    low, high = np.quantile(samples, (0.025, 0.975))
-    return float(low), float(high)
+def sampled_interval(samples: Floats) -> tuple[Any, Any]:
+    """Returns what the middle 95 % of samples, [n, ...], lie between, [...] each."""
+    low, high = np.quantile(samples, (0.025, 0.975), axis=0)
+    return low, high
 
 
 def elo_difference(share: float) -> float:

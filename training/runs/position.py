@@ -21,7 +21,8 @@ MOST_DECISIONS, MOST_NODES, MOST_ACTIONS = 400, 1000, 12
 def middle_of(game: Game) -> State:
     """Returns the position half way through a random game, the same one each time."""
     stream, rng = new_stream(SELECTION_SEED), np.random.default_rng(SELECTION_SEED)
-    state, met = game.new(seed=SELECTION_SEED), []
+    state = game.new(seed=SELECTION_SEED)
+    met: list[State] = []
     while not state.is_terminal and len(met) < MOST_DECISIONS:
         met.append(state)
         state = state.play(int(rng.choice(state.legal_actions))).settle(stream)

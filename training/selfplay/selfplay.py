@@ -178,8 +178,9 @@ class SelfPlay(IterationLearner):
         self.solo = self.game.players == 1
         self.scored = self.solo and self.game.return_range != (0.0, 1.0)
         if self.scored and (self.sparse or not self.own):
-            how = "--network with a torch module" if self.own else "a game for two players, or one that is won or lost"
-            raise UserError(f"{self.method}: expected {how}, got {config.network!r} in {self.game.name!r}")
+            if self.own:
+                raise UserError(f"expected --network with a torch module in {self.game.name}, got {config.network!r}")
+            raise UserError(f"expected a game for two players, or one that is won or lost, got {self.game.name!r}")
         if not self.solo and (config.mix or config.easy):
             raise UserError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):

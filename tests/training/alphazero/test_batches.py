@@ -1,5 +1,7 @@
 """Games side by side by tree search: what a piece holds depends on its key alone, and a network meets itself on even terms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,8 @@ def answers(rows):
 
 @pytest.fixture
 def recorder():
-    return ForestRecorder(Planted(), How(20, 4, 0.25, 10.0, 1.0), 4, 1.25, 200, 64.0)
+    planted: Any = Planted()
+    return ForestRecorder(planted, How(20, 4, 0.25, 10.0, 1.0), 4, 1.25, 200, 64.0)
 
 
 def test_a_piece_depends_on_its_key_alone(recorder):

@@ -43,7 +43,7 @@ def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(c
         ),
         (
             {"command": "of my own", "game": "trap", "options": {"max_turns": None}},
-            "leafwise train trap --method value-td --max-turns none",
+            "leafwise train trap --method dqn --max-turns none",
         ),
     ],
 )

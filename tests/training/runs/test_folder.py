@@ -348,6 +348,9 @@ class Learner:
     folder = SimpleNamespace(checkpoint_due=lambda seconds: False)
     game, saved = SimpleNamespace(players=1), 0
 
+    def leaf(self) -> None:
+        """Returns no leaf: no picture."""
+
     def step(self) -> dict[str, float]:
         self.done += 1000
         return {"train/loss": 0.5} | ({"eval/score_mean": self.done * 11.1} if self.done > 1000 else {})

@@ -147,7 +147,7 @@ def test_python_trains_with_the_options_of_the_command(game: str, given: dict[st
 @pytest.mark.parametrize(
     ("method", "given", "message"),
     [
-        ("nothing", {}, "expected a method among value-td, selfplay, alphazero, dqn, ppo, got 'nothing'"),
+        ("nothing", {}, "expected a method among dqn, value-td, selfplay, alphazero, ppo, got 'nothing'"),
         ("selfplay", {"bord": 3}, r"expected an option of selfplay \(.*\), got 'bord'"),
         ("selfplay", {"positons": 3}, r"expected an option of selfplay \(.*\), got 'positons'; perhaps 'positions'"),
     ],

@@ -346,7 +346,7 @@ class Learner:
     method, goal, unit, done, breaks_whole = "dqn", 3000, "decisions", 0, False
     config = SimpleNamespace(checkpoint_seconds=60.0, game="threes")
     folder = SimpleNamespace(checkpoint_due=lambda seconds: False)
-    game, saved = SimpleNamespace(players=1), 0
+    game, saved = SimpleNamespace(players=1, name="threes"), 0
 
     def leaf(self) -> None:
         """Returns no leaf: no picture."""
@@ -367,7 +367,11 @@ def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[st
     events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
     train_to_the_end(learner, events)
     said = capsys.readouterr().out.splitlines()
-    assert said == ["2,000 of 3,000 decisions: mean score 22,200", "3,000 of 3,000 decisions: mean score 33,300"]
+    assert said == [
+        "learns Threes by dqn: 3,000 decisions, about 10 seconds on this machine",
+        "2,000 of 3,000 decisions: mean score 22,200",
+        "3,000 of 3,000 decisions: mean score 33,300",
+    ]
     assert learner.saved == 1
 
 

@@ -36,11 +36,7 @@ def value(state):
 def choose(game, state, depth):
     """Returns the action that their alpha-beta finds with our leaf."""
     player = state.current_player()
-
-    def for_player(leaf):
-        return value(leaf) if player == 0 else -value(leaf)
-
-    return minimax.alpha_beta_search(game, state, for_player, depth, player)[1]
+    return minimax.alpha_beta_search(game, state, lambda s: value(s) * (1 if player == 0 else -1), depth, player)[1]
 
 
 def play(game, seat, depth, seed):

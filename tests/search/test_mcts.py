@@ -218,7 +218,7 @@ def test_a_search_goes_on_with_the_tree_of_the_one_before():
 @pytest.mark.parametrize("prior", ["uniform", "values"])
 def test_where_memory_is_full_it_goes_on(name, prior, monkeypatch):
     game = BY_NAME[name]
-    monkeypatch.setattr(mcts_engine, "MOST_NODES", 20)
+    monkeypatch.setattr(M, "MOST_NODES", 20)
     search = Mcts(game, game.score(), simulations=500, prior=prior)
     found = search(positions(game, 1, 1)[0])
     assert found.simulations == sum(found.visits.values()) == 500

@@ -205,11 +205,13 @@ class Works:
         table = player.new_table(self.game, depth, 1, leaf)
         record = recording.new_record(self.game, POSITIONS_AT_ONCE + 2_000)
         run, T = there.kernels(self.game, leaf).record_games, self.game.tables(leaf)
+        more = (False, there.ALL) if hasattr(there, "ALL") else ()  # lambda by turns, and which positions are kept
 
         def work():
             player.forget(table)
             table.R[0], table.R[1] = 1, 0
-            return int(run(table, record, POSITIONS_AT_ONCE, depth, PLIES, EVEN, EPSILON, 0.0, 0.7, False, 0.0, T, T))
+            how = depth, PLIES, EVEN, EPSILON, 0.0, 0.7, False, 0.0, *more
+            return int(run(table, record, POSITIONS_AT_ONCE, *how, T, T))
 
         return work
 

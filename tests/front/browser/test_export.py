@@ -49,7 +49,8 @@ def test_a_game_is_played_and_analysed_without_a_server(
     page.locator("[data-action='5']").click()
     expect(page.locator("#values td.best")).to_be_visible()
     page = window.go(f"#/analyse/{FOUR}&m=4~4~3~3~5~5")
-    expect(page.locator("#values tr").nth(1).locator("th")).to_have_text("2")
+    wins = page.locator("#values tr", has=page.get_by_role("rowheader", name="2", exact=True)).locator("td").first
+    expect(wins).to_have_text("100.00 %")
     assert window.fits()
     window.picture("analysis")
     # A position that is none is refused in a line; then the network goes away, and the page still opens

@@ -199,7 +199,9 @@ class Forest:
 
         Raises ValueError for a leaf without a `batch_policy`.
         """
-        self.game, self.options = game, options
+        if evaluator.batch_policy is None:
+            raise UserError(f"forest: expected a leaf with a batch_policy, got {evaluator.name!r}")
+        self.game, self.evaluator, self.options, self.T = game, evaluator, options, game.tables(evaluator)
         limits = value_bounds(game, evaluator) if proofs and game.max_outcomes == 0 else None
         one, n = new_tree(game, nodes, 1, streams[0], limits), len(streams)
         parts = {name: np.repeat(part[None], n, axis=0) for name, part in one._asdict().items()}
@@ -210,14 +212,6 @@ class Forest:
         self.ways = Ways(**zeros)
         self.compiled = compiled_forest(game.rules, leaf_spec(evaluator, game.stages), game.room)
         self._rows, self._S, self._A = game.rows(n), game.rows(2), np.zeros(game.max_actions, np.int64)
-        self.ask(evaluator)
-
-    def ask(self, evaluator: Evaluator) -> None:
-        """Asks another leaf from now on, of the same kind as the first, and forgets all nodes."""
-        if evaluator.batch_policy is None:
-            raise UserError(f"forest: expected a leaf with a batch_policy, got {evaluator.name!r}")
-        self.evaluator, self.T = evaluator, self.game.tables(evaluator)
-        self.forget(range(len(self.ways.root)))
 
     def tree(self, k: int) -> Tree:
         """Returns one of the trees; its arrays are views."""

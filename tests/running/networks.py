@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.models import NTupleNetwork, SparseNetwork
 from leafwise.models.ntuple import Shape
@@ -31,3 +32,17 @@ def random_network(
 def random_sparse(game: Game, hidden: tuple[int, ...] = (16, 8), spread: float = 0.2, **options: Any) -> SparseNetwork:
     """Returns one of two layers, of smaller weights."""
     return random_network(game, hidden, spread=spread, **options)
+
+
+def planted_leaf(game: Game, to_go: bool = False) -> Evaluator:
+    """Returns a leaf whose numbers depend on the row alone."""
+
+    def answers(rows: Any, T: Any) -> Any:
+        words = rows.view(np.uint8).reshape(len(rows), -1).astype(np.float64)
+        numbers = np.sin(words @ np.arange(1, words.shape[1] + 1)[:, None] * np.arange(1, game.max_actions + 2))
+        return numbers[:, 0] * 0.9, 2 * numbers[:, 1:]
+
+    low, high = (None, None) if to_go else (-1.0, 1.0)
+    return Evaluator(
+        "planted", None, low=low, high=high, batch=lambda rows, T: answers(rows, T)[0], batch_policy=answers, to_go=to_go
+    )  # fmt: skip

@@ -1,18 +1,19 @@
 """Trees side by side grow as each would alone."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import leafwise
 from games.refusals import one_line
-from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts.forest import Forest
 from leafwise.search.mcts.root import values_of_edges
 from leafwise.search.mcts.tree import Options, Tree, edges_of
+from running.networks import planted_leaf
 
 SIMULATIONS = 40
 GAMES = [
@@ -21,20 +22,6 @@ GAMES = [
     ("trap", {}),
     pytest.param("threes", {}, marks=pytest.mark.long),
 ]
-
-
-def planted(game, to_go=False):
-    """Returns a leaf whose numbers depend on the row alone."""
-
-    def answers(rows, T):
-        words = rows.view(np.uint8).reshape(len(rows), -1).astype(np.float64)
-        numbers = np.sin(words @ np.arange(1, words.shape[1] + 1)[:, None] * np.arange(1, game.max_actions + 2))
-        return numbers[:, 0] * 0.9, 2 * numbers[:, 1:]
-
-    low, high = (None, None) if to_go else (-1.0, 1.0)
-    return Evaluator(
-        "planted", None, low=low, high=high, batch=lambda rows, T: answers(rows, T)[0], batch_policy=answers, to_go=to_go
-    )  # fmt: skip
 
 
 def positions(game, n):
@@ -53,7 +40,7 @@ def positions(game, n):
 @pytest.mark.parametrize(("name", "how"), GAMES)
 def test_a_forest_makes_the_visits_of_single_trees(name, how):
     game = leafwise.game(name, **how)
-    leaf = planted(game, to_go=game.players == 1)
+    leaf = planted_leaf(game, to_go=game.players == 1)
     states = positions(game, 100)
     streams = np.array([new_stream(k) for k in range(len(states))])
     options = Options(2.5, by_spread=True, temperature=1.0, one_ply=False, policy=False)
@@ -69,7 +56,7 @@ def test_a_forest_makes_the_visits_of_single_trees(name, how):
 
 def test_a_leaf_that_fails_leaves_no_trace():
     game, calls = leafwise.game("cassis"), []
-    sound = planted(game)
+    sound: Any = planted_leaf(game)
 
     def batch_policy(rows, T):
         calls.append(len(rows))
@@ -102,7 +89,7 @@ def test_a_leaf_that_fails_leaves_no_trace():
 )
 def test_answers_that_do_not_fit_are_refused_in_one_line(answer, told):
     game = leafwise.game("cassis")
-    leaf = replace(planted(game), batch_policy=lambda rows, T: answer(rows))
+    leaf = replace(planted_leaf(game), batch_policy=lambda rows, T: answer(rows))
     options = Options(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
     with one_line(told):
         Forest(game, leaf, np.zeros((1, 2), np.uint64), options, nodes=100).search(game.new(1).row[None], 5)

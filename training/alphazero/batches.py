@@ -162,7 +162,6 @@ class ForestRecorder:
         self.memory_mb = memory_mb
         self.kernels, self.T = kernels(self.game), self.game.tables()
         self.S, self.A = self.game.rows(1), np.zeros(self.game.max_actions, np.int64)
-        self.forest: Forest | None = None
 
     def __reduce__(self) -> Any:
         return ForestRecorder, self.told

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.training.alphazero.batches import ForestRecorder
 from leafwise.training.alphazero.games import GAMES, PLIES, How
+from running.networks import planted_leaf
 
 SIM = leafwise.game("cassis")
 
@@ -19,20 +19,7 @@ class Planted:
     game = SIM
 
     def evaluator(self, name):
-        return Evaluator(
-            name,
-            None,
-            batch=lambda rows, T: answers(rows)[0],
-            batch_policy=lambda rows, T: answers(rows),
-            low=-1,
-            high=1,
-        )
-
-
-def answers(rows):
-    words = rows.view(np.uint8).reshape(len(rows), -1).astype(np.float64)
-    numbers = np.sin(words @ np.arange(1, words.shape[1] + 1)[:, None] * np.arange(1, SIM.max_actions + 2))
-    return numbers[:, 0] * 0.9, 2 * numbers[:, 1:]
+        return planted_leaf(SIM)
 
 
 @pytest.fixture

@@ -74,6 +74,8 @@ class Way:
     """Of Stable-Baselines3: DQN, PPO, or MaskablePPO by settings."""
     limits: str | None = None
     """Options of its searches, where they are not the plan's."""
+    network: str = ""
+    """The torch network that the method trains, where it is not the sparse one."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ PLANS: dict[str, Plan] = {
         {
             "value-td": Way(40, {"positions": 40_000, "plies": 16}),
             "selfplay": Way(40, {"positions": 40_000, "buffer_size": 800_000, "batch_size": 4096, "depth": 2, "plies": 16}),
+            "selfplay conv": Way(6, network="conv"),
             "alphazero": Way(7.5, policy=LIKELIEST),
             "dqn": Way(1.9e6),
             "ppo": Way(9e5, policy=LIKELIEST),
@@ -147,6 +150,7 @@ PLANS: dict[str, Plan] = {
         {
             "value-td": Way(270, {"positions": 20_000, "plies": 10}),
             "selfplay": Way(280, {"positions": 20_000, "plies": 10}),
+            "selfplay mlp": Way(3200 / 30, {"final_learning_rate": 0.0002}, network="mlp"),
             "alphazero": Way(25, {"plies": 6, "hidden": [128, 32]}, policy=LIKELIEST),
             "dqn": Way(3e6),
             "ppo": Way(1.5e6, policy=LIKELIEST),
@@ -249,7 +253,14 @@ def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: fl
         words += ["--total-steps", str(max(1, round(way.steps * minutes)))]
     for option, value in way.options.items() if minutes else ():
         words += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
-    return ["leafwise", "train", game, "--method", name, *words[2:]]
+    if way.network:
+        words += ["--network", way.network]
+    return ["leafwise", "train", game, "--method", method_name(name), *words[2:]]
+
+
+def method_name(way: str) -> str:
+    """Returns the method of a way to learn, which is named after it and perhaps its network."""
+    return way.split()[0]
 
 
 def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
@@ -321,7 +332,7 @@ class Config(PlacedStudy):
     games: tuple[str, ...] = tuple(PLANS)
     """Games; none: only the page is made again."""
     ways: tuple[str, ...] = ()
-    """Ways to learn, as td or "SB3 PPO" (default: all)."""
+    """Ways to learn, as selfplay, "selfplay mlp" or "SB3 PPO" (default: all)."""
     minutes: Annotated[float, Range(0)] = 30.0
     """Processor time of each run, in minutes of one core, about (0: as long as its recipe says)."""
     newcomer_minutes: Annotated[float, Range(0, above=True)] = 15.0
@@ -442,8 +453,8 @@ def dry_run(config: Config) -> None:
         for word, way in config.ways_of(name).items():
             minutes.append(config.minutes_of(way) * max(1, config.seeds))
             if not minutes[-1]:
-                usual: Any = method_of(name, word).options
-                steps = recipe(name, word, PLANS[name].variant).get("total_steps", usual.total_steps)
+                usual: Any = method_of(name, method_name(word)).options
+                steps = recipe(name, method_name(word), PLANS[name].variant).get("total_steps", usual.total_steps)
                 minutes[-1] = steps / way.steps
             print(f"{name}: {word}, {minutes[-1]:.3g} minutes")
     print(f"{len(minutes)} runs, {sum(minutes) / 60:.1f} processor hours of training; the final games come on top")

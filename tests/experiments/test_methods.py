@@ -34,14 +34,14 @@ def test_every_way_of_a_plan_is_a_run_that_there_is(name: str, tmp_path: Path) -
         if way.algorithm:
             assert module == "leafwise.experiments.methods.newcomers"
             continue
-        assert [module, *words[:4]] == ["leafwise", "train", name, "--method", word]
-        line = with_recipe(name, word, ["--game", name, *words[4:]])
-        config, _ = parse_options(method_of(name, word).options, line, "x")
+        assert [module, *words[:4]] == ["leafwise", "train", name, "--method", methods.method_name(word)]
+        line = with_recipe(name, words[3], ["--game", name, *words[4:]])
+        config, _ = parse_options(method_of(name, words[3]).options, line, "x")
         assert config.total_steps == round(30 * way.steps)
         assert (config.game, config.variant) == (name, plan.variant)
         own = ["--variant", plan.variant, "--run", str(tmp_path / "run")]
         recipe = words_of(name, plan, word, way, tmp_path / "run", 0)
-        assert recipe == [module, *words[:4], *own]
+        assert recipe == [module, *words[:4], *own, *(["--network", way.network] if way.network else [])]
 
 
 def test_the_dry_run_tells_the_hours_and_replay_buffers_fit_into_memory(
@@ -52,7 +52,7 @@ def test_the_dry_run_tells_the_hours_and_replay_buffers_fit_into_memory(
     runs = sum(len(plan.ways) for plan in PLANS.values())
     assert len(said) == runs + 1
     hours = float(said[-1].split(", ")[1].split()[0])
-    assert 0 < hours <= 16
+    assert 0 < hours <= 18
     assert not list(tmp_path.iterdir())
     spaces = {name: gym.make(f"leafwise/{name}-v0").observation_space for name in ("Trap", "StarshipPlace")}
     assert newcomers.fitting("DQN", spaces["Trap"]) == {}

@@ -208,6 +208,8 @@ PLANS: dict[str, Plan] = {
 
 SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_rew_mean")
 """Tags of learning curves, the first that a run logged counts."""
+POINTS_DRAWN = 300
+"""Most points of a learning curve that are kept."""
 RECIPE = "its recipe"
 """The length of a run that is as long as its game's recipe says."""
 MB = 1e6
@@ -313,6 +315,7 @@ def curve(path: Path) -> dict[str, Any]:
         except UserError:
             continue
         steps = sorted(found)
+        steps = steps[:: -(-len(steps) // POINTS_DRAWN)]
         return {"tag": tag, "steps": steps, "values": [round(found[step], 4) for step in steps]}
     return {}
 

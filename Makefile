@@ -49,7 +49,6 @@ test-quick: $(VENV)/.installed
 # What takes too long for `make test`, and a share of every campaign: about half an hour on two slow cores.
 test-long: $(VENV)/.installed
 	$(PYTEST) -m "long or campaign" --campaign-seconds 60
-	$(MAKE) test-numba NUMBA_RANGE=0.65.1 NUMBA_TESTS=tests/envs/core/compile/test_linking.py
 
 # The campaigns as a whole; takes hours. Another seed: make campaign SEED=1
 SEED ?= 0

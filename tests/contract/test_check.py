@@ -40,4 +40,4 @@ def test_the_game_keeps_its_contract(game: Game) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("game", CASES, ids=repr)
 def test_the_game_keeps_its_contract_in_every_form(game: Game) -> None:
-    leafwise.check_game(game, seconds=6 if game in GAMES else 1, twin=twin(game), positions=unusual(game))
+    leafwise.check_game(game, seconds=3 if game in GAMES else 1, twin=twin(game), positions=unusual(game))

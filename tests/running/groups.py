@@ -13,10 +13,12 @@ import pytest
 ROOMS = ("threes", "trilobite", "starship", "trap", "friday", "cassis", "solitaire", "dice")
 """The rooms and the test games, the longest to test first; what belongs to none comes after them, but for `LONGEST`."""
 LONGEST = (
-    "tests/training/execution/test_killed_actors.py", "tests/docs/test_notebooks.py", "tests/examples/test_examples.py",
+    "tests/training/publish/test_publish.py", "tests/examples/test_examples.py", "tests/front/test_demo.py",
+    "tests/training/execution/test_killed_actors.py", "tests/docs/test_notebooks.py", "tests/search/test_plugins.py",
     "tests/architecture/test_package.py",
 )  # fmt: skip
-"""Files of no room that take a minute or more: begun before all others, so that at the end no worker waits for one of them."""
+"""Files that take a minute or more, most of it in processes of their own: each runs as a whole, whatever games its tests name,
+and before all others, so that at the end no worker waits for one of them."""
 NAMED = re.compile(rf"(?<![a-z])({'|'.join(ROOMS)})")
 OFTEN = 3
 """Times that a file names the room that it belongs to, at least."""
@@ -32,8 +34,11 @@ def room_named_in(file: str) -> str:
 
 def room_of(nodeid: str) -> str:
     """Returns the room of a test, given as FILE::NAME[PARAMETERS]; of one that belongs to none, the file."""
+    file = nodeid.partition("::")[0]
+    if file in LONGEST:
+        return file
     named = NAMED.search(nodeid.lower())
-    return named[0] if named else room_named_in(nodeid.partition("::")[0])
+    return named[0] if named else room_named_in(file)
 
 
 def sort(items: list[pytest.Item]) -> None:

@@ -167,10 +167,7 @@ def inspect_apart(game: Game, task: dict[str, Any], gigabytes: float = 4.0, call
         job = {"origin": origin(game, folder), "task": task, "path": sys.path, "gigabytes": gigabytes}
         (folder / JOB).write_text(json.dumps(job))
         environment = {name: value for name, value in os.environ.items() if name not in SWITCHES}
-        environment |= {
-            INSIDE: "1",
-            "NUMBA_FULL_TRACEBACKS": "1",
-        }  # with which numba prints the indices that it refuses
+        environment[INSIDE] = "1"
         command = [sys.executable, "-m", "leafwise.envs.core.check.checking", str(folder)]
         note = Note(folder / NOTE)
         with Process(command, environment=environment) as process:

@@ -65,8 +65,13 @@ PLAIN = not DISABLED and (bool(os.environ.get("LEAFWISE_PLAIN_NUMBA")) or not _c
 
 @functools.cache
 def refuse_negative_indices() -> None:
-    """Lets numba leave negative indices as they are where it checks them, and refuse them: no row is counted from the end."""
+    """Lets numba leave negative indices as they are where it checks them, and refuse them: no row is counted from the end.
+
+    Code that refuses an index also prints it, whichever process compiled it: what is kept is one for all.
+    """
     from numba.np import arrayobj
+
+    config.FULL_TRACEBACKS = 1
 
     before, cast = arrayobj.fix_integer_index, arrayobj.fix_integer_index.__globals__["types"].intp
 

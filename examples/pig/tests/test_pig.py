@@ -26,7 +26,7 @@ def rolled(total: int, rolls: int) -> float:
 
 
 def test_it_keeps_the_contract() -> None:
-    leafwise.check_game(GAME, seconds=5)
+    leafwise.check_game(GAME, seconds=2)
 
 
 def test_the_data_file_says_what_the_game_says() -> None:

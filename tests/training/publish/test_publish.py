@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,14 @@ def test_a_model_is_published_with_its_card(told: str, expected: str, tmp_path: 
         assert units.name in ("chance to win, a draw counting half", "expected quality")
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[list[str]]:
+    """Words that name a local cluster, which is gone after these tests."""
+    yield ["--processes", "2", "--cluster", "local"]
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
+
+
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 @pytest.mark.parametrize(
@@ -91,9 +100,9 @@ def test_a_model_is_published_with_its_card(told: str, expected: str, tmp_path: 
         "friday --variants level=1 level=2 --games 120 --calibrate 60 --unit-games 0",
     ],
 )
-def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, tmp_path: Path) -> None:
+def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, cluster: list[str], tmp_path: Path) -> None:
     found = []
-    for number, where in enumerate(([], ["--processes", "2"], ["--processes", "2", "--cluster", "local"])):
+    for number, where in enumerate(([], ["--processes", "2"], cluster)):
         out = tmp_path / str(number)
         tensors, before = load_tensors(model_path(words.split()[0]))
         save_tensors(out / "run/model.safetensors", tensors, before | {"score": {"games": 5, "mean": 0.5}})
@@ -102,8 +111,6 @@ def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, tmp_path
         for score in told["score"]:
             score.pop("seconds_per_move", None)
         found.append((told["score"], told.get("units"), told.get("calibrated")))
-    if "ray" in sys.modules:
-        sys.modules["ray"].shutdown()
     assert found[0] == found[1] == found[2]
 
 

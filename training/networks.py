@@ -180,15 +180,17 @@ def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float 
 
 
 def need_kept_range(network: TorchNetwork) -> None:
-    """Raises ValueError for a module whose values leave the range of its game once its weights are large."""
+    """Raises ValueError for a module whose numbers are not float32, or leave the range of its game once its weights are large."""
     (low, high), game, module = bounds_of(network.game), network.game, deepcopy(network.module).eval()
-    if low is None or high is None:
-        return
     inputs = network.describe(game.new(0).row[None], game.tables())[0]
     with torch.no_grad():
         for weights in module.parameters():
             weights.mul_(1e6).add_(1e6)  # whatever a run may make of them, those that are 0 too
         found = module(torch.from_numpy(inputs)).reshape(-1)
+    if found.dtype != torch.float32:
+        raise UserError(f"network {network.name!r}: expected numbers of torch.float32, got {found.dtype}")
+    if low is None or high is None:
+        return
     found = found[:1] if network.says == "policy" else found
     if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):  # nan is neither
         last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")

@@ -15,7 +15,7 @@ from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.models.modules import FirstOnly, TorchNetwork, bounds_of
+from leafwise.models.modules import OVER, FirstOnly, TorchNetwork, bounds_of
 from leafwise.models.network import Module, Says, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
@@ -174,7 +174,28 @@ def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float 
     scored = bounds_of(game) == (None, None)
     unit = (scale or typical_return(game, config.seed)) if scored else 1.0
     made: Any = torch_network(game, name, sees=config.sees, says=says, scale=unit, seed=config.seed, **arguments)
-    return TorchModule(made)
+    found = TorchModule(made)
+    need_kept_range(made)
+    return found
+
+
+def need_kept_range(network: TorchNetwork) -> None:
+    """Raises ValueError for a module whose numbers are not float32, or leave the range of its game once its weights are large."""
+    (low, high), game, module = bounds_of(network.game), network.game, deepcopy(network.module).eval()
+    inputs = network.describe(game.new(0).row[None], game.tables())[0]
+    with torch.no_grad():
+        for weights in module.parameters():
+            weights.mul_(1e6).add_(1e6)  # whatever a run may make of them, those that are 0 too
+        found = module(torch.from_numpy(inputs)).reshape(-1)
+    if found.dtype != torch.float32:
+        raise UserError(f"network {network.name!r}: expected numbers of torch.float32, got {found.dtype}")
+    if low is None or high is None:
+        return
+    found = found[:1] if network.says == "policy" else found
+    if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):  # nan is neither
+        last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")
+        wanted = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
+        raise UserError(f"network {network.name!r}: expected {wanted}, got {wrong[0]:g} with larger weights")
 
 
 def typical_return(game: Game, seed: int, games: int = 64) -> float:

@@ -17,8 +17,9 @@ from stable_baselines3.common.vec_env import VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn, VecEnvWrapper
 from torch import Tensor, nn
 
-from leafwise.envs.core.arrays import Floats32, Ints
+from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import uniform
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.modules import TorchNetwork
@@ -134,18 +135,47 @@ class Drawn:
     def __init__(self, network: TorchNetwork) -> None:
         self.network = replace(network, module=deepcopy(network.module).eval())
         self.T, self.stream = network.game.tables(), np.zeros(2, np.uint64)
+        self.known: dict[bytes, Tensor] = {}
 
     def take(self, network: TorchNetwork) -> None:
         """Plays as a network does from now on."""
         self.network.module.load_state_dict(network.module.state_dict())
+        self.known = {}
+
+    def foresee(self, envs: GameVectorEnv, actions: Ints) -> None:
+        """Asks in one call for the policies of the positions that actions [n] of a step lead to, with the chance to come."""
+        now, game = envs.get_state(), self.network.game
+        each = zip(now["rows"], now["streams"], now["seats"], actions, strict=True)
+        after = [(State.unchecked(game, row).play(int(a)).settle(R), seat) for row, R, seat, a in each]
+        rows = [state.row for state, seat in after if state.current_player == 1 - seat]
+        self.known = {row.tobytes(): shares for row, shares in zip(rows, self.policies(rows), strict=True)}
+
+    def policies(self, rows: list[Array]) -> Tensor | list[Tensor]:
+        """Returns the shares of all actions up to each one [n, A] at decisions."""
+        if not rows:
+            return []
+        inputs, legal, _ = self.network.describe(np.array(rows), self.T)
+        with torch.inference_mode():
+            logits = self.network.module(torch.from_numpy(inputs))[:, 1:].double()
+        return torch.softmax(logits.masked_fill(torch.from_numpy(legal == 0), -torch.inf), dim=1).cumsum(dim=1)
 
     def choose(self, state: Any) -> int:
         """Returns an action of a decision."""
-        inputs, legal, _ = self.network.describe(state.row[None], self.T)
-        with torch.inference_mode():
-            logits = self.network.module(torch.from_numpy(inputs))[0, 1:].double()
-        shares = torch.softmax(logits.masked_fill(torch.from_numpy(legal[0] == 0), -torch.inf), dim=0).cumsum(dim=0)
+        known = self.known.get(state.row.tobytes())
+        shares = self.policies([state.row])[0] if known is None else known
         return int(torch.searchsorted(shares, uniform(self.stream) * shares[-1], right=True))
+
+
+class ForeseenVecEnv(Sb3VecEnv):
+    """A batch against a network that is asked once a step."""
+
+    def __init__(self, batch: GameVectorEnv, opponent: Drawn) -> None:
+        super().__init__(batch)
+        self.opponent = opponent
+
+    def step_async(self, actions: Ints) -> None:
+        super().step_async(actions)
+        self.opponent.foresee(self.batch, actions)
 
 
 class ScaledRewards(VecEnvWrapper):
@@ -173,10 +203,16 @@ class Told(KVWriter, dict[str, Any]):
         """Has nothing to close."""
 
 
-def make_model(envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, config: Any) -> tuple[Any, Told]:
-    """Returns a MaskablePPO of a module, or of the size of a network of `blank_network`, and where its figures appear."""
+def make_model(
+    envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, config: Any, opponent: Drawn | None = None
+) -> tuple[Any, Told]:
+    """Returns a MaskablePPO of a module, or of the size of a network of `blank_network`, and where its figures appear.
+
+    `opponent` is the module that the environments ask, if they do.
+    """
     two, own = network.game.players == 2, isinstance(network, TorchNetwork)
-    monitored = VecMonitor(Sb3VecEnv(envs) if isinstance(network, TorchNetwork) else SeenVecEnv(envs, network))
+    plain = Sb3VecEnv(envs) if opponent is None else ForeseenVecEnv(envs, opponent)
+    monitored = VecMonitor(plain if isinstance(network, TorchNetwork) else SeenVecEnv(envs, network))
     layers = [] if own else [network.hidden[1] // 2]
     model = MaskablePPO(
         ModulePolicy if own else SidedPolicy,

@@ -116,7 +116,7 @@ class MaskedPpo(GatedLearner):
             seats["observation"] = self.blank.sees
         seats["autoreset_mode"] = "SameStep"
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, plies=config.plies, **seats)
-        self.model, told = make_model(self.envs, self.blank, config)
+        self.model, told = make_model(self.envs, self.blank, config, self.seated if own and self.itself else None)
         self.ppo = PpoRun(self.model, told, self.envs, config, self.rate)
         self.newest = self.exported()
         self.open_folder()

@@ -252,3 +252,22 @@ def test_what_a_leaf_is_asked_is_known_where_a_stage_of_chance_was_passed() -> N
     plain.keep(found)
     assert plain.asks(np.array([0, 1])).tolist() == [False, False]
     assert "asked" not in plain.tensors()
+
+
+def test_a_module_that_a_learner_plays_against_is_asked_in_batches_and_says_the_same(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = {key: value for key, value in PPO.items() if key not in ("hidden", "sees")}
+    learner = ppo.MaskedPpo(
+        ppo.Config(run=str(tmp_path / "x"), **config | {"opponent": "self", "network": "mlp,hidden=16"})
+    )
+    asked: list[int] = []
+    seated, policies = learner.seated, learner.seated.policies
+    monkeypatch.setattr(seated, "policies", lambda rows: asked.append(len(rows)) or policies(rows))
+    learner.advance()
+    assert sum(n for n in asked if n > 1) > 3 * asked.count(1)
+    assert len(seated.known) > 1
+    for row, shares in seated.known.items():
+        alone = policies([np.frombuffer(row, np.uint64)])[0]
+        assert np.allclose(shares, alone, atol=1e-6)
+    learner.folder.lock.release()

@@ -154,6 +154,16 @@ class Net(nn.Module):
 
     def forward(self, x):
         return self.factor * torch.tanh(self.last(x.flatten(1)))
+
+
+class Open(Net):
+    def forward(self, x):
+        return 0.01 * self.last(x.flatten(1))
+
+
+class Double(Net):
+    def forward(self, x):
+        return super().forward(x).double()
 """
 
 
@@ -180,6 +190,11 @@ def test_a_class_of_ones_own_learns_in_other_processes_and_what_does_not_fit_is_
     module = ["--module", str(tmp_path / "own_value.py")]
     for more, message in (
         (["--network", "own_value:Net,factor=50.0"], "expected values from -1 to 1 for who acts, got "),
+        (
+            ["--network", "own_value:Open"],
+            "expected a last layer, such as tanh, that keeps values from -1 to 1 for who acts, got ",
+        ),
+        (["--network", "own_value:Double"], "expected numbers of torch.float32, got torch.float64"),
         (["--network", "own_value:Net,width=2"], "cannot be built with {'width': 2}: "),
         (["--network", "mpl"], "expected a network among mlp, conv, resnet, MODULE:CLASS, got 'mpl'"),
         (

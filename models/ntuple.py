@@ -12,6 +12,7 @@ In files a network is one tensor of float32, or packed: entries of 16 bits, and 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -85,10 +86,12 @@ class Shape:
     def check(self, game: Game) -> Shape:
         """Returns the shape with nothing left open; raises ValueError that says what does not fit."""
         cells = features(game)
-        tuples, most = tuple(tuple(t) for t in self.tuples), LARGEST // cells.bits
+        tuples, most = tuple(tuple(t) for t in self.tuples), LARGEST // min(cells.cell_bits or (cells.bits,))
         for t in tuples:
-            if not 1 <= len(t) <= most or len(set(t)) != len(t) or not all(0 <= c < cells.cells for c in t):
+            fits = 1 <= len(t) <= most and len(set(t)) == len(t) and all(0 <= c < cells.cells for c in t)
+            if not fits or math.prod(cells.sizes_of(t)) > 1 << LARGEST:
                 expected = f"tuples of 1 to {most} different cells 0..{cells.cells - 1}"
+                expected += f" with {LARGEST} bits in all" if cells.cell_bits else ""
                 raise UserError(f"n-tuple networks: expected {expected}, got {t!r}")
         small, stage = tuple(self.tables(game)), self.stage or cells.stages[0]
         power = (USUAL_POWER if cells.points else 1.0) if self.power is None else float(self.power)
@@ -116,7 +119,8 @@ class Shape:
     def sizes(self, game: Game) -> list[int]:
         """Returns the size of each table of one stage: the tuples', then the small tables'."""
         cells = features(game)
-        return [cells.values ** len(t) for t in self.tuples] + [table.size for table in self.tables(game).values()]
+        tuples = [math.prod(cells.sizes_of(t)) for t in self.tuples]
+        return [*tuples, *(table.size for table in self.tables(game).values())]
 
     @property
     def copies(self) -> int:
@@ -200,7 +204,7 @@ class NTupleNetwork:
     def layout(self) -> Layout:
         """What compiled code for this network depends on."""
         W, cells = self.weights, features(self.game)
-        large = max(cells.values ** len(t) for t in self.shape.tuples) > FAR
+        large = bool(max(math.prod(cells.sizes_of(t)) for t in self.shape.tuples) > FAR)
         worth = worth_of(cells, self.shape.power or 0.0)
         runs = EXTRACTED if extracted(cells, self.shape.tuples) else W.pieces.shape[1]
         return Layout(runs, self.shape.small or (), self.packed, len(W.splits) > 0, large, worth)
@@ -276,7 +280,7 @@ def filed(game: Game, told: Told, tables: Mapping[str, FeatureTable] | None) -> 
         )
     held = {name: table.size if name in (shape.small or ()) else 0 for name, table in listed.items()}
     n, names = len(shape.tuples), [*held]
-    sizes = [features(game).values ** len(t) for t in shape.tuples] + [*held.values()]
+    sizes = [*shape.sizes(game)[:n], *held.values()]
     return Filed(shape, sizes, [*range(n), *(n + names.index(name) for name in shape.small or ())])
 
 
@@ -381,7 +385,7 @@ def of_tables(game: Game, shape: Shape, units: Sequence[float], which: Sequence[
 
 def merged_tables(game: Game, shape: Shape, units: Sequence[float], read: Callable[[int, int], Entries]) -> Tables:
     """Returns the tables that are left when small ones are added to larger ones; `read(copy, k)` returns table k of a stage."""
-    tuples, values = shape.tuples, features(game).values
+    tuples, sizes_of = shape.tuples, features(game).sizes_of
 
     @cache
     def largest(k: int) -> int:
@@ -403,8 +407,8 @@ def merged_tables(game: Game, shape: Shape, units: Sequence[float], read: Callab
     def whole(copy: int, k: int) -> Entries:
         entries = read(copy, k)
         for part in [part for part, other in into.items() if other == k]:
-            wide = entries.reshape((values,) * len(tuples[k]))
-            entries = (wide + spread(whole(copy, part), tuples[part], tuples[k], values)).reshape(-1)
+            wide = entries.reshape(sizes_of(tuples[k])[::-1])
+            entries = (wide + spread(whole(copy, part), tuples[part], tuples[k], sizes_of)).reshape(-1)
         return entries
 
     which = [k for k in range(len(units)) if k not in into]

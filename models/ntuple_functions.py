@@ -12,7 +12,8 @@ last bit. Entries of float32 are not added in another order, so that their netwo
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -220,13 +221,14 @@ def extracted(cells: CellFeatures, tuples: Sequence[Sequence[int]]) -> bool:
 def runs(cells: CellFeatures, places: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """Splits a tuple into runs of neighbouring cells in one word."""
     bits, in_word = cells.bits, 1 if cells.cell is not None else cells.in_word
+    below = [math.prod(cells.sizes_of(places[:k])).bit_length() - 1 for k in range(len(places))]
     pieces: list[tuple[int, int, int, int]] = []
     start = 0
     for k in range(1, len(places) + 1):
         if k == len(places) or places[k] != places[k - 1] + 1 or places[k] % in_word == 0:
             word, place = divmod(places[start], in_word)
             column = word if cells.cell is not None else cells.words[word]
-            pieces.append((bits * place, (1 << bits * (k - start)) - 1, bits * start, column))
+            pieces.append((bits * place, (1 << bits * (k - start)) - 1, below[start], column))
             start = k
     return pieces
 
@@ -238,11 +240,11 @@ def worth_of(cells: CellFeatures, power: float) -> str:
     return POINTS if cells.points else RETURNS
 
 
-def spread(table: Array, cells: Sequence[int], wider: Sequence[int], values: int) -> Array:
+def spread(table: Array, cells: Sequence[int], wider: Sequence[int], sizes_of: Callable[..., tuple[int, ...]]) -> Array:
     """Returns a tuple's table with an axis for each cell of a wider tuple, last cell first, of length 1 for cells it lacks."""
     axes = [len(cells) - 1 - cells.index(c) for c in reversed(wider) if c in cells]
-    shape = [values if c in cells else 1 for c in reversed(wider)]
-    return table.reshape((values,) * len(cells)).transpose(axes).reshape(shape)
+    shape = [sizes_of([c])[0] if c in cells else 1 for c in reversed(wider)]
+    return table.reshape(sizes_of(cells)[::-1]).transpose(axes).reshape(shape)
 
 
 class NTupleWeights(NamedTuple):

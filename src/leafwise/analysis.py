@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
@@ -182,10 +185,11 @@ def ending(state: State) -> str:
     return "a draw" if state.returns == 0 else f"player {1 if state.returns > 0 else 2} wins"
 
 
-def turn_values(result: Result, analyst: Analyst) -> dict[str, float]:
+def turn_values(result: Result, analyst: Analyst, left: Callable[[], float] = lambda: math.inf) -> dict[str, float]:
     """Returns what the whole turns of a decision are worth to who acts, the best first; {} where people think in single actions.
 
-    Where each ends is searched to the depth that is left, of at least 1.
+    Where each ends is searched to the depth that is left, of at least 1. `left` tells the seconds that are left: {} where they
+    are over before all turns are valued.
     """
     state, search, found = result.state, analyst.search, dict[str, float]()
     if not isinstance(search, Search):
@@ -196,9 +200,13 @@ def turn_values(result: Result, analyst: Analyst) -> dict[str, float]:
         depth = max(1, result.depth - turn.cost)
         if depth not in searches:
             searches[depth] = Search(state.game, search.evaluator, **{**options, "depth": depth})
+        if (seconds := left()) < math.inf:
+            searches[depth].seconds = max(seconds, 1e-3)
         after, own = turn.after, state.current_player
         seen_by = after.current_player if after.current_player >= 0 else 0
         value = after.returns if after.is_terminal else searches[depth](after).value
+        if left() <= 0:
+            return {}
         found[turn.name] = value if seen_by == own else -value
     return dict(sorted(found.items(), key=lambda one: -one[1]))
 
@@ -307,6 +315,29 @@ def solved(solver: Solver, state: State, seconds: float) -> Solution | None:
     return solution if solution.complete else None
 
 
+def exact_turns(solution: Solution, state: State, solver: Solver, seconds: float) -> Solution:
+    """Returns the exact answer to a position with whole turns in the place of actions.
+
+    It is as it was where people think in single actions, or where the solver needs longer.
+    """
+    values, end = dict[str, float](), time.perf_counter() + seconds
+    answers: dict[tuple[str, ...], Solution | None] = {(): solution}
+    for turn in turns_of(state):
+        *names, last = turn.actions
+        before = tuple(names)
+        if before not in answers:
+            left = end - time.perf_counter()
+            answers[before] = solved(solver, after_moves(state, before, turn.name), left) if left > 0 else None
+        if (answer := answers[before]) is None:
+            return solution
+        values[turn.name] = answer.action_values[last]
+    if not values:
+        return solution
+    best = max(values.values())
+    kept = tuple(name for name, value in values.items() if value == best)
+    return replace(solution, action_values=values, action_scores=None, best_actions=kept)
+
+
 class Hints:
     """The values of all moves of a position for people who play: exact where the game has a solver, else by search."""
 
@@ -323,6 +354,7 @@ class Hints:
         if self.exact and self.solver is not None:
             if solution := solved(self.solver, state, SOLVER_SECONDS):
                 note = f", {solution.note}" if solution.note else ""
+                solution = exact_turns(solution, state, self.solver, SOLVER_SECONDS)
                 return [*solution_lines(solution, state, self.solver), f"  exact, by the solver{note}"]
             by_search += f"; the exact solver needs more than {SOLVER_SECONDS:.0f} s here"
         result = self.analyst(state)

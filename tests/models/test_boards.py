@@ -9,6 +9,7 @@ import pytest
 from games import stacks
 from games.refusals import one_line
 from games.walks import positions
+from leafwise.authoring import jit
 from leafwise.envs.core.contract.features import CellFeatures, SmallTable, cell_values, rectangle_views, square_views
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -100,6 +101,34 @@ def test_wide_cells_in_three_words() -> None:
     assert own.board.highest(row[None], ZERO, T) == values.max()
 
 
+@jit(inline=True)
+def uneven_cell(S, i, k, T):
+    return np.int64(S[i, 0] >> np.uint64(4 * k)) & 15
+
+
+UNEVEN = CellFeatures(
+    cells=3, bits=4, cell_bits=(2, 4, 2), cell=uneven_cell, views=((0, 1, 2), (2, 1, 0)), stages=("tile",)
+)
+
+
+def test_cells_of_different_sizes_share_a_table_of_as_many_entries_as_they_need() -> None:
+    game = of(UNEVEN)
+    network = random_ntuples(game, Shape(((0, 1, 2), (2, 1), (0,)), power=0.0))
+    assert network.shape.sizes(game) == [256, 64, 4]
+    T, fewer = game.tables(network.evaluator("uneven")), merged(quantised(network, 0.25))
+    assert fewer.shape.tuples == ((0, 1, 2),)
+    T_fewer = game.tables(fewer.evaluator("fewer"))
+    for a, b, c in ((3, 9, 1), (0, 15, 2), (2, 0, 3)):
+        row = np.array([[a | b << 4 | c << 8, 0, 0]], dtype=np.uint64)
+        whole, pair, one = (network.tables(0)[t] for t in network.shape.tuples)
+        expected = sum(whole[x + 4 * b + 64 * z] + pair[z + 4 * b] + one[x] for x, z in ((a, c), (c, a)))
+        assert network.functions.to_come(row, ZERO, T) == pytest.approx(expected, rel=1e-5)
+        assert fewer.functions.to_come(row, ZERO, T_fewer) == pytest.approx(expected, abs=0.8)
+    with one_line(r"expected tuples of 1 to 28 different cells 0..7 with 28 bits in all, got \(0, 1, 2\)"):
+        many = CellFeatures(cells=8, bits=16, cell_bits=(16,) * 7 + (1,), cell=uneven_cell, stages=("tile",))
+        Shape(((0, 1, 2),)).check(of(many))
+
+
 def test_the_boards_of_a_room_are_those_of_its_views() -> None:
     cells, T = THREES.features["ntuple"], THREES.tables()
     for seed in range(5):
@@ -119,6 +148,10 @@ def test_the_boards_of_a_room_are_those_of_its_views() -> None:
         ({"cells": 25}, r"expected 2 words for 25 cells, got \(0,\)"),
         ({"views": ((0, 1),)}, "expected views that reorder 16 cells, the board itself first"),
         ({"points": (1.0,)}, "expected 16 points, 0 for value 0"),
+        (
+            {"cell_bits": (2,) * 16},
+            "expected 1 to 4 bits for each of 16 cells read by cell, alike under all views, got",
+        ),
         ({"tables": {"x": SmallTable(3)}}, "expected an index into x, got none"),
         ({"cells": 25, "words": (0, 1), "highest": max}, "only where one word holds all cells"),
     ],

@@ -6,7 +6,7 @@ Those are named tables with versions, so that a room may add some and old models
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -98,6 +98,8 @@ class CellFeatures:
     cells: int = 16
     bits: int = 4
     """Bits of a cell: values are 0 to 2**bits - 1."""
+    cell_bits: tuple[int, ...] = ()
+    """Bits of each cell where they differ, none more than `bits`; such cells are read by `cell`. (): all have `bits`."""
     words: tuple[int, ...] = (0,)
     """Words of the row that hold the cells, from the lowest bit on, 64 // bits in a word; not read where there is `cell`."""
     cell: Callable[..., Any] | None = None
@@ -137,6 +139,11 @@ class CellFeatures:
             raise UserError(f"cell features: expected views that reorder {self.cells} cells, the board itself first")
         if self.points and (len(self.points) != self.values or self.points[0] != 0):
             raise UserError(f"cell features: expected {self.values} points, 0 for value 0, got {self.points!r}")
+        if own := self.cell_bits:
+            fits = len(own) == self.cells and all(1 <= b <= self.bits for b in own) and self.cell is not None
+            if not fits or any(own[view[k]] != own[k] for view in self.views for k in range(self.cells)):
+                expected = f"1 to {self.bits} bits for each of {self.cells} cells read by cell, alike under all views"
+                raise UserError(f"cell features: expected {expected}, got {own!r}")
         if self.tables and self.index is None:
             raise UserError(f"cell features: expected an index into {', '.join(self.tables)}, got none")
         if (self.boards or self.highest) and (self.cell is not None or len(self.words) != 1):
@@ -149,8 +156,12 @@ class CellFeatures:
 
     @property
     def values(self) -> int:
-        """How many values a cell can have."""
+        """How many values a cell can have, at most."""
         return 1 << self.bits
+
+    def sizes_of(self, places: Sequence[int]) -> tuple[int, ...]:
+        """Returns how many values each of these cells can have."""
+        return tuple(1 << (self.cell_bits[k] if self.cell_bits else self.bits) for k in places)
 
 
 def rectangle_views(rows: int, columns: int) -> Views:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from leafwise.analysis import Analyst, need_playable, position_json, stop_of, stopped_after
+from leafwise.analysis import Analyst, exact_turns, need_playable, position_json, stop_of, stopped_after, turn_values
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -16,6 +16,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Following, companion_of
 from leafwise.envs.core.play.players import own_programs
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver, exact_words
+from leafwise.envs.core.play.turns import turns_of
 from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player as named_player
 from leafwise.models.units import CHANCE_WITH_DRAWS
@@ -113,12 +114,25 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
     """Tells the values of a position again and again, as the search deepens."""
     state = position_of(request, context)
     analyst = analyst_for(state.game, request.leaf, context, state)
+    actions, turns = dict[str, tuple[str, ...]](), dict[str, Any]()
+    for turn in turns_of(state):
+        actions[turn.name] = turn.actions
+        if not turn.after.is_terminal and not analyst.is_loaded(turn.after):
+            with context.loading():
+                analyst.load(turn.after)
     begun, depth = time.perf_counter(), 0
     line: tuple[str, ...] = ()
+
+    def left() -> float:
+        """Returns the seconds that are left."""
+        return 0.0 if context.stopped else request.seconds - (time.perf_counter() - begun)
+
     with context.stoppable(analyst.search.stop), suppress(Stopped):
         for result in deepening(analyst, state, request.seconds, context):
-            line = line_of(analyst, result) if result.depth > depth else line
-            depth = result.depth
+            if result.depth > depth:
+                depth, line = result.depth, line_of(analyst, result)
+                if actions and (by_turn := turn_values(result, analyst, left)):
+                    turns = {"turns": turns_json(by_turn, actions, analyst), "turn_depth": depth}
             values = result.action_values
             yield {
                 **position_json(result, analyst, line),
@@ -126,8 +140,27 @@ def analyse(request: AnalyseRequest, context: JobContext) -> Iterator[dict[str, 
                 "worths": {name: analyst.written(value) for name, value in values.items()},
                 "differences": {name: analyst.difference(result.value, value) for name, value in values.items()},
                 "shares": analyst.shares(values, result.value),
+                **turns,
                 "seconds": time.perf_counter() - begun,
             }
+
+
+def turns_json(
+    values: Mapping[str, float], actions: Mapping[str, tuple[str, ...]], analyst: Analyst
+) -> dict[str, dict[str, Any]]:
+    """Returns what whole turns are made of and worth, the best first."""
+    best = max(values.values())
+    shares = analyst.shares(values, best) or {}
+    return {
+        name: {
+            "actions": actions[name],
+            "value": value,
+            "worth": analyst.written(value),
+            "difference": analyst.difference(best, value),
+            "share": shares.get(name),
+        }
+        for name, value in values.items()
+    }
 
 
 def line_of(analyst: Analyst, result: Result) -> tuple[str, ...]:
@@ -183,11 +216,22 @@ def solve(request: SolveRequest, context: JobContext) -> Iterator[dict[str, Any]
     """Tells the exact values of a position, or what is known of them when the time is up."""
     state = decision_of(request, context)
     solver = _kept.of((state.game, "solver"), lambda: exact_solver(state.game), context)
-    stop = stop_of(solver)
+    stop, begun = stop_of(solver), time.perf_counter()
     with stopped_after(request.seconds, stop), context.stoppable(stop):
-        solution = solver.solve(state)
-    words = exact_words(solution, state, solver)
-    yield {"player": state.current_player + 1, **asdict(solution), "words": words}
+        solution, left = solver.solve(state), request.seconds - (time.perf_counter() - begun)
+        by_turn = exact_turns(solution, state, solver, left) if solution.complete else solution
+    words, turn_words = (exact_words(one, state, solver) for one in (solution, by_turn))
+    turns = {
+        turn.name: {"actions": turn.actions, "value": by_turn.action_values[turn.name], "worth": turn_words[turn.name]}
+        for turn in turns_of(state)
+        if by_turn is not solution
+    }
+    yield {
+        "player": state.current_player + 1,
+        **asdict(solution),
+        "words": words,
+        **({"turns": turns} if turns else {}),
+    }
 
 
 def review(request: ReviewRequest, context: JobContext) -> Iterator[dict[str, Any]]:

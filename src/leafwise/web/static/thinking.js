@@ -22,6 +22,17 @@ export async function solve(variant, text, seconds, signal) {
 /** Returns what an action is worth and, beside the best, what it lacks: "145,540 (-1,210)". */
 export const withDifference = (worth, difference) => (difference ? `${worth} (${difference})` : worth);
 
+/** Returns the whole turns of an answer in the form of an analysis where people think in them, else the answer. */
+export function byTurns(answer) {
+  const turns = Object.entries(answer.turns ?? {}).sort(([, x], [, y]) => y.value - x.value);
+  if (!turns.length) return answer;
+  const each = (field) => Object.fromEntries(turns.map(([name, turn]) => [name, turn[field]]));
+  return { ...answer, best: turns[0][0], worths: each("worth"), action_values: each("value"), differences: each("difference"), shares: each("share") };
+}
+
+/** Returns the actions that a name in an answer stands for: those of a whole turn, or itself. */
+export const actionsOf = (answer, name) => answer.turns?.[name]?.actions ?? [name];
+
 const EXACT_BLUNDER = 0.2; // a tenth of the way from a loss, -1, to a win, 1
 
 /** Returns an exact answer in the form of an analysis: what to draw on the board. */
@@ -32,6 +43,7 @@ export function exactMarks(found) {
     action_values: found.action_scores ?? found.action_values,
     best: found.line[0] || found.best_actions[0] || null,
     line: found.line,
+    turns: found.turns,
     shares: Object.fromEntries(Object.entries(found.action_values).map(([name, value]) => [name, 1 - (best - value) / EXACT_BLUNDER])),
   };
 }

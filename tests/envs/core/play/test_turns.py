@@ -1,16 +1,23 @@
 """Whole turns of several actions, as people see and type them: in the dice race a wild step goes on without a throw."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from games import dice
 from games.walks import positions
-from leafwise.analysis import Analyst, position_lines, turn_values
+from leafwise.analysis import Analyst, Hints, exact_turns, position_lines, turn_values
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.by_name import after_moves
+from leafwise.envs.core.play.solver import Solution
 from leafwise.envs.core.play.turns import played_in_order, turns_of
 from leafwise.search import Search
+from leafwise.web import analysis
+from leafwise.web.requests import AnalyseRequest, SolveRequest
+from leafwise.web.workers import JobContext
 
 GAME = replace(dice.GAME, text=replace(dice.GAME.text, whole_turns=True))
 
@@ -49,3 +56,69 @@ def test_a_turn_is_typed_in_any_order_and_told_whole() -> None:
     assert list(values) == sorted(values, key=values.__getitem__, reverse=True)
     assert max(values.values()) == pytest.approx(result.value)
     assert any(line.startswith(f"  {turn.name} ") for line in position_lines(result, analyst, values))
+
+
+def worth(after: State, player: int) -> float:
+    """Returns a planted value of a position to a player, whose turn may go on there."""
+    if after.current_player == player:
+        return max(worth(after.play(a), player) for a in after.legal_actions)
+    return int(after.row[0]) % 101 / 101
+
+
+class Planted:
+    """A solver that says what was planted; `lost` is a position that takes it too long."""
+
+    game = GAME
+    lost: State | None = None
+
+    def __init__(self) -> None:
+        self.stop = [0]
+
+    def solve(self, state: State, actions: str = "all") -> Solution:
+        values = {name: worth(state.play(name), state.current_player) for name in state.legal_names}
+        best = max(values.values())
+        kept = tuple(name for name in values if values[name] == best)
+        return Solution(best, None, kept, values, complete=state != self.lost)
+
+
+def test_a_solver_tells_whole_turns_or_what_it_knows_of_single_actions() -> None:
+    solver: Any = Planted()
+    state = decision(2)
+    solution, turns = solver.solve(state), turns_of(state)
+    exact = exact_turns(solution, state, solver, 60)
+    assert exact.action_values == {turn.name: worth(turn.after, state.current_player) for turn in turns}
+    assert max(exact.action_values.values()) == exact.value == exact.action_values[exact.best_actions[0]]
+    best, *_ = Hints(Mock(), exact=True, solver=solver)(state)
+    assert best.split("  ")[1] in exact.best_actions
+    middle = next(turn for turn in turns if len(turn.actions) == 2)
+    solver.lost = state.play(middle.actions[0])
+    assert exact_turns(solution, state, solver, 60) is solution
+    single = State(dice.GAME, state.row)
+    assert exact_turns(solution, single, solver, 60) is solution
+
+
+def test_the_page_hears_of_whole_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = decision(2)
+    analyst = Analyst(Search(GAME, GAME.score(), 2, seconds=60), "")
+    made: dict[str, Any] = {
+        "need_game": lambda *_: GAME,
+        "analyst_for": lambda *_: analyst,
+        "exact_solver": lambda _: Planted(),
+    }
+    for name, value in made.items():
+        monkeypatch.setattr(analysis, name, value)
+    asked: dict[str, Any] = {"game": "race", "text": str(state)}
+
+    def last(answers: Iterator[dict[str, Any]]) -> dict[str, Any]:
+        return list(answers)[-1]
+
+    for answer in (
+        last(analysis.analyse(AnalyseRequest(**asked, seconds=60), JobContext(Mock()))),
+        last(analysis.solve(SolveRequest(**asked), JobContext(Mock()))),
+    ):
+        turns = answer["turns"]
+        assert {name: one["actions"] for name, one in turns.items()} == {
+            turn.name: turn.actions for turn in turns_of(state)
+        }
+        assert max(one["value"] for one in turns.values()) == pytest.approx(answer["value"])
+        assert all(one["worth"] for one in turns.values())

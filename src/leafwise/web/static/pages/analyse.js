@@ -8,7 +8,7 @@ import { betweenClicks, complain, h, offered, select, sentence, trying } from ".
 import { evaluationBar } from "../evaluation.js";
 import { titleOf } from "../games/index.js";
 import { Session, newSeed } from "../session.js";
-import { analyse, exactMarks, solve, withDifference } from "../thinking.js";
+import { actionsOf, analyse, byTurns, exactMarks, solve, withDifference } from "../thinking.js";
 import { optionsForm } from "../variants.js";
 import { moveItems, resultInWords } from "./play.js";
 
@@ -75,6 +75,7 @@ class AnalysePage {
     this.halt = h("button", { onclick: () => this.stop(), id: "halt" }, "Stop");
     this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
+    this.rows = "turns"; // of the table, where people think in whole turns
     this.main.append(
       h("h1", {}, `${titleOf(about)}: analysis`),
       h(
@@ -160,8 +161,12 @@ class AnalysePage {
     return undefined;
   }
 
-  act(name) {
-    return trying(() => this.session.play(name).then(() => this.moved()));
+  /** Plays actions one after another: one, or those of a whole turn. */
+  act(...names) {
+    return trying(async () => {
+      for (const name of names) await this.session.play(name);
+      this.moved();
+    });
   }
 
   goBack() {
@@ -309,9 +314,27 @@ class AnalysePage {
         ),
       );
     if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
+    if (columns.some(([, , told]) => told.turns)) {
+      this.drawnBy.append(
+        select(
+          "In the table",
+          [
+            ["turns", "whole turns"],
+            ["actions", "single actions"],
+          ],
+          this.rows,
+          (value) => {
+            this.rows = value;
+            this.show();
+          },
+        ),
+      );
+      if (this.rows === "turns") for (const column of columns) column[2] = byTurns(column[2]);
+    }
     const told = columns.find(([key]) => key === drawn)[2],
+      depth = (key, told) => (this.rows === "turns" && told.turn_depth) || this.found[key].depth,
       order = told.action_values;
-    const names = Object.keys(columns[0][2].worths).sort((x, y) => order[y] - order[x]);
+    const names = Object.keys(told.worths).sort((x, y) => order[y] - order[x]);
     const lines = columns
       .filter(([, , told]) => told.line?.length)
       .map(([, name, told]) => h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
@@ -330,7 +353,7 @@ class AnalysePage {
               "tr",
               {},
               h("th", { scope: "col" }, "Move"),
-              columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))),
+              columns.map(([key, name, told]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${depth(key, told)}`))),
             ),
           ),
           h(
@@ -340,7 +363,7 @@ class AnalysePage {
               h(
                 "tr",
                 {},
-                h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, this.session.state.words?.[name] ?? name)),
+                h("th", { scope: "row" }, h("button", { onclick: () => this.act(...actionsOf(told, name)) }, this.session.state.words?.[name] ?? name)),
                 columns.map(([, , told]) =>
                   h("td", { class: told.best === name ? "best" : null }, withDifference(told.worths[name] ?? "", told.differences?.[name])),
                 ),

@@ -8,7 +8,7 @@ import { titleOf } from "../games/index.js";
 import { hintList } from "../hints.js";
 import { notePlayed } from "../played.js";
 import { Session, newSeed } from "../session.js";
-import { analyse, exactMarks, solve } from "../thinking.js";
+import { actionsOf, analyse, byTurns, exactMarks, solve } from "../thinking.js";
 import { chanceByHand, oddsLine } from "../chance.js";
 import { optionsForm } from "../variants.js";
 
@@ -389,8 +389,8 @@ class PlayPage {
       { line } = hint;
     const words = (name) => state.words?.[name] ?? (about.actions.includes(name) ? name : (module.outcomeTitle?.(name) ?? name));
     return [
-      hintList(hint, words, (name) => this.act(name)),
-      line?.length > 1 && h("p", { class: "line" }, `Then: ${line.slice(1, SHOWN).map(words).join(", ")}`),
+      hintList(byTurns(hint), words, (name) => actionsOf(hint, name).forEach((one) => this.act(one))),
+      !hint.turns && line?.length > 1 && h("p", { class: "line" }, `Then: ${line.slice(1, SHOWN).map(words).join(", ")}`),
     ].filter(Boolean);
   }
 
@@ -529,10 +529,10 @@ class PlayPage {
         session.state.text,
         "best",
         Number(this.more.h || 1),
-        (answer) =>
+        (answer, { best } = byTurns(answer)) =>
           this.hinted(own, {
             ...answer,
-            says: `Best is ${session.state.words?.[answer.best] ?? answer.best}, ${answer.unit} ${answer.worth}, ${answer.depth} decisions deep${answer.no_unit && `; ${answer.no_unit}`}`,
+            says: `Best is ${session.state.words?.[best] ?? best}, ${answer.unit} ${answer.worth}, ${answer.depth} decisions deep${answer.no_unit && `; ${answer.no_unit}`}`,
           }),
         (stage) => {
           if (own === this.turn && stage === "loading") this.status.textContent = "Loading the search …";

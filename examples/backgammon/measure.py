@@ -40,7 +40,7 @@ for line in sys.stdin:
     if kind == "judge":
         _, listed = gnubg_nn.best_move(board, int(high), int(low), 2, b"X", 0, 0, 1)
         worth = [-equity(gnubg_nn.probabilities(gnubg_nn.board_from_position_id(end), 2)) for end in ends]
-        best = max([*worth, *(equity(entry[2]) for entry in listed)])
+        best = max([*worth, *(entry[3] for entry in listed)])
         print(*(best - value for value in worth), flush=True)
         continue
     if kind == "pub":
@@ -58,17 +58,15 @@ Mover = Callable[[State], State]
 """What plays a turn: the position after a throw -> that after the turn."""
 
 
-def by_search(leaf: str, depth: int) -> Mover:
-    """Returns what plays by a search."""
-    search = leafwise.Search(GAME, leafwise.leaf(GAME, leaf), depth=depth)
+def by_search(leaf: str, depth: int, width: int = 0) -> Mover:
+    """Returns what plays by a search; of whole turns, the best `width` deeper, if that is given."""
+    text = f"turns:{leaf},depth={depth},width={width}" if width else f"search:{leaf},depth={depth}"
+    search = leafwise.player(text, GAME)
 
     def play(state: State) -> State:
         player = state.current_player
         while state.current_player == player:
-            for name in search(state).line:  # the rest of the turn comes from the same search's table
-                state = state.play(name)
-                if state.current_player != player:
-                    break
+            state = state.play(search.choose(state))
         return state
 
     return play
@@ -179,6 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("leaf", help="a score (race), a model's name, a run folder or a file")
     parser.add_argument("--depth", type=int, default=1)
+    parser.add_argument("--width", type=int, default=0, help="search whole turns, so many of them deeper")
     parser.add_argument("--games", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gnubg", help="the interpreter that has gnubg-nn; without it the other plays by race")
@@ -187,7 +186,7 @@ def main() -> None:
     words = parser.parse_args()
     if words.decisions and not words.gnubg:
         parser.error("expected --gnubg, which judges decisions, beside --decisions")
-    own = by_search(words.leaf, words.depth)
+    own = by_search(words.leaf, words.depth, words.width)
     if words.decisions:
         tell_losses(own, words.gnubg, words.decisions, words.seed)
         return

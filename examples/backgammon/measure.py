@@ -1,10 +1,14 @@
-"""How good a leaf plays: points a game against gnubg-nn or Pubeval, which run in a process of their own, with paired dice.
+"""How good a leaf plays: points a game against gnubg-nn or Pubeval, which run in a process of their own, with paired dice; or
+what its decisions lose.
 
     pip install gnubg-nn    # in any environment of Python 3.10 to 3.13, whose interpreter --gnubg names
     python measure.py learned --games 1000 --gnubg /path/to/python
     python measure.py learned --games 1000 --gnubg /path/to/python --pubeval
+    python measure.py learned --depth 2 --decisions 2000 --gnubg /path/to/python
 
-Each two games have the same dice and the seats swapped. Nothing of that program is learned from.
+Each two games have the same dice and the seats swapped. A decision's loss is what gnubg-nn at 2 ply sees between its best turn and
+the one that was played, in points a game of 28 decisions; what gnubg-nn at 0 ply loses in the same positions is told beside it.
+Nothing of that program is learned from.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import math
 import random
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import NormalDist, mean, stdev
 
 from leafwise_backgammon import GAME, rules
@@ -25,46 +29,72 @@ from leafwise.authoring import State
 PROGRAM = """
 import sys
 import gnubg_nn
-pub, choose = sys.argv[1] == "pub", None
+kind = sys.argv[1]
+
+def equity(p):
+    return 2 * p[0] - 1 + p[1] + p[2] - p[3] - p[4]
+
 for line in sys.stdin:
-    name, high, low = line.split()
+    name, high, low, *ends = line.split()
     board = gnubg_nn.board_from_position_id(name)
-    if pub:
+    if kind == "judge":
+        _, listed = gnubg_nn.best_move(board, int(high), int(low), 2, b"X", 0, 0, 1)
+        worth = [-equity(gnubg_nn.probabilities(gnubg_nn.board_from_position_id(end), 2)) for end in ends]
+        best = max([*worth, *(entry[3] for entry in listed)])
+        print(*(best - value for value in worth), flush=True)
+        continue
+    if kind == "pub":
         found = [n + 1 for n in gnubg_nn.pub_best_move(board, int(high), int(low)) or ()]
         found = list(zip(found[::2], found[1::2]))
     else:
         found = gnubg_nn.best_move(board, int(high), int(low), 0)
     print(*(f"{start},{to}" for start, to in found), flush=True)
 """
-"""What the other process runs: a position ID and two dice in, the moves out, 25 the bar and 0 off."""
+"""What the other process runs: a position ID and two dice in, the moves out, 25 the bar and 0 off; as a judge it gets the IDs
+after some turns too, and says what each loses."""
+DECISIONS = 28
+"""Decisions of one player in a game."""
 Mover = Callable[[State], State]
 """What plays a turn: the position after a throw -> that after the turn."""
 
 
-def by_search(leaf: str, depth: int) -> Mover:
-    """Returns what plays by a search."""
-    search = leafwise.Search(GAME, leafwise.leaf(GAME, leaf), depth=depth)
+def by_search(leaf: str, depth: int, width: int = 0) -> Mover:
+    """Returns what plays by a search; of whole turns, the best `width` deeper, if that is given."""
+    text = f"turns:{leaf},depth={depth},width={width}" if width else f"search:{leaf},depth={depth}"
+    search = leafwise.player(text, GAME)
 
     def play(state: State) -> State:
         player = state.current_player
         while state.current_player == player:
-            state = state.play(search(state).action)
+            state = state.play(search.choose(state))
         return state
 
     return play
 
 
-def by_program(python: str, kind: str) -> Mover:
-    """Returns what plays as the other program does."""
+def started(python: str, kind: str) -> Callable[..., list[str]]:
+    """Starts the other program; returns what asks it about a position after a throw."""
     program = subprocess.Popen([python, "-c", PROGRAM, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert program.stdin is not None
     assert program.stdout is not None
+    told, answers = program.stdin, program.stdout
+
+    def ask(state: State, *ends: State) -> list[str]:
+        names = [str(end).split()[0] for end in (state, *ends)]
+        print(names[0], state.row[rules.DIE], state.row[rules.OTHER], *names[1:], file=told, flush=True)
+        return answers.readline().split()
+
+    return ask
+
+
+def by_program(python: str, kind: str) -> Mover:
+    """Returns what plays as the other program does."""
+    ask = started(python, kind)
 
     def play(state: State) -> State:
         row, player = state.row.astype(int), state.current_player
-        print(str(state).split()[0], row[rules.DIE], row[rules.OTHER], file=program.stdin, flush=True)
         wanted = [list(row[rules.SIDE * p :][: rules.SIDE]) for p in (player, 1 - player)]
-        for word in program.stdout.readline().split():
+        for word in ask(state):
             start, to = map(int, word.split(","))
             wanted[0][start] -= 1
             wanted[0][max(to, 0)] += 1
@@ -91,6 +121,48 @@ def ends(state: State, player: int) -> list[State]:
     return [end for action in state.legal_actions for end in ends(state.play(action), player)]
 
 
+def decisions(mover: Mover, n: int, seed: int) -> list[State]:
+    """Returns positions after a throw with two turns or more, of a player's games with itself."""
+    rng, state, found = random.Random(seed), GAME.start(), []
+    while len(found) < n:
+        if state.is_terminal:
+            state = GAME.start()
+        outcomes = state.outcomes()
+        state = rng.choices([after for _, after in outcomes], [p for p, _ in outcomes])[0]
+        if len(ends(state, state.current_player)) > 1:
+            found.append(state)
+        state = mover(state)
+    return found
+
+
+def tell_losses(own: Mover, python: str, n: int, seed: int) -> None:
+    """Prints what decisions lose, and the processor time of a turn."""
+    found, other, judge = (
+        decisions(by_search("learned", 1), n, seed),
+        by_program(python, "nn"),
+        started(python, "judge"),
+    )
+    own(found[0])  # compiled before the clock runs
+    begun = time.process_time()
+    chosen = [own(state) for state in found]
+    spent = 1000 * (time.process_time() - begun) / n
+    lost = []
+    for state, end in zip(found, chosen, strict=True):
+        both = (end, other(state))
+        lost.append([0.0, 0.0] if end.is_terminal else [DECISIONS * float(loss) for loss in judge(state, *both)])
+    ours, theirs = zip(*lost, strict=True)
+    more = [one - two for one, two in lost]
+    print("what it loses, points a game:", told(ours))
+    print("gnubg-nn at 0 ply:", told(theirs))
+    print("more than that:", told(more))
+    print(f"{n} decisions, {spent:.2f} ms a turn")
+
+
+def told(found: Sequence[float]) -> str:
+    """Returns a mean with its interval."""
+    return f"{mean(found):+.3f} +- {NormalDist().inv_cdf(0.975) * stdev(found) / math.sqrt(len(found)):.3f}"
+
+
 def points(movers: tuple[Mover, Mover], seed: str) -> float:
     """Plays a game and returns the first one's points."""
     rng, state = random.Random(seed), GAME.start()
@@ -105,21 +177,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("leaf", help="a score (race), a model's name, a run folder or a file")
     parser.add_argument("--depth", type=int, default=1)
+    parser.add_argument("--width", type=int, default=0, help="search whole turns, so many of them deeper")
     parser.add_argument("--games", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gnubg", help="the interpreter that has gnubg-nn; without it the other plays by race")
     parser.add_argument("--pubeval", action="store_true", help="play against Pubeval rather than gnubg-nn at 0 ply")
+    parser.add_argument("--decisions", type=int, default=0, help="measure what so many decisions lose instead of games")
     words = parser.parse_args()
-    own = by_search(words.leaf, words.depth)
+    if words.decisions and not words.gnubg:
+        parser.error("expected --gnubg, which judges decisions, beside --decisions")
+    own = by_search(words.leaf, words.depth, words.width)
+    if words.decisions:
+        tell_losses(own, words.gnubg, words.decisions, words.seed)
+        return
     other = by_program(words.gnubg, "pub" if words.pubeval else "nn") if words.gnubg else by_search("race", 1)
-    started, found = time.process_time(), []
+    begun, found = time.process_time(), []
     for k in range(words.games // 2):
         seed = f"{words.seed} {k}"
         found.append((points((own, other), seed) - points((other, own), seed)) / 2)
-    half = NormalDist().inv_cdf(0.975) * stdev(found) / math.sqrt(len(found))
-    print(
-        f"{mean(found):+.3f} +- {half:.3f} points a game over {2 * len(found)} games, {time.process_time() - started:.0f} s"
-    )
+    print(f"{told(found)} points a game over {2 * len(found)} games, {time.process_time() - begun:.0f} s")
 
 
 if __name__ == "__main__":

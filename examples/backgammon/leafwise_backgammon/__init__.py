@@ -21,6 +21,7 @@ from leafwise.authoring import (
     Labels,
     Observation,
     OneOf,
+    OwnSearch,
     Rules,
     SearchDefaults,
     Sizes,
@@ -65,6 +66,13 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             Labels(("acts",), "1: it is the turn of who looks"),
         )
     }
+
+
+def turn_search(*told, **options):
+    """Returns the search of whole turns; see `leafwise_backgammon.turns`."""
+    from leafwise_backgammon.turns import TurnSearch
+
+    return TurnSearch(*told, **options)
 
 
 GAME = Game(
@@ -123,5 +131,6 @@ GAME = Game(
             stage="throw",
         )
     },
+    ais={"turns": OwnSearch(turn_search, {"depth": int, "width": int}, compiled=True)},
     ids={"Backgammon": {}, "BackgammonFree": {"order": "free"}},
 )

@@ -4,6 +4,8 @@ import json
 import random
 import sys
 from collections import Counter
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import brute
@@ -11,7 +13,7 @@ import leafwise_backgammon
 import measure
 import numpy as np
 import pytest
-from leafwise_backgammon import GAME, rules, text
+from leafwise_backgammon import GAME, bearoff, rules, text
 
 import leafwise
 from leafwise.authoring import State, listing
@@ -152,6 +154,56 @@ def test_worked_positions(state: State, names: tuple[str, ...]) -> None:
 def test_a_win_counts_what_the_loser_has_left(theirs: dict[int, int], points: float) -> None:
     state = at({1: 1}, theirs, "2-1").play("1/off(2)")
     assert (state.is_terminal, state.returns, str(state).split(" ", 1)[1]) == (True, points, "white has won")
+
+
+@cache
+def fewest(mine: brute.Side) -> float:
+    """Returns the turns that checkers take on average to be borne off, by trying everything."""
+    if not any(mine[1:]):
+        return 0.0
+    found = 1.0
+    for high, low in product(range(1, 7), repeat=2):
+        board = mine, (15,) + (0,) * 25
+        ends = (brute.after(board, moves)[0] for moves in brute.turns(board, max(high, low), min(high, low)))
+        found += min(map(fewest, ends)) / 36
+    return found
+
+
+def test_bear_offs_take_as_many_turns_as_trying_everything_finds(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(bearoff, "cache_root", lambda: tmp_path)
+    table, rng = bearoff.table.__wrapped__(), random.Random(5)
+    assert np.allclose(table.sum(axis=1), 1, atol=1e-5)
+    for _ in range(20):
+        points = Counter(rng.choices(range(1, 7), k=rng.randint(1, 3)))
+        mine = (15 - points.total(), *(points[k] for k in range(1, 26)))
+        chances = table[bearoff.index(np.array(mine[1:7]))]
+        assert chances @ np.arange(bearoff.TURNS) == pytest.approx(fewest(mine), abs=1e-5)
+    sixth = at({6: 1}, {1: 1}, "throws")  # 27 throws of 36 bear it off, else the other does
+    assert bearoff.value(sixth, 0) == pytest.approx(2 * 27 / 36 - 1, abs=1e-6)
+    np.save(tmp_path / "backgammon" / "bearoff.npy", np.zeros(3))
+    with pytest.raises(ValueError, match=r"^backgammon: expected a table of bear-offs in .* remove the file$"):
+        bearoff.table.__wrapped__()
+
+
+def test_whole_turns_are_searched_once_and_bear_offs_exactly() -> None:
+    text = "turns:race,depth={},width={}"
+    rng, state = random.Random(6), GAME.parse(TO_THROW)
+    one, two = (leafwise.player(text.format(depth, 500), GAME) for depth in (1, 2))
+    plain = [leafwise.Search(GAME, leafwise.leaf(GAME, "race"), depth=depth) for depth in (1, 2)]
+    for _ in range(4):
+        state = rng.choice([after for _, after in state.outcomes()])
+        for player, search in ((one, plain[0]), (two, plain[1])):
+            values = search(state).values
+            assert values[player.choose(state)] == pytest.approx(max(values.values()), abs=1e-9)
+        while not state.is_chance:
+            state = state.play(one.choose(state))
+    race = at({6: 1, 2: 1}, {1: 2}, "2-1")
+    while not race.is_chance:
+        race = race.play(two.choose(race))
+    worth = {end: fewest(end[0]) for end in ends(at({6: 1, 2: 1}, {1: 2}, "2-1"), 0)}
+    assert worth[sides(race, 0)] == min(worth.values()) < max(worth.values())
+    with pytest.raises(ValueError, match=r"expected a depth and a width of 1 or more, got 0 and 5"):
+        leafwise.player("turns:race,depth=0,width=5", GAME)
 
 
 def test_the_network_beats_the_race() -> None:

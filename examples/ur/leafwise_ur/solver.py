@@ -11,6 +11,7 @@ back needs another sweep.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations_with_replacement
@@ -21,29 +22,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.authoring import Game, Solution, State, cache_root, jit, stoppable
-from leafwise_ur import BOARD, MOVER, OFF, OFF_BOARD, PASS, ROSETTES, THROW, THROWS, TO_THROW, captured, count, starts
+from leafwise_ur import BOARD, MOVER, OFF, OFF_BOARD, ROSETTES, THROWS, captured, count, starts
 
 TINY = 1e-10
-SHARED = 3**8
-"""Ways to fill the eight shared squares: each empty, of the player in turn, or of the other."""
-LANES = 64
-"""Ways to fill the six squares of one's own."""
+SHARED, LANES = 3**8, 64
+"""Ways to fill the eight shared squares, each empty, of the player in turn, or of the other; and the six squares of one's own."""
 THREADS = 2
 SIDE = 15
 """Bits of a board."""
 BLOCK = 1024
 """Pairs that one thread values before the next ones are the other's."""
-FURTHEST = 2 * 14 * 15 // 2
-"""What the squares of all pieces on the board can add up to, and more."""
+SWEEPS = 60
+"""About how often a position is valued, as counted with 2 to 4 pieces."""
 
 
 class Places(NamedTuple):
-    """Where positions stand in the table."""
+    """Where positions stand in the table: those with the same pieces borne off and on shared squares side by side."""
 
     pieces: int
     start: NDArray[np.int64]
-    """[pieces + 1, pieces + 1, SHARED]: the first place with so many borne off by the player in turn and the other, and these
-    pieces on shared squares."""
+    """[pieces + 1, pieces + 1, SHARED]: the first place, by pieces borne off by the player in turn and the other, and by those on
+    shared squares."""
     threes: NDArray[np.int64]
     """[256]: squares of one player -> their share of the index into SHARED."""
     shared: NDArray[np.int64]
@@ -54,9 +53,6 @@ class Places(NamedTuple):
     """[LANES]: bits of squares 1 to 4, 13 and 14 -> their place in `lane`."""
     width: NDArray[np.int64]
     """[pieces + 1, SHARED]: pieces borne off by the other, pieces on shared squares -> ways to fill the other's own squares."""
-    steps: NDArray[np.int64]
-    """[3, 16]: what a piece at a square adds to the index into SHARED, of the player in turn and of the other, and to that of
-    `rank`."""
     way: NDArray[np.int64]
     """[1 << 14]: squares of a player as bits from square 1 on -> their sum."""
     fits: NDArray[np.int64]
@@ -72,9 +68,6 @@ def make_places(pieces: int) -> Places:
     fits = np.array([sum(bits.bit_count() <= k for bits in range(LANES)) for k in range(9)])
     digits = np.arange(SHARED)[:, None] // 3 ** np.arange(8) % 3
     squares = np.array([(digits == who) @ (1 << np.arange(8)) for who in (1, 2)])
-    steps = np.zeros((3, 16), np.int64)
-    steps[0, 5:13], steps[1, 5:13] = 3 ** np.arange(8), 2 * 3 ** np.arange(8)
-    steps[2, [1, 2, 3, 4, 13, 14]] = 1 << np.arange(6)
     sizes = np.zeros((pieces + 1, pieces + 1, SHARED), np.int64)
     for x, y in np.ndindex(pieces + 1, pieces + 1):
         left = pieces - x - ones[squares[0]], pieces - y - ones[squares[1]]
@@ -84,12 +77,11 @@ def make_places(pieces: int) -> Places:
     return Places(
         pieces,
         start=(ends - sizes.reshape(-1)).reshape(sizes.shape),
-        threes=np.array([sum(3**k for k in range(8) if bits >> k & 1) for bits in range(256)]),
+        threes=(np.arange(256)[:, None] >> np.arange(8) & 1) @ 3 ** np.arange(8),
         shared=squares << 5,
         lane=np.array([(bits & 15) << 1 | (bits >> 4) << 13 for bits in order]),
         rank=np.argsort(order),
         width=fits[np.maximum(pieces - np.arange(pieces + 1)[:, None] - ones[squares[1]], 0)],
-        steps=steps,
         way=(np.arange(1 << 14)[:, None] >> np.arange(14) & 1) @ np.arange(1, 15),
         fits=fits,
         size=int(ends[-1]),
@@ -97,39 +89,11 @@ def make_places(pieces: int) -> Places:
 
 
 @jit(inline=True)
-def indices(own, other, M):
-    """Returns the indices into SHARED, as the player in turn sees the board and as the other does, and into `rank` of both."""
-    mine, theirs = M.threes[own >> 5 & 255], M.threes[other >> 5 & 255]
-    lanes = (own >> 1 & 15) | (own >> 13) << 4, (other >> 1 & 15) | (other >> 13) << 4
-    return mine + 2 * theirs, theirs + 2 * mine, *lanes
-
-
-@jit(inline=True)
-def spot(x, y, s, i, j, M):
-    """Returns the place of the position with these indices."""
-    return M.start[x, y, s] + M.rank[i] * M.width[y, s] + M.rank[j]
-
-
-@jit
 def place(own, other, x, y, M):
     """Returns where a position stands, from the boards and pieces borne off of the player in turn and of the other."""
-    s, _, i, j = indices(own, other, M)
-    return spot(x, y, s, i, j, M)
-
-
-@jit
-def moved_value(V, own, other, x, y, a, n, M):
-    """Returns the chance to win of who moves a piece from square `a` by `n`, or passes."""
-    to = a + n
-    if a == PASS:
-        return 1.0 - V[place(other, own, y, x, M)]
-    own &= ~(1 << a)
-    if to == OFF_BOARD:
-        return 1.0 - V[place(other, own, y, x + 1, M)]
-    own, other = own | 1 << to, captured(other, to)
-    if ROSETTES >> to & 1:
-        return np.float64(V[place(own, other, x, y, M)])
-    return 1.0 - V[place(other, own, y, x, M)]
+    s = M.threes[own >> 5 & 255] + 2 * M.threes[other >> 5 & 255]
+    i, j = M.rank[(own >> 1 & 15) | (own >> 13) << 4], M.rank[(other >> 1 & 15) | (other >> 13) << 4]
+    return M.start[x, y, s] + i * M.width[y, s] + j
 
 
 @jit
@@ -138,9 +102,7 @@ def thrown_value(V, L, K, own, other, x, y, M):
 
     L has the values of this layer, K those of the same numbers for the other player, V those of later ones.
     """
-    seen, turned, lane, lane2 = indices(own, other, M)
-    home, mine, theirs, private = M.pieces - x - count(own), M.steps[0], M.steps[1], M.steps[2]
-    total = passed = 0.0
+    home, total, passed = M.pieces - x - count(own), 0.0, 0.0
     for n in range(5):
         bits = starts(own, other, home, n)
         best = 0.0
@@ -148,50 +110,35 @@ def thrown_value(V, L, K, own, other, x, y, M):
             passed += THROWS[n]
         while bits:
             a = count((bits & -bits) - 1)
-            to = a + n
+            to, rest = a + n, own & ~(1 << a)
             bits &= bits - 1
-            i = lane - private[a] + private[to]
             if to == OFF_BOARD:
-                value = 1.0 - V[place(other, own & ~(1 << a), y, x + 1, M)]
+                value = 1.0 - V[place(other, rest, y, x + 1, M)]
             elif ROSETTES >> to & 1:
-                value = L[spot(x, y, seen - mine[a] + mine[to], i, lane2, M) - M.start[x, y, 0]]
-            else:  # with a capture on a shared square, where the other's piece goes
-                taken = mine[to] * (other >> to & 1)
-                value = 1.0 - K[spot(y, x, turned - theirs[a] + theirs[to] - taken, lane2, i, M) - M.start[y, x, 0]]
+                value = L[place(rest | 1 << to, other, x, y, M) - M.start[x, y, 0]]
+            else:
+                value = 1.0 - K[place(captured(other, to), rest | 1 << to, y, x, M) - M.start[y, x, 0]]
             best = max(best, value)
         total += THROWS[n] * best
     return total, passed
 
 
 @jit
-def enlist(order, ends, x, y, M):
-    """Writes the pairs of a layer to `order`, those whose pieces have come furthest first: the boards of the player in turn and,
-    SIDE bits above, of the other. Returns how many they are; of two that are the same pair one is listed.
-
-    `ends` is scratch, [FURTHEST + 1].
-    """
-    ends[:] = 0
-    for listing in range(2):  # first they are counted, then written
-        for s in range(M.shared.shape[1]):
-            left, others = M.pieces - x - count(M.shared[0, s]), M.pieces - y - count(M.shared[1, s])
-            if left < 0 or others < 0:
-                continue
-            for i in range(M.fits[left]):
-                for j in range(M.fits[others]):
-                    own, other = M.shared[0, s] | M.lane[i], M.shared[1, s] | M.lane[j]
-                    if x == y and own < other:
-                        continue
-                    back = FURTHEST - M.way[own >> 1] - M.way[other >> 1]
-                    if listing:
-                        ends[back] -= 1
-                        order[ends[back]] = own | other << SIDE
-                    else:
-                        ends[back] += 1
-        if not listing:
-            for back in range(FURTHEST):
-                ends[back + 1] += ends[back]
-            pairs = ends[FURTHEST]
-    return pairs
+def enlist(order, back, x, y, M):
+    """Writes the pairs of a layer to `order`, the boards of the player in turn and, SIDE bits above, of the other, and to `back`
+    how far their pieces have to go. Returns how many they are; of two that are the same pair one is listed."""
+    n = 0
+    for s in range(M.shared.shape[1]):
+        left, others = M.pieces - x - count(M.shared[0, s]), M.pieces - y - count(M.shared[1, s])
+        if left < 0 or others < 0:
+            continue
+        for i in range(M.fits[left]):
+            for j in range(M.fits[others]):
+                own, other = M.shared[0, s] | M.lane[i], M.shared[1, s] | M.lane[j]
+                if x != y or own >= other:
+                    order[n], back[n] = own | other << SIDE, -M.way[own >> 1] - M.way[other >> 1]
+                    n += 1
+    return n
 
 
 @jit
@@ -204,9 +151,8 @@ def sweep(V, L, K, order, x, y, part, stop, M):
         if stop[0]:
             break
         own, other = np.int64(order[k]) & (1 << SIDE) - 1, np.int64(order[k]) >> SIDE
-        seen, turned, i, j = indices(own, other, M)
-        first = spot(x, y, seen, i, j, M) - M.start[x, y, 0]
-        second = spot(y, x, turned, j, i, M) - M.start[y, x, 0]
+        first = place(own, other, x, y, M) - M.start[x, y, 0]
+        second = place(other, own, y, x, M) - M.start[y, x, 0]
         value, passed = thrown_value(V, L, K, own, other, x, y, M)
         reply, passed_back = thrown_value(V, K, L, other, own, y, x, M)
         # p = value + passed (1 - q), q = reply + passed_back (1 - p)
@@ -223,21 +169,21 @@ def kept_file(pieces: int, folder: Path | None = None) -> Path:
 
 
 def memory_mb(pieces: int) -> float:
-    """Returns the memory that the solver takes: nothing once values are kept, else 4 bytes a position and 24 for each of the
+    """Returns the memory that the solver takes: nothing once values are kept, else 4 bytes a position and 34 for each of the
     largest layer.
     """
     if kept_file(pieces).exists():
         return 0.0
     places = make_places(pieces)
     largest = int(np.diff(places.start[0, :, 0], append=places.start[1, 0, 0]).max())
-    return float(np.ceil((4 * places.size + 24 * largest) / 1e6))
+    return float(np.ceil((4 * places.size + 34 * largest) / 1e6))
 
 
 class Solver:
     """Solves every position of a variant on the first question, and keeps the values in a file of the cache.
 
-    It says of positions before a throw too what they are worth (`solves_chance`). Raises ValueError for
-    a file that holds something else.
+    Layers that are whole when it is stopped are kept too, and it goes on from there. It says of positions before a throw too what
+    they are worth (`solves_chance`). Raises ValueError for a file that holds something else.
     """
 
     solves_chance = True
@@ -246,11 +192,14 @@ class Solver:
         self.game, self.stop, self.nodes = game, np.zeros(1, dtype=np.uint8), 0
         self.places = make_places(game.options.pieces)
         self.file = kept_file(game.options.pieces, folder)
-        self.values = self._kept() if self.file.exists() else None
+        self.unfinished = self.file.with_suffix(".part.npy")
+        self.values = self._kept(self.file) if self.file.exists() else None
 
     def value(self, state: State) -> float:
         """Returns the chance to win of whose turn it is, before a throw; all positions are solved at the first call."""
-        return float(self._all()[place(*self._told(state), self.places)])
+        mover, row = int(state.row[MOVER]), state.row.tolist()
+        told = *(row[BOARD + p] for p in (mover, 1 - mover)), *(row[OFF + p] for p in (mover, 1 - mover))
+        return float(self._all()[place(*told, self.places)])
 
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position in which a player acts or is about to throw: values are chances to win less those to lose."""
@@ -258,16 +207,18 @@ class Solver:
             raise ValueError(f"ur: expected a position of {self.game!r}, and all, best, none or move, got {actions!r}")
         if state.is_terminal:
             raise ValueError(f"ur: expected a position in which the game goes on, got {str(state)!r}")
-        started = time.perf_counter()
+        started, player = time.perf_counter(), state.row[MOVER]
         self.nodes = self.stop[0] = 0
-        V = stoppable(self._all, self.stop)
+        stoppable(self._all, self.stop)
         if self.stop[0]:
             return Solution(None, None, nodes=self.nodes, seconds=time.perf_counter() - started, complete=False)
-        names, told = self.game.actions, self._told(state)
-        n, values = int(state.row[THROW]), {}
-        if n != TO_THROW:
-            values = {names[a]: 2 * moved_value(V, *told, a, n, self.places) - 1 for a in state.legal_actions}
-        best = max(values.values(), default=2 * float(V[place(*told, self.places)]) - 1)
+        values: dict[str, float] = {}
+        if not state.is_chance:
+            for name in state.legal_names:
+                after = state.play(name)
+                worth = 1.0 if after.is_terminal else 2 * self.value(after) - 1
+                values[name] = worth if after.is_terminal or after.row[MOVER] == player else -worth
+        best = max(values.values()) if values else 2 * self.value(state) - 1
         good = tuple(name for name, value in values.items() if value > best - TINY)
         return Solution(
             value=best,
@@ -285,46 +236,69 @@ class Solver:
         """Returns `bounds` of the value and `nodes`, positions valued so far."""
         return {"bounds": (-1, 1), "nodes": self.nodes}
 
-    def _told(self, state: State) -> tuple[int, int, int, int]:
-        """Returns the boards and pieces borne off of whose turn it is and of the other."""
-        mover, row = int(state.row[MOVER]), state.row
-        return (*(int(row[BOARD + p]) for p in (mover, 1 - mover)), *(int(row[OFF + p]) for p in (mover, 1 - mover)))  # type: ignore[return-value]
-
-    def _kept(self) -> NDArray[np.float32]:
-        """Returns the values in the file, mapped."""
-        values: NDArray[Any] = np.load(self.file, mmap_mode="r", allow_pickle=False)
+    def _kept(self, file: Path) -> NDArray[np.float32]:
+        """Returns the values in a file, mapped."""
+        values: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
         if (values.dtype, values.shape) != (np.float32, (self.places.size,)):
-            raise ValueError(
-                f"ur: expected {self.places.size:,} values in {str(self.file)!r}, got others: remove the file"
-            )
+            raise ValueError(f"ur: expected {self.places.size:,} values in {str(file)!r}, got others: remove the file")
         return values
 
+    def _keep(self, values: NDArray[np.float32], file: Path) -> None:
+        """Writes values to a file, whole or not at all."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(f".{os.getpid()}.npy")
+        try:
+            np.save(partial, values)
+            partial.replace(file)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _layer(self, x: int, y: int) -> tuple[NDArray[Any], ...]:
+        """Returns a layer's values, those of the other player's, and its pairs, those that have come furthest first."""
+        first = self.places.start[:, :, 0]
+        size = int(first[x, y + 1] - first[x, y])
+        order, back = np.empty(size, np.int32), np.empty(size, np.int16)
+        n = enlist(order, back, x, y, self.places)
+        values = np.full(size, 0.5)
+        return values, values if x == y else values.copy(), order[np.argsort(back[:n], kind="stable")]
+
+    def _tell_time(self, V: NDArray[Any], left: int) -> None:
+        """Tells on standard error, where it is minutes, how long it takes, from the time of two sweeps of a small layer."""
+        x = max(self.places.pieces - 3, 0)
+        L, K, order = self._layer(x, x)
+        for _ in range(2):  # the first one compiles
+            started = time.perf_counter()
+            sweep(V, L, K, order[: BLOCK * 16], x, x, 0, self.stop, self.places)
+        per_pair = (time.perf_counter() - started) / max(1, min(len(order), BLOCK * 16) / THREADS)
+        minutes = SWEEPS * left / 2 * per_pair / THREADS / 60
+        if minutes >= 0.5:
+            print(f"ur: {left:,} positions take about {minutes:.0f} min; Ctrl-C keeps what is done", file=sys.stderr)
+
     def _all(self) -> NDArray[Any]:
-        """Returns the values of all positions; where they are not known yet, solves and keeps them unless it is stopped."""
+        """Returns the values of all positions; where they are not known yet, solves and keeps them, or, stopped, whole layers."""
         if self.values is not None:
             return self.values
         M, last = self.places, self.places.pieces - 1
-        V, first = np.zeros(M.size, np.float32), M.start[:, :, 0]
+        first = M.start[:, :, 0]
+        V = np.array(self._kept(self.unfinished)) if self.unfinished.exists() else np.zeros(M.size, np.float32)
         for k in range(last + 1):  # who has borne all off has won
             V[first[-1, k] : first[-1, k + 1]] = 1.0
-        ends = np.zeros(FURTHEST + 1, np.int64)
+        layers = sorted(combinations_with_replacement(range(last + 1), 2), key=sum, reverse=True)
+        layers = [(x, y) for x, y in layers if V[first[x, y]] == 0]  # a chance to win is never 0
+        self._tell_time(V, sum(int(first[x, y + 1] - first[x, y]) * (2 - (x == y)) for x, y in layers))
         with ThreadPoolExecutor(THREADS) as pool:
-            for x, y in sorted(combinations_with_replacement(range(last + 1), 2), key=sum, reverse=True):
-                size = int(first[x, y + 1] - first[x, y])
-                L = np.full(size, 0.5)
-                K = L if x == y else np.full(size, 0.5)
-                order = np.empty(size, np.int32)
-                order, moved = order[: enlist(order, ends, x, y, M)], 1.0
+            for x, y in layers:
+                L, K, order = self._layer(x, y)
+                moved = 1.0
                 while moved > TINY and not self.stop[0]:
                     jobs = [pool.submit(sweep, V, L, K, order, x, y, part, self.stop, M) for part in range(THREADS)]
                     moved = max(job.result() for job in jobs)
                     self.nodes += 2 * len(order)
-                V[first[x, y] :][:size], V[first[y, x] :][:size] = L, K
-        if self.stop[0]:
-            return V
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self.file.with_suffix(f".{os.getpid()}.npy")
-        np.save(unfinished, V)
-        unfinished.replace(self.file)
-        self.values = self._kept()
+                if self.stop[0]:
+                    self._keep(V, self.unfinished)
+                    return V
+                V[first[x, y] :][: len(L)], V[first[y, x] :][: len(K)] = L, K
+        self._keep(V, self.file)
+        self.unfinished.unlink(missing_ok=True)
+        self.values = self._kept(self.file)
         return self.values

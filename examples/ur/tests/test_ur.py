@@ -102,7 +102,7 @@ def test_there_are_as_many_positions_as_are_published() -> None:
 def test_memory_is_asked_before_it_begins(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(leafwise_ur.solver, "cache_root", lambda: tmp_path)
     assert GAME.solver is not None
-    assert GAME.solver.memory_mb(GAME.options) == 1002  # MB
+    assert GAME.solver.memory_mb(GAME.options) == 1190  # MB
 
 
 @pytest.mark.parametrize(("mine", "theirs", "chance"), [(14, 14, 4 / 7), (13, 14, 116 / 161), (14, 13, 74 / 161)])
@@ -174,6 +174,9 @@ def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:
         patch.setattr(leafwise_ur.solver, "sweep", stopped)
         assert not solver.solve(solver.game.parse("white off 0, black off 0, white moves 1")).complete
     assert not solver.file.exists()
+    assert solver.unfinished.exists()  # what was whole
+    assert solver.solve(solver.game.parse("white off 0, black off 0, white moves 1")).complete
+    assert not solver.unfinished.exists()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Writes pages that need no server: static files with the rules and a search of each game, compiled for WebAssembly.
 
-index.html                  the shell, with a policy that lets it ask nobody else
+index.html, NOTICE.txt      the shell, with a policy that lets it ask nobody else; whose games these are
 manifest.webmanifest, sw.js what a phone installs, and what keeps the files for it
 HASH/                       the page's own files, and index.json: the variants, and which files each of them needs
 data/HASH.wasm, .gz         a game and its search; the memory of its tables and its network
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,16 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     icon = {"src": f"{build}/icon.svg", "sizes": "any", "type": "image/svg+xml"}
     manifest = {"name": "Leafwise", "start_url": "./", "display": "standalone", "icons": [icon]}
     worker = files["alone/sw.js"].decode().replace("BUILD", build)
-    for name, text in {"manifest.webmanifest": json.dumps(manifest), "sw.js": worker, "index.html": shell}.items():
+    shell = shell.replace(
+        "<noscript>",
+        '<footer class="quiet"><a href="NOTICE.txt">Games, people and programs</a></footer>\n<noscript>',
+        1,
+    )
+    notice = distribution("leafwise").read_text("licenses/NOTICE.md")
+    if notice is None:
+        raise UserError("expected NOTICE.md in the installed package, got none; install Leafwise again")
+    begun = {"manifest.webmanifest": json.dumps(manifest), "sw.js": worker, "index.html": shell, "NOTICE.txt": notice}
+    for name, text in begun.items():
         write_atomically(folder / name, text.encode())
     kept = {build, *(told[part]["file"] for told in index["variants"] for part in ("module", "image"))}
     for old in (*folder.iterdir(), *(folder / "data").iterdir()):  # of an export before this one

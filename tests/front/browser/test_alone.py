@@ -1,0 +1,96 @@
+"""Pages without a server in a browser: a stopped search loses nothing, a broken download comes again, NOTICE stands at the foot."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import importlib.util
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from leafwise.commands.web import main
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Route
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"),
+]
+ASK = """async ({ build, stop }) => {
+  const { answers } = await import(`./${build}/alone/who.js`);
+  const ending = new AbortController(), found = [];
+  let stopped;
+  try {
+    const question = { game: "trilobite", text: "", seconds: 1000 };
+    for await (const { event, data } of answers("api/analyse", question, ending.signal)) {
+      if (event === "answer") found.push([data.depth, data.nodes, data.action_values]);
+      if (found.length === stop) { stopped = performance.now(); ending.abort(); }
+    }
+  } catch (problem) {
+    if (problem.name !== "AbortError") throw problem;
+  }
+  console.log(`ended ${performance.now() - stopped} ms after stop`);
+  return found;
+}"""
+"""Stops an endless analysis at its answer number `stop`, in the middle of the depth after it; returns the answers."""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The address of an export under a plain file server, and the name of its build."""
+    folder: Path = tmp_path_factory.mktemp("export") / "site"
+    main(["--export", str(folder), "--games", "trilobite"])
+    (build,) = [path.name for path in folder.iterdir() if len(path.name) == 16]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/", build
+        server.shutdown()
+
+
+@pytest.fixture
+def page(browser: Browser, site: tuple[str, str]) -> Iterator[Page]:
+    with browser.new_context(service_workers="block") as context:
+        yield context.new_page()
+
+
+def test_a_stopped_search_ends_its_thread_and_the_next_finds_the_same(page: Page, site: tuple[str, str]) -> None:
+    page.goto(site[0])
+    first = page.evaluate(ASK, {"build": site[1], "stop": 8})
+    assert [depth for depth, *_ in first] == list(range(1, len(first) + 1))
+    assert len(first) >= 8
+    while page.workers:  # for ever if the thread goes on
+        page.wait_for_timeout(50)
+    again = page.evaluate(ASK, {"build": site[1], "stop": 8})
+    assert again[:8] == first[:8]
+
+
+def test_a_broken_download_comes_again(page: Page, site: tuple[str, str]) -> None:
+    broken: list[str] = []
+
+    def damage(route: Route) -> None:
+        if len(broken) < 2:
+            broken.append(route.request.url)
+            route.fulfill(body=b"damaged")
+        else:
+            route.continue_()
+
+    page.route("**/data/*.wasm", damage)
+    page.goto(site[0])
+    assert len(page.evaluate(ASK, {"build": site[1], "stop": 1})) == 1
+    assert len(broken) == 2
+
+
+def test_the_foot_links_notice(page: Page, site: tuple[str, str]) -> None:
+    page.goto(site[0])
+    page.get_by_role("link", name="Games, people and programs").click()
+    assert "Howard Wexler" in page.inner_text("body")

@@ -31,7 +31,8 @@ from leafwise.envs.core.files import own_folder, read_text
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.registry import ids_of, option_defaults, title_of
+from leafwise.envs.registry import games as all_games
+from leafwise.envs.registry import ids_of, option_defaults, source_of, title_of
 from leafwise.models.leaves import named_leaf
 from leafwise.models.tensors import write_atomically
 from leafwise.models.units import units_of, why_no_units
@@ -63,14 +64,17 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
 
     Raises ValueError for a game that cannot be, a folder that holds something else, and where nothing can be compiled.
     """
+    known = (*GAMES, *(name for name in all_games() if source_of(name) is not None))
     for name in games:
-        need_among(name, GAMES, "a game for pages without a server")
+        need_among(name, known, "a game for pages without a server")
     if folder.exists() and any(folder.iterdir()) and not (folder / "sw.js").exists():
         raise UserError(f"expected a new or an exported folder, got {str(folder)!r}, which holds something else")
     need_linker()
-    names = games or GAMES
+    names = games or known
     variants = []
     for name in names:
+        if name not in GAMES:
+            yield f"{name}: without texts in JavaScript its positions are shown as a table of their rows' numbers"
         for options in ids_of(name).values():
             told = exported(find_game(name).variant(**options), options, folder / "data")
             variants.append(told)
@@ -115,6 +119,8 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     }
     return {
         "about": about,
+        "texts": f"texts/{game.name}" if game.name in GAMES else "rows",
+        "checks": game.name in GAMES or hasattr(game.rules.is_valid, "py_func"),
         "start": [str(word) for word in game.start().row.tolist()],
         "units": units and units.as_json(),
         "no_unit": why_no_units(game, BEST),

@@ -1,12 +1,15 @@
-"""Pages without a server in a browser: a stopped search loses nothing, a broken download comes again, NOTICE stands at the foot."""
+"""Pages without a server in a browser: searches that stop, downloads that break, a game of a file, the foot."""
 
 from __future__ import annotations
 
 import functools
 import http.server
 import importlib.util
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +24,13 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"),
 ]
-ASK = """async ({ build, stop }) => {
+PIG = Path(__file__).parents[3] / "examples" / "pig" / "leafwise_pig" / "__init__.py"
+ASK = """async ({ build, stop, game = "trilobite" }) => {
   const { answers } = await import(`./${build}/alone/who.js`);
   const ending = new AbortController(), found = [];
   let stopped;
   try {
-    const question = { game: "trilobite", text: "", seconds: 1000 };
+    const question = { game, text: "", seconds: 1000 };
     for await (const { event, data } of answers("api/analyse", question, ending.signal)) {
       if (event === "answer") found.push([data.depth, data.nodes, data.action_values]);
       if (found.length === stop) { stopped = performance.now(); ending.abort(); }
@@ -45,16 +49,22 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, str]]:
     """The address of an export under a plain file server, and the name of its build."""
-    folder: Path = tmp_path_factory.mktemp("export") / "site"
-    main(["--export", str(folder), "--games", "trilobite"])
     (build,) = [path.name for path in folder.iterdir() if len(path.name) == 16]
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/", build
         server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    folder = tmp_path_factory.mktemp("export") / "site"
+    main(["--export", str(folder), "--games", "trilobite"])
+    with served(folder) as found:
+        yield found
 
 
 @pytest.fixture
@@ -94,3 +104,22 @@ def test_the_foot_links_notice(page: Page, site: tuple[str, str]) -> None:
     page.goto(site[0])
     page.get_by_role("link", name="Games, people and programs").click()
     assert "Howard Wexler" in page.inner_text("body")
+
+
+def test_a_game_of_a_file_needs_no_javascript(page: Page, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "leafwise", "web", "--module", str(PIG), "--export", str(tmp_path / "site")]
+    told = subprocess.check_output([*command, "--games", "pig"], text=True)
+    assert "pig: without texts in JavaScript its positions are shown as a table" in told
+
+    def worth(total: int, rolls: int) -> float:
+        """What a turn is worth, by the rules in examples/pig."""
+        if rolls == 5:
+            return total
+        return max(total, sum(worth(total + pips, rolls + 1) for pips in range(2, 7)) / 6)
+
+    with served(tmp_path / "site") as (address, build):
+        page.goto(f"{address}#/play/pig")
+        page.get_by_role("button", name="roll").click()
+        page.get_by_text("1: 1").wait_for()
+        found = page.evaluate(ASK, {"build": build, "stop": 0, "game": "pig"})
+        assert found[-1][2] == pytest.approx({"roll": worth(0, 0), "stop": 0}, rel=0, abs=1e-12)

@@ -67,7 +67,10 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
     known = (*GAMES, *(name for name in all_games() if source_of(name) is not None))
     for name in games:
         need_among(name, known, "a game for pages without a server")
-    if folder.exists() and any(folder.iterdir()) and not (folder / "sw.js").exists():
+    there = (path for path in folder.rglob("*") if path != folder / "data")  # an export that was ended has no sw.js yet
+    if not (folder / "sw.js").exists() and not all(
+        path.parent == folder / "data" and OWN.fullmatch(path.name) for path in there
+    ):
         raise UserError(f"expected a new or an exported folder, got {str(folder)!r}, which holds something else")
     need_linker()
     names = games or known
@@ -184,7 +187,8 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     worker = files["alone/sw.js"].decode().replace("BUILD", build)
     shell = shell.replace(
         "<noscript>",
-        '<footer class="quiet"><a href="NOTICE.txt">Games, people and programs</a></footer>\n<noscript>',
+        '<footer class="quiet"><a href="NOTICE.txt">Games, people and programs</a>. '
+        "Exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
         1,
     )
     notice = distribution("leafwise").read_text("licenses/NOTICE.md")

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import leafwise
 from leafwise.commands.web import main
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.gamefile import Recorder
+from leafwise.web.games import read_file
+from leafwise.web.requests import FileRequest
+from leafwise.web.workers import JobContext
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -25,14 +31,14 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"),
 ]
 PIG = Path(__file__).parents[3] / "examples" / "pig" / "leafwise_pig" / "__init__.py"
-ASK = """async ({ build, stop, game = "trilobite" }) => {
+ASK = """async ({ build, stop, game = "trilobite", options = {} }) => {
   const { answers } = await import(`./${build}/alone/who.js`);
   const ending = new AbortController(), found = [];
   let stopped;
   try {
-    const question = { game, text: "", seconds: 1000 };
+    const question = { game, options, text: "", seconds: 1000 };
     for await (const { event, data } of answers("api/analyse", question, ending.signal)) {
-      if (event === "answer") found.push([data.depth, data.nodes, data.action_values]);
+      if (event === "answer") found.push([data.depth, data.action_values]);
       if (found.length === stop) { stopped = performance.now(); ending.abort(); }
     }
   } catch (problem) {
@@ -75,13 +81,12 @@ def page(browser: Browser, site: tuple[str, str]) -> Iterator[Page]:
 
 def test_a_stopped_search_ends_its_thread_and_the_next_finds_the_same(page: Page, site: tuple[str, str]) -> None:
     page.goto(site[0])
-    first = page.evaluate(ASK, {"build": site[1], "stop": 8})
-    assert [depth for depth, *_ in first] == list(range(1, len(first) + 1))
-    assert len(first) >= 8
+    asked = {"build": site[1], "stop": 8, "options": {"board": "7x6", "k": 4}}
+    first = page.evaluate(ASK, asked)
+    assert [depth for depth, _ in first[:8]] == [*range(1, 9)]
     while page.workers:  # for ever if the thread goes on
         page.wait_for_timeout(50)
-    again = page.evaluate(ASK, {"build": site[1], "stop": 8})
-    assert again[:8] == first[:8]
+    assert page.evaluate(ASK, asked)[:8] == first[:8]
 
 
 def test_a_broken_download_comes_again(page: Page, site: tuple[str, str]) -> None:
@@ -106,6 +111,28 @@ def test_the_foot_links_notice(page: Page, site: tuple[str, str]) -> None:
     assert "Howard Wexler" in page.inner_text("body")
 
 
+def test_game_files_are_read_as_python_reads_them(page: Page, site: tuple[str, str]) -> None:
+    games = [leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)]
+    first, second = (Recorder(game.start(), ["one", "two"], 7, "words") for game in games)
+    for recorder in (first, second):
+        recorder.play_out(lambda state: state.legal_actions[-1], new_stream(1))
+    file = f"{first.record()}\n{second.record()}"
+    page.goto(site[0])
+    read = """async ([build, file]) => {
+      const { answers } = await import(`./${build}/alone/who.js`);
+      try {
+        for await (const { data } of answers("api/read", { file })) return data;
+      } catch (problem) {
+        return problem.message;
+      }
+    }"""
+    told = page.evaluate(read, [site[1], file])
+    assert told == read_file(FileRequest(file=file), JobContext(lambda message: None))
+    for wrong, line in (("1. ", 6), ("[Result", 4), ("[Game", 1)):
+        answer = page.evaluate(read, [site[1], file.replace(wrong, "7. " if wrong == "1. " else "[Nobody", 1)])
+        assert answer.startswith(f"game, line {line}: expected "), answer
+
+
 def test_a_game_of_a_file_needs_no_javascript(page: Page, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "leafwise", "web", "--module", str(PIG), "--export", str(tmp_path / "site")]
     told = subprocess.check_output([*command, "--games", "pig"], text=True)
@@ -122,4 +149,4 @@ def test_a_game_of_a_file_needs_no_javascript(page: Page, tmp_path: Path) -> Non
         page.get_by_role("button", name="roll").click()
         page.get_by_text("1: 1").wait_for()
         found = page.evaluate(ASK, {"build": build, "stop": 0, "game": "pig"})
-        assert found[-1][2] == pytest.approx({"roll": worth(0, 0), "stop": 0}, rel=0, abs=1e-12)
+        assert found[-1][1] == pytest.approx({"roll": worth(0, 0), "stop": 0}, rel=0, abs=1e-12)

@@ -5,6 +5,7 @@ import { h } from "../dom.js";
 import { Problem } from "../problem.js";
 import { CHANCE, Engine } from "./engine.js";
 import { loadAll } from "./files.js";
+import { gamesOf } from "./gamefile.js";
 
 const PAGES = ["", "rules", "play", "analyse"];
 const BLUNDER_CHANCE = 0.1,
@@ -314,14 +315,39 @@ class Variant {
   }
 }
 
+/** Returns the games of a file. */
+async function readGames(file) {
+  const games = [];
+  for (const { tags, names, line } of gamesOf(file)) {
+    try {
+      const variant = await variantOf({ game: tags.Game, options: tags.Options }),
+        first = variant.read(tags.Start),
+        { row, steps } = variant.replay(first, names),
+        end = variant.rules.look(row),
+        { Players: players = [], Seed: seed = null, Result: told } = tags;
+      if (end.over && typeof told === "number" && told !== end.returns) throw new Problem(`expected the result ${end.returns}, got ${told}`, 400);
+      const result = end.over ? end.returns : typeof told === "number" ? told : null;
+      games.push({ game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps });
+    } catch (problem) {
+      throw problem.status === 400 ? new Problem(`game, line ${line}: ${problem.message}`, 400) : problem;
+    }
+  }
+  return { games };
+}
+
 /** Returns the answer of an address that takes no body; throws Problem. */
 export async function answer(path) {
   if (path === "api/games") return { games: (await index()).games };
-  throw new Problem("expected something that needs no server, got another request", 404);
+  throw new Problem("exact solvers, curves of games, ships and training need leafwise web, the program; this page has no server", 404);
 }
 
 /** Yields `{event, data}` of an answer as they come, like a server's. */
 export async function* answers(path, body, signal) {
+  if (path === "api/read") {
+    yield { event: "answer", data: await readGames(body.file) };
+    yield { event: "done", data: true };
+    return;
+  }
   const variant = await variantOf(body);
   const one = {
     "api/game": () => variant.about,
@@ -332,6 +358,6 @@ export async function* answers(path, body, signal) {
   }[path];
   if (one) yield { event: "answer", data: await one() };
   else if (path === "api/analyse") for await (const data of variant.analyse(body, signal)) yield { event: "answer", data };
-  else throw new Problem("expected something that needs no server, got another request", 404);
+  else throw new Problem("exact solvers, curves of games, ships and training need leafwise web, the program; this page has no server", 404);
   yield { event: "done", data: true };
 }

@@ -117,9 +117,12 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path, games: list[str], ex
 def test_without_a_linker_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ziglang" else find(name))
+    kept = tmp_path / "site" / "data" / f"{'0' * 16}.gz"  # of an export that was ended
+    kept.parent.mkdir(parents=True)
+    kept.touch()
     with pytest.raises(ValueError, match=r"expected ziglang .* pip install 'leafwise\[export\]'"):
         main(["--export", str(tmp_path / "site")])
-    assert not (tmp_path / "site").exists()
+    assert [*(tmp_path / "site").rglob("*")] == [kept.parent, kept]
 
 
 def test_games_belong_to_an_export() -> None:

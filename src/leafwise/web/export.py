@@ -1,6 +1,6 @@
 """Writes pages that need no server: static files with the rules and a search of each game, compiled for WebAssembly.
 
-index.html                  the shell, with a policy that lets it ask nobody else
+index.html, NOTICE.txt      the shell, with a policy that lets it ask nobody else; whose games these are
 manifest.webmanifest, sw.js what a phone installs, and what keeps the files for it
 HASH/                       the page's own files, and index.json: the variants, and which files each of them needs
 data/HASH.wasm, .gz         a game and its search; the memory of its tables and its network
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ from leafwise.envs.core.files import own_folder, read_text
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.registry import ids_of, option_defaults, title_of
+from leafwise.envs.registry import games as all_games
+from leafwise.envs.registry import ids_of, option_defaults, source_of, title_of
 from leafwise.models.leaves import named_leaf
 from leafwise.models.tensors import write_atomically
 from leafwise.models.units import units_of, why_no_units
@@ -62,14 +64,20 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
 
     Raises ValueError for a game that cannot be, a folder that holds something else, and where nothing can be compiled.
     """
+    known = (*GAMES, *(name for name in all_games() if source_of(name) is not None))
     for name in games:
-        need_among(name, GAMES, "a game for pages without a server")
-    if folder.exists() and any(folder.iterdir()) and not (folder / "sw.js").exists():
+        need_among(name, known, "a game for pages without a server")
+    there = (path for path in folder.rglob("*") if path != folder / "data")  # an export that was ended has no sw.js yet
+    if not (folder / "sw.js").exists() and not all(
+        path.parent == folder / "data" and OWN.fullmatch(path.name) for path in there
+    ):
         raise UserError(f"expected a new or an exported folder, got {str(folder)!r}, which holds something else")
     need_linker()
-    names = games or GAMES
+    names = games or known
     variants = []
     for name in names:
+        if name not in GAMES:
+            yield f"{name}: without texts in JavaScript its positions are shown as a table of their rows' numbers"
         for options in ids_of(name).values():
             told = exported(find_game(name).variant(**options), options, folder / "data")
             variants.append(told)
@@ -114,6 +122,8 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     }
     return {
         "about": about,
+        "texts": f"texts/{game.name}" if game.name in GAMES else "rows",
+        "checks": game.name in GAMES or hasattr(game.rules.is_valid, "py_func"),
         "start": [str(word) for word in game.start().row.tolist()],
         "units": units and units.as_json(),
         "no_unit": why_no_units(game, BEST),
@@ -175,7 +185,17 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     icon = {"src": f"{build}/icon.svg", "sizes": "any", "type": "image/svg+xml"}
     manifest = {"name": "Leafwise", "start_url": "./", "display": "standalone", "icons": [icon]}
     worker = files["alone/sw.js"].decode().replace("BUILD", build)
-    for name, text in {"manifest.webmanifest": json.dumps(manifest), "sw.js": worker, "index.html": shell}.items():
+    shell = shell.replace(
+        "<noscript>",
+        '<footer class="quiet"><a href="NOTICE.txt">Games, people and programs</a>. '
+        "Exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
+        1,
+    )
+    notice = distribution("leafwise").read_text("licenses/NOTICE.md")
+    if notice is None:
+        raise UserError("expected NOTICE.md in the installed package, got none; install Leafwise again")
+    begun = {"manifest.webmanifest": json.dumps(manifest), "sw.js": worker, "index.html": shell, "NOTICE.txt": notice}
+    for name, text in begun.items():
         write_atomically(folder / name, text.encode())
     kept = {build, *(told[part]["file"] for told in index["variants"] for part in ("module", "image"))}
     for old in (*folder.iterdir(), *(folder / "data").iterdir()):  # of an export before this one

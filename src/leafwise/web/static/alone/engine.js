@@ -6,7 +6,18 @@ const [NODES, LEAVES, , FAILED] = [0, 1, 2, 3]; // of the search's counts
 export const CHANCE = -1;
 const OVER = -4,
   ROUNDING = 1e-12,
-  TYPES = { uint64: BigUint64Array, int64: BigInt64Array, float64: Float64Array, bool: Uint8Array, uint8: Uint8Array, int32: Int32Array };
+  TYPES = {
+    uint64: BigUint64Array,
+    int64: BigInt64Array,
+    uint32: Uint32Array,
+    int32: Int32Array,
+    uint16: Uint16Array,
+    int16: Int16Array,
+    uint8: Uint8Array,
+    int8: Int8Array,
+    bool: Uint8Array,
+    float64: Float64Array,
+  };
 
 /** Returns the next number after x in the direction of y. */
 function nextafter(x, y) {
@@ -54,12 +65,18 @@ export class Engine {
     return Number(call[COUNT]);
   }
 
+  /** Row k of S as BigInts, whatever its type. */
+  rowAt(k) {
+    return Array.from(this.views.S.subarray(k * this.width, (k + 1) * this.width), BigInt);
+  }
+
   get row() {
-    return Array.from(this.views.S.subarray(0, this.width));
+    return this.rowAt(0);
   }
 
   set row(words) {
-    this.views.S.set(words);
+    const { S } = this.views;
+    S.set(S instanceof BigInt64Array || S instanceof BigUint64Array ? words : words.map(Number));
   }
 
   /** Returns whether a row from anywhere is a position. */
@@ -72,7 +89,7 @@ export class Engine {
   look(row) {
     this.row = row;
     const n = this.ask(LOOK),
-      { call, actions, values, S } = this.views,
+      { call, actions, values } = this.views,
       P = this.views["B.P"],
       player = Number(call[PLAYER]);
     return {
@@ -83,7 +100,7 @@ export class Engine {
       actions: player >= 0 ? Array.from(actions.subarray(0, n), Number) : [],
       outcomes:
         player === CHANCE
-          ? Array.from({ length: n }, (_, k) => ({ p: P[1 + k], row: Array.from(S.subarray((1 + k) * this.width, (2 + k) * this.width)) }))
+          ? Array.from({ length: n }, (_, k) => ({ p: P[1 + k], row: this.rowAt(1 + k) }))
           : [],
     };
   }

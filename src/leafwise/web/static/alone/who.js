@@ -5,6 +5,7 @@ import { h } from "../dom.js";
 import { Problem } from "../problem.js";
 import { CHANCE, Engine } from "./engine.js";
 import { loadAll } from "./files.js";
+import { gamesOf } from "./gamefile.js";
 
 const PAGES = ["", "rules", "play", "analyse"];
 const BLUNDER_CHANCE = 0.1,
@@ -70,7 +71,7 @@ class Variant {
   static async load(told) {
     const [[code, image], texts] = await Promise.all([
       loadAll([told.module, told.image], told.about.title.split(",")[0]),
-      import(`./texts/${told.about.game}.js`),
+      import(`./${told.texts}.js`),
     ]);
     return new Variant(told, await WebAssembly.compile(code), image, texts);
   }
@@ -81,19 +82,25 @@ class Variant {
     this.units = told.units;
     this.rules = new Engine(module, image, told.memory);
     this.start = told.start.map(BigInt);
+    /** @type {Map<string, bigint[]>} positions that were written: others are not read where nothing can check them */
+    this.known = new Map();
     /** @type {Worker[]} */
     this.idle = [];
   }
 
   write(row) {
-    return this.texts.write(row, this.about.option_values);
+    const text = this.texts.write(row, this.about.option_values);
+    if (!this.told.checks) this.known.set(text, row);
+    return text;
   }
 
   read(text) {
     if (!text) return this.start;
+    if (this.known.has(text)) return this.known.get(text);
+    if (!this.told.checks) throw new Problem("expected a position that a game led to on this page, got another one; share a game by its moves", 400);
     let rows;
     try {
-      rows = this.texts.read(text, this.about.option_values);
+      rows = this.texts.read(text, this.about.option_values, this.rules);
     } catch (problem) {
       throw new Problem(problem.message, 400);
     }
@@ -180,7 +187,7 @@ class Variant {
     const result = about.players === 1 ? `${seen.returns} points` : seen.returns === 0 ? "a draw" : `player ${seen.returns > 0 ? 1 : 2} wins`;
     return {
       text,
-      board: text,
+      board: this.texts.board?.(row) ?? text,
       player: seen.over ? null : this.acting(seen),
       stage: about.stages[seen.stage],
       actions: seen.actions.map((id) => about.actions[id]),
@@ -308,14 +315,39 @@ class Variant {
   }
 }
 
+/** Returns the games of a file. */
+async function readGames(file) {
+  const games = [];
+  for (const { tags, names, line } of gamesOf(file)) {
+    try {
+      const variant = await variantOf({ game: tags.Game, options: tags.Options }),
+        first = variant.read(tags.Start),
+        { row, steps } = variant.replay(first, names),
+        end = variant.rules.look(row),
+        { Players: players = [], Seed: seed = null, Result: told } = tags;
+      if (end.over && typeof told === "number" && told !== end.returns) throw new Problem(`expected the result ${end.returns}, got ${told}`, 400);
+      const result = end.over ? end.returns : typeof told === "number" ? told : null;
+      games.push({ game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps });
+    } catch (problem) {
+      throw problem.status === 400 ? new Problem(`game, line ${line}: ${problem.message}`, 400) : problem;
+    }
+  }
+  return { games };
+}
+
 /** Returns the answer of an address that takes no body; throws Problem. */
 export async function answer(path) {
   if (path === "api/games") return { games: (await index()).games };
-  throw new Problem("expected something that needs no server, got another request", 404);
+  throw new Problem("exact solvers, curves of games, ships and training need leafwise web, the program; this page has no server", 404);
 }
 
 /** Yields `{event, data}` of an answer as they come, like a server's. */
 export async function* answers(path, body, signal) {
+  if (path === "api/read") {
+    yield { event: "answer", data: await readGames(body.file) };
+    yield { event: "done", data: true };
+    return;
+  }
   const variant = await variantOf(body);
   const one = {
     "api/game": () => variant.about,
@@ -326,6 +358,6 @@ export async function* answers(path, body, signal) {
   }[path];
   if (one) yield { event: "answer", data: await one() };
   else if (path === "api/analyse") for await (const data of variant.analyse(body, signal)) yield { event: "answer", data };
-  else throw new Problem("expected something that needs no server, got another request", 404);
+  else throw new Problem("exact solvers, curves of games, ships and training need leafwise web, the program; this page has no server", 404);
   yield { event: "done", data: true };
 }

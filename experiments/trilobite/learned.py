@@ -38,6 +38,7 @@ from leafwise.experiments.study import (
 )
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
+from leafwise.models.players import player
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, Keeping, critical_positions, value_keeping
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.execution import executor_for
@@ -59,6 +60,8 @@ class Config(PlacedStudy):
     """Model for 3x3: a shipped model's name, a run folder or a file."""
     others: tuple[str, ...] = ()
     """More models for 3x3, judged beside it."""
+    players: tuple[str, ...] = ()
+    """Players for 3x3, as mcts:RUN,simulations=100, judged besides."""
     large: str = "trilobite7x6"
     """Model for 7x6; "" leaves 7x6 out."""
     positions: int = 1000
@@ -93,7 +96,18 @@ def judge_small(config: Config, results: Results) -> list[str]:
     models = (config.small, *config.others, "")
     found = [results.find(f"3x3, {m or 'hand-made'}", lambda: leaves.judge(boards(), m)) for m in models]  # noqa: B023
     rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in found]
-    return ["## 3x3: every reachable unfinished board, one-ply play", "", *table("leaf | keeps the value", rows), ""]
+    lines = ["## 3x3: every reachable unfinished board, one-ply play", "", *table("leaf | keeps the value", rows), ""]
+    asked = [results.find(f"3x3, {text}", partial(judge_player, boards, text)) for text in config.players]
+    rows = [[f["player"], f"{f['kept']} of {f['positions']}"] for f in asked]
+    return [*lines, *(["The same of players:", "", *table("player | keeps the value", rows), ""] if rows else [])]
+
+
+def judge_player(boards: Callable[[], Judged], text: str) -> dict[str, Any]:
+    """Returns in how many positions a player keeps the value."""
+    judged = boards()
+    asked = player(text, judged.game)
+    chosen = np.array([asked.choose(State.unchecked(judged.game, row)) for row in judged.rows])
+    return {"player": text, "kept": int(judged.kept(chosen).sum()), "positions": len(chosen)}
 
 
 def judge_large(config: Config, results: Results, learned: Evaluator) -> list[str]:

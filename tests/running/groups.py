@@ -14,7 +14,7 @@ ROOMS = ("threes", "trilobite", "starship", "trap", "friday", "cassis", "solitai
 """The rooms and the test games, the longest to test first; what belongs to none comes after them, but for `LONGEST`."""
 LONGEST = (
     "tests/training/publish/test_publish.py", "tests/examples/test_examples.py", "tests/front/test_demo.py",
-    "tests/training/execution/test_killed_actors.py", "tests/docs/test_notebooks.py", "tests/search/test_plugins.py",
+    "tests/training/execution/test_killed_actors.py", "tests/docs/test_notebooks.py", "tests/front/test_plugins.py",
     "tests/architecture/test_package.py",
 )  # fmt: skip
 """Files that take a minute or more, most of it in processes of their own: each runs as a whole, whatever games its tests name,

@@ -263,7 +263,12 @@ def test_a_module_that_a_learner_plays_against_is_asked_in_batches_and_says_the_
     )
     asked: list[int] = []
     seated, policies = learner.seated, learner.seated.policies
-    monkeypatch.setattr(seated, "policies", lambda rows: asked.append(len(rows)) or policies(rows))
+
+    def counted(rows: list[Any]) -> Any:
+        asked.append(len(rows))
+        return policies(rows)
+
+    monkeypatch.setattr(seated, "policies", counted)
     learner.advance()
     assert sum(n for n in asked if n > 1) > 3 * asked.count(1)
     assert len(seated.known) > 1

@@ -149,10 +149,16 @@ class TorchNetwork:
     """The view of the game that it takes, as an environment's `observation`."""
     says: Says
     scale: float
+    device: str = "cpu"
+    """Where the module is; what goes in and comes out is on the processor."""
 
     @property
     def kind(self) -> NetworkKind:
         return KIND
+
+    def at(self, device: str) -> TorchNetwork:
+        """Returns the network with its module moved to a device."""
+        return replace(self, module=self.module.to(device), device=device)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -217,7 +223,7 @@ class TorchNetwork:
         inputs, legal, _ = self.describe(rows, T)
         module = deepcopy(self.module).eval() if self.module.training else self.module
         with torch.inference_mode():
-            found = module(torch.from_numpy(inputs))[:, -legal.shape[1] :].numpy()
+            found = module(torch.from_numpy(inputs).to(self.device))[:, -legal.shape[1] :].cpu().numpy()
         return np.where(legal, found, np.float32(-np.inf))
 
     @cached_property
@@ -378,7 +384,7 @@ def loaded(found: TorchNetwork, tensors: Tensors) -> TorchNetwork:
                 f"network {found.name!r}: expected {name!r} {wanted.get(name)}, got {given.get(name) or 'none'}"
             )
     found.module.load_state_dict({name: torch.tensor(part) for name, part in tensors.items()}, assign=True)
-    found.module.eval()
+    found.module.to(found.device).eval()
     return found
 
 

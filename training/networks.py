@@ -140,8 +140,8 @@ class TorchModule(nn.Module):
         """The network as it is at any time, for searches."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Returns outputs [n, outputs] for float32 inputs [n, ...] as `describe` gives them."""
-        body = self.module
+        """Returns outputs [n, outputs] for float32 inputs [n, ...] as `describe` gives them; both are on the processor."""
+        body, inputs = self.module, inputs.to(self.network.device)
         last = type(body[-1]) if isinstance(body, nn.Sequential) else None
         two, chance = self.network.game.players == 2, self.network.head == "chance"
         if (two and last in (nn.Tanh, FirstOnly)) or (chance and last is nn.Sigmoid):
@@ -154,7 +154,7 @@ class TorchModule(nn.Module):
                 said, rest = found[:, :first], found[:, first:]
                 said = torch.atanh(said.clamp(-MOST, MOST)) if two else torch.logit(said, 1 - MOST)
                 found = torch.cat([said, rest], dim=1)
-        return found
+        return found.cpu()
 
     def export(self) -> TorchNetwork:
         """Returns the network as it is now, for search and files."""
@@ -174,9 +174,8 @@ def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float 
     scored = bounds_of(game) == (None, None)
     unit = (scale or typical_return(game, config.seed)) if scored else 1.0
     made: Any = torch_network(game, name, sees=config.sees, says=says, scale=unit, seed=config.seed, **arguments)
-    found = TorchModule(made)
     need_kept_range(made)
-    return found
+    return TorchModule(made.at(config.device))
 
 
 def need_kept_range(network: TorchNetwork) -> None:

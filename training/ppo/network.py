@@ -156,7 +156,7 @@ class Drawn:
             return []
         inputs, legal, _ = self.network.describe(np.array(rows), self.T)
         with torch.inference_mode():
-            logits = self.network.module(torch.from_numpy(inputs))[:, 1:].double()
+            logits = self.network.module(torch.from_numpy(inputs).to(self.network.device))[:, 1:].cpu().double()
         return torch.softmax(logits.masked_fill(torch.from_numpy(legal == 0), -torch.inf), dim=1).cumsum(dim=1)
 
     def choose(self, state: Any) -> int:
@@ -218,7 +218,7 @@ def make_model(
         ModulePolicy if own else SidedPolicy,
         ScaledRewards(monitored, network.unit),
         **hyperparameters(config),
-        device="cpu",
+        device=network.device if isinstance(network, TorchNetwork) else "cpu",
         policy_kwargs={
             "features_extractor_class": ModuleExtractor if own else FeaturesExtractor,
             "features_extractor_kwargs": {"network": network},

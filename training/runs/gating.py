@@ -229,6 +229,9 @@ class Options(RunOptions):
     """sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a
     class of your own as MODULE:CLASS,width=8, whose file --module names. By --sees it sees planes, onehot, observation or
     features (default: the first that the game has)."""
+    device: str = "cpu"
+    """Where a torch module learns and plays: cpu, or cuda, whose tensors may differ from run to run; other processes play on the
+    processor."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 500
     """Most pairs of games in a match against the best network; games played, in games for one."""
     judged: Annotated[int, Range(0, 100000)] = 200
@@ -247,6 +250,22 @@ def need_sparse(config: Any, names: Iterable[str]) -> None:
             raise UserError(
                 f"expected {flag_of(name)} with --network {SPARSE} alone, got {given!r} and {config.network!r}"
             )
+
+
+def need_device(config: Any) -> None:
+    """Raises ValueError for a device of a method's options that torch does not have here, or that its network does not use."""
+    import torch
+
+    try:
+        kind = torch.device(config.device).type
+    except RuntimeError:
+        kind = ""
+    if kind not in ("cpu", "cuda"):
+        raise UserError(f"expected --device cpu or cuda, got {config.device!r}")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise UserError(f"expected --device cpu where torch finds no CUDA, got {config.device!r}")
+    if kind == "cuda" and config.network == SPARSE:
+        raise UserError(f"expected a torch module as --network with --device {config.device}, got {SPARSE!r}")
 
 
 @dataclass(frozen=True)
@@ -291,6 +310,7 @@ class GatedLearner(Learner):
         from leafwise.training.networks import one_thread
 
         one_thread()
+        need_device(config)
         self.executor: Executor[Call, Any] = Here(call)
         self.owners: dict[int, Any] = {}
 

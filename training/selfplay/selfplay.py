@@ -250,7 +250,7 @@ class SelfPlay(IterationLearner):
                 raise UserError(
                     f"expected --network as in --init-from, {network.name!r} with {network.arguments}, got {self.config.network!r}"
                 )
-            return network.kind.torch_module(network)
+            return network.kind.torch_module(network.at(self.config.device))
 
         head = "chance" if self.solo else self.config.head
         if not self.config.init_from:

@@ -174,8 +174,9 @@ def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float 
     scored = bounds_of(game) == (None, None)
     unit = (scale or typical_return(game, config.seed)) if scored else 1.0
     made: Any = torch_network(game, name, sees=config.sees, says=says, scale=unit, seed=config.seed, **arguments)
-    need_kept_range(made)
-    return TorchModule(made.at(config.device))
+    found = TorchModule(made.at(config.device))
+    need_kept_range(found.network)
+    return found
 
 
 def need_kept_range(network: TorchNetwork) -> None:
@@ -185,7 +186,7 @@ def need_kept_range(network: TorchNetwork) -> None:
     with torch.no_grad():
         for weights in module.parameters():
             weights.mul_(1e6).add_(1e6)  # whatever a run may make of them, those that are 0 too
-        found = module(torch.from_numpy(inputs)).reshape(-1)
+        found = module(torch.from_numpy(inputs).to(network.device)).reshape(-1).cpu()
     if found.dtype != torch.float32:
         raise UserError(f"network {network.name!r}: expected numbers of torch.float32, got {found.dtype}")
     if low is None or high is None:

@@ -191,9 +191,10 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
         "Exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
         1,
     )
-    notice = distribution("leafwise").read_text("licenses/NOTICE.md")
-    if notice is None:
+    notices = [Path(str(file.locate())) for file in distribution("leafwise").files or () if file.name == "NOTICE.md"]
+    if not notices or not notices[0].is_file():
         raise UserError("expected NOTICE.md in the installed package, got none; install Leafwise again")
+    notice = read_text(notices[0])
     begun = {"manifest.webmanifest": json.dumps(manifest), "sw.js": worker, "index.html": shell, "NOTICE.txt": notice}
     for name, text in begun.items():
         write_atomically(folder / name, text.encode())

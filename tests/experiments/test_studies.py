@@ -36,7 +36,7 @@ WRONG = {
     "methods --minutes -1": "expected --minutes of at least 0, got -1.0",
     "methods --newcomer-minutes 0": "expected --newcomer-minutes above 0, got 0.0",
     "methods --ways qlearning": "expected ways among ntuple-td, ntuple-q, ppo, SB3 DQN, SB3 PPO, SB3 MaskablePPO, "
-    "value-td, selfplay, alphazero, dqn, ship-values, got 'qlearning'",
+    "value-td, selfplay, selfplay conv, alphazero, dqn, selfplay mlp, ship-values, got 'qlearning'",
     "reference --ids Chess-v0": "expected ids among Cassis-v0, ",
     "search --games Chess": ", Trap, Connect Four, Sim on 8 points, got 'Chess'",
     "search --leaves best": "expected --leaves among learned, hand-made, got 'best'",

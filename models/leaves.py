@@ -33,6 +33,8 @@ Speaks = Literal["to_act", "player_0"]
 SPEAKS: tuple[Speaks, ...] = ("to_act", "player_0")
 OBSERVED_BYTES = 1 << 26
 """Most memory of the observations that a model is handed at once."""
+PART = 256
+"""Most observations that a torch module on a processor is handed at once: convolutions of more are slower for each."""
 TRIED, WITHIN = 8, 1e-4
 """Positions that a torch module is asked about alone and together, and by how much its numbers may differ, as a share or at all."""
 GIVEN = (
@@ -187,17 +189,27 @@ def module_numbers(module: Any) -> Callable[[Observation], Any]:
     """Returns a torch module as a function of observations; raises ValueError where it cannot take them."""
     import torch
 
-    def tensor(array: Array) -> Any:
+    def tensor(array: Array, device: Any) -> Any:
+        return torch.as_tensor(array, dtype=torch.float32, device=device)
+
+    def forward(obs: Observation) -> Any:
+        """Returns what the module says of observations, on a processor in parts whose activations stay in its cache."""
         one = next(module.parameters(), None)
-        return torch.as_tensor(array, dtype=torch.float32, device="cpu" if one is None else one.device)
+        device = torch.device("cpu") if one is None else one.device
+        if isinstance(obs, dict):
+            return module({name: tensor(array, device) for name, array in obs.items()})
+        if device.type != "cpu" or len(obs) <= PART:
+            return module(tensor(obs, device))
+        parts = [module(tensor(obs[k : k + PART], device)) for k in range(0, len(obs), PART)]
+        return torch.cat(parts) if isinstance(parts[0], torch.Tensor) else parts[0]
 
     def numbers(obs: Observation) -> Any:
-        given = {name: tensor(array) for name, array in obs.items()} if isinstance(obs, dict) else tensor(obs)
-        training = module.training
-        module.eval()
+        training, learns = module.training, any(part.training for part in module.modules())
+        if learns:
+            module.eval()
         try:
             with torch.inference_mode():
-                found = module(given)
+                found = forward(obs)
         except (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError) as problem:
             seen = shapes(obs)
             reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
@@ -205,7 +217,8 @@ def module_numbers(module: Any) -> Callable[[Observation], Any]:
                 f"leaf: expected a module that takes observations {seen} as float32, got: {reason}"
             ) from None
         finally:
-            module.train(training)
+            if learns:
+                module.train(training)
         if not isinstance(found, torch.Tensor):
             raise UserError(f"leaf: expected a module that returns one tensor, got {type(found).__name__}")
         if not found.is_floating_point():

@@ -82,7 +82,7 @@ class ValueOf(nn.Module):
 
     def __init__(self, module: nn.Module, outputs: int) -> None:
         super().__init__()
-        self.module, self.outputs = module, outputs
+        self.module, self.outputs, self.training = module, outputs, module.training
 
     def forward(self, x: Tensor) -> Tensor:
         found: Tensor = self.module(x)

@@ -204,7 +204,11 @@ class Forest:
         self.game, self.evaluator, self.options, self.T = game, evaluator, options, game.tables(evaluator)
         limits = value_bounds(game, evaluator) if proofs and game.max_outcomes == 0 else None
         one, n = new_tree(game, nodes, 1, streams[0], limits), len(streams)
-        parts = {name: np.repeat(part[None], n, axis=0) for name, part in one._asdict().items()}
+        parts = {
+            # Memory of zeros is taken where it is used
+            name: np.repeat(part[None], n, axis=0) if part.any() else np.zeros((n, *part.shape), part.dtype)
+            for name, part in one._asdict().items()
+        }
         self.trees = Tree(**(parts | {"stream": streams}))
         zeros: dict[str, Any] = {
             name: np.zeros(n, np.float64 if name in ("sign", "offset") else np.int64) for name in Ways._fields
@@ -212,6 +216,12 @@ class Forest:
         self.ways = Ways(**zeros)
         self.compiled = compiled_forest(game.rules, leaf_spec(evaluator, game.stages), game.room)
         self._rows, self._S, self._A = game.rows(n), game.rows(2), np.zeros(game.max_actions, np.int64)
+
+    def renew(self, evaluator: Evaluator, streams: Words) -> None:
+        """Begins all trees anew, for other weights of the same leaf and other streams [trees, 2]."""
+        self.forget(range(len(streams)))
+        self.trees = self.trees._replace(stream=streams)
+        self.evaluator, self.T = evaluator, self.game.tables(evaluator)
 
     def tree(self, k: int) -> Tree:
         """Returns one of the trees; its arrays are views."""

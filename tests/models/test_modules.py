@@ -87,6 +87,31 @@ def test_a_network_is_the_same_from_its_file(game: Any, name: str, arguments: di
     assert (loaded.low, loaded.high, loaded.to_go) == (-1.0 if game is TRILOBITE else 0.0, 1.0, False)
 
 
+def test_asking_a_network_leaves_it_in_eval_mode() -> None:
+    made: Any = leafwise.torch_network(TRILOBITE, "resnet", blocks=1, channels=4, hidden=4, says="policy")
+    made.module.eval()
+    values(TRILOBITE, made.evaluator("leaf"))
+    assert not any(part.training for part in made.module.modules())
+
+
+def test_a_module_is_handed_large_batches_in_parts() -> None:
+    lengths = []
+
+    class Counts(nn.Module):
+        """Says how many stones of one plane there are."""
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            lengths.append(len(x))
+            return x[:, 0].sum(dim=(1, 2)) / 64
+
+    leaf: Any = leafwise.leaf(TRILOBITE, Counts(), observation="planes")
+    once = [TRILOBITE.new(0).play(a).play(b).row for a in range(3) for b in range(3)]
+    T, rows = TRILOBITE.tables(leaf), np.array([*once, TRILOBITE.new(0).row] * 60)
+    lengths.clear()
+    assert np.array_equal(leaf.batch(rows, T), [*[1 / 64] * 9, 0.0] * 60)
+    assert lengths == [256, 256, 88]
+
+
 def test_scores_are_the_return_to_come_by_a_scale() -> None:
     one, many = (
         leafwise.torch_network(THREES, "conv", channels=(4,), hidden=4, scale=scale).evaluator("leaf")

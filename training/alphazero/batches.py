@@ -162,6 +162,8 @@ class ForestRecorder:
         self.memory_mb = memory_mb
         self.kernels, self.T = kernels(self.game), self.game.tables()
         self.S, self.A = self.game.rows(1), np.zeros(self.game.max_actions, np.int64)
+        self.forest: Forest | None = None
+        """What the last piece grew: its memory serves the next one."""
 
     def __reduce__(self) -> Any:
         return ForestRecorder, self.told
@@ -192,7 +194,11 @@ class ForestRecorder:
         """Returns whole games of at least `count` positions, whose chance and choices come from a stream of this key alone."""
         how, do, keys = self.how, self.kernels, new_stream(key)
         games = self.new_games(self.at_once)
-        forest = self.grown(network, games.R, how.simulations)
+        if self.forest is None:
+            self.forest = self.grown(network, games.R, how.simulations)
+        else:
+            self.forest.renew(network.evaluator("newest"), games.R)
+        forest = self.forest
         room = 2 * count + self.at_once
         record, number_of = new_record(self.game, room), np.zeros(room, np.int64)
         policies = np.zeros((room, self.game.max_actions), np.float32)
@@ -239,6 +245,7 @@ class ForestRecorder:
         """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""
         games = self.new_games(2 * len(keys))
         games.R[:, 0] = np.repeat(keys, 2)
+        self.forest = None  # the trees of a match take all the memory
         seats = np.arange(len(games.R)) % 2
         forests = [self.grown(network, games.R, simulations, forests=2) for network in (newest, best)]
         some = np.arange(len(games.R))

@@ -30,6 +30,7 @@ def recorder():
 
 def test_a_piece_depends_on_its_key_alone(recorder):
     once, other = recorder.piece(Planted(), 200, 7), recorder.piece(Planted(), 200, 8)
+    recorder.match(Planted(), Planted(), np.arange(2, dtype=np.uint64), 20)
     for one, again in zip(once, recorder.piece(Planted(), 200, 7), strict=True):
         np.testing.assert_array_equal(one, again)
     assert len(once.rows) != len(other.rows) or (once.rows != other.rows).any()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from leafwise.models.modules import OVER, FirstOnly, TorchNetwork, bounds_of
 from leafwise.models.network import Module, Says, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
+from leafwise.training.execution.generations import key_of
 from leafwise.training.types import Tensors
 
 MOST = 1 - 1e-6
@@ -271,6 +273,14 @@ def widened(network: SparseNetwork, hidden: tuple[int, ...], seed: int, *, head:
 def one_thread() -> None:
     """Makes torch use one thread, so that a run gives the same numbers every time."""
     torch.set_num_threads(1)
+
+
+@contextmanager
+def seeded(seed: int, step: int) -> Iterator[None]:
+    """Has what a module draws at random, as for dropout, depend on a run's seed and on which of its steps this is."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key_of(seed, step, 0) >> 1)
+        yield
 
 
 def fit(

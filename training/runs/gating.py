@@ -439,12 +439,15 @@ class IterationLearner(GatedLearner):
 
     def learn(self) -> Logged:
         """Learns from the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks import fit
+        from leafwise.training.networks import fit, seeded
 
         config, rate = self.config, self.rate()
         steps = max(1, int(config.passes * self.to_learn / config.batch_size))
         sample, loss_by = self.lesson(np.random.default_rng((config.seed, self.done)))
-        loss = fit(self.module, sample, steps, rate, loss_by)
+        self.module.train()
+        with seeded(config.seed, self.done):
+            loss = fit(self.module, sample, steps, rate, loss_by)
+        self.module.eval()
         self.newest = self.module.export()
         return {"train/loss": loss, "train/learning_rate": rate}
 

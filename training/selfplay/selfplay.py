@@ -363,17 +363,6 @@ class SelfPlay(IterationLearner):
             found[here] = inputs
         return found, signs
 
-    def learn(self) -> Logged:
-        """Learns from the replay as each method of iterations does; what a module draws at random is the iteration's own."""
-        if self.sparse:
-            return super().learn()
-        import torch
-
-        self.module.train()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(key_of(self.config.seed, self.done, 0) >> 1)
-            return super().learn()
-
     @property
     def to_learn(self) -> int:
         """Positions that are new in an iteration."""

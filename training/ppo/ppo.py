@@ -97,7 +97,7 @@ class MaskedPpo(GatedLearner):
         if own:
             from leafwise.training.networks import torch_module
 
-            need_sparse(config, ("hidden",))
+            need_sparse(config)
             self.blank = torch_module(
                 self.game, config, says="policy", scale=0.0 if config.scale == 1 else config.scale
             ).network

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 class Config(IterationOptions):
     """Options of `leafwise train GAME --method selfplay`."""
 
+    sparse_only = ("hidden", "head", "rare", "replay_stages", "lambda_turns")
     total_steps: TotalSteps = 60
     """Length of the run, in iterations."""
     positions: BufferSize = 50_000
@@ -174,7 +175,7 @@ class SelfPlay(IterationLearner):
         super().__init__(config)
         self.sparse = config.network == SPARSE
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
-        need_sparse(config, ("hidden", "head", "rare", "replay_stages", "lambda_turns"))
+        need_sparse(config)
         self.solo = self.game.players == 1
         self.scored = self.solo and self.game.return_range != (0.0, 1.0)
         if self.scored and (self.sparse or not self.own):

@@ -327,6 +327,17 @@ def test_options_of_sparse_networks_shape_no_modules(method: str, words: str, me
     assert message in refusal(method, ["--game", "trilobite", *words.split()], capsys)
 
 
+@pytest.mark.parametrize(("game", "method"), [("friday", "dqn"), ("trap", "dqn"), ("friday", "ppo")])
+def test_a_recipe_leaves_options_of_sparse_networks_out_beside_a_module(game: str, method: str) -> None:
+    options = method_of(game, method).options
+    for network, left in ((None, 0), ("mlp", 1)):
+        words = [] if network is None else ["--network", network]
+        added = with_recipe(game, method, words)[len(words) :]
+        given = {name for name in recipe(game, method, None) if flag_of(name) in added}
+        assert given
+        assert bool(given & {"sees", *options.sparse_only}) != bool(left)
+
+
 def test_a_run_of_an_older_version_goes_on_where_it_wrote_what_empty_means(tmp_path: Path) -> None:
     config = ppo.Config(game="trilobite", run=str(tmp_path))
     for sees, fits in (("observation", True), ("features", False)):

@@ -166,7 +166,11 @@ class Doubtful(nn.Module):
     [
         ("trilobite", "detached", "expected numbers with gradients of its parameters, got none$"),
         ("trilobite", "pair", "expected one tensor in train mode, got tuple$"),
-        ("friday", "", "a last layer, such as sigmoid, that keeps values from 0 to 1 as a chance to win, got -1 with larger"),
+        (
+            "friday",
+            "",
+            "a last layer, such as sigmoid, that keeps values from 0 to 1 as a chance to win, got -1 with larger",
+        ),
     ],
 )
 def test_what_cannot_be_learned_is_one_line_before_any_game(game: str, fault: str, message: str) -> None:

@@ -141,6 +141,10 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         r"expected --module with the file or package 'own_net', or leafwise.register_network\(Net\) in Python"
     ):
         network.network_kind("torch").create(TRILOBITE, made.metadata)
+    with one_line(
+        r"register_network\(Net\) in Python, or a class in a file that --module names, for .* '__main__:Net'$"
+    ):
+        network.network_kind("torch").create(TRILOBITE, made.metadata | {"network": "__main__:Net"})
     assert registry.take_modules(["eval", "--module", str(tmp_path / "own_net.py")]) == ["eval"]
     assert str(tmp_path / "own_net.py") in os.environ[registry.NETWORKS]  # for processes that are started from here
     os.utime(file)  # not the network that is remembered

@@ -42,7 +42,7 @@ from leafwise.models.leaves import TRIED, WITHIN, leaf, module_numbers
 from leafwise.models.multi_hot import observer_of, sets_of, space_of
 from leafwise.models.network import SAYS, NetworkKind, Says, Tensors, Told, class_of, register_network
 from leafwise.models.sb3 import Model
-from leafwise.models.seen import features_of
+from leafwise.models.seen import OBSERVATION, features_of
 
 OVER = 1e-5
 """By how much a number may leave its range, for rounding."""
@@ -334,6 +334,11 @@ def in_range(found: Floats, low: float, high: float, name: str) -> Floats:
     return found.clip(low, high)
 
 
+def views_of(game: Game) -> str:
+    """Returns the views that environments show, as `--sees` takes them."""
+    return " or ".join((*(view for view in game.view_names if view != DEFAULT_VIEW), OBSERVATION))
+
+
 def outputs_of(game: Game, says: Says) -> int:
     """Returns how many numbers a module gives for a position."""
     return {"value": 1, "q": len(game.actions), "policy": 1 + len(game.actions)}[says]
@@ -444,7 +449,7 @@ def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: 
         raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
     if sees in sets_of(game) and says != "value" and features_of(game, sees).invariant:
         raise UserError(
-            f"expected --sees planes or observation where actions are told apart: symmetric positions share {sees!r}"
+            f"expected --sees {views_of(game)} where actions are told apart: symmetric positions share {sees!r}"
         )
     space, outputs = space_of(game, sees), outputs_of(game, says)
     own = class_of(name) if ":" in name else None

@@ -10,10 +10,12 @@ This file alone imports torch among those of its floor, and is itself imported o
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
 import math
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -26,22 +28,34 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from leafwise.envs.core.arrays import Array, Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import DEFAULT_VIEW
+from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.registry import named_modules
-from leafwise.models.leaves import leaf, module_numbers
+from leafwise.models.leaves import TRIED, WITHIN, leaf, module_numbers
 from leafwise.models.multi_hot import observer_of, sets_of, space_of
 from leafwise.models.network import SAYS, NetworkKind, Says, Tensors, Told, class_of, register_network
-from leafwise.models.sb3 import Kind
-from leafwise.models.seen import features_of
+from leafwise.models.sb3 import Model
+from leafwise.models.seen import OBSERVATION, features_of
 
 OVER = 1e-5
 """By how much a number may leave its range, for rounding."""
+SAID: dict[Says, str] = {
+    "value": "values",
+    "q": "what each action is worth",
+    "policy": "a value and a logit for each action",
+}
+"""What a module gives, in words."""
+KEPT = (
+    torch.float16, torch.float32, torch.float64, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool,
+)  # fmt: skip
+"""What files hold."""
 
 
 class Mlp(nn.Sequential):
@@ -75,22 +89,6 @@ class FirstOnly(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.cat([self.function(x[:, :1]), x[:, 1:]], dim=1)
-
-
-class ValueOf(nn.Module):
-    """The value [n, 1] of a module that gives a policy beside it; raises ValueError for another number of outputs."""
-
-    def __init__(self, module: nn.Module, outputs: int) -> None:
-        super().__init__()
-        self.module, self.outputs, self.training = module, outputs, module.training
-
-    def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.module(x)
-        if found.shape != (len(x), self.outputs):
-            raise ValueError(
-                f"expected a value and a logit for each action [n, {self.outputs}], got {list(found.shape)}"
-            )
-        return found[:, :1]
 
 
 class Block(nn.Module):
@@ -182,6 +180,11 @@ class TorchNetwork:
         return ()
 
     @property
+    def outputs(self) -> int:
+        """Numbers that the module gives for a position."""
+        return outputs_of(self.game, self.says)
+
+    @property
     def unit(self) -> float:
         """What an output of 1 is worth."""
         return self.scale * (self.game.stake if self.game.players == 2 else 1.0)
@@ -271,19 +274,18 @@ class TorchNetwork:
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as it is now as a leaf; raises ValueError for a module that does not do what it should."""
-        low, high = self.bounds
-        policy = self.says == "policy"
-        asked = ValueOf(self.module, 1 + len(self.game.actions)) if policy else self.module
-        kind: Kind = "q" if self.says == "q" else "value"
-        found = leaf(self.game, asked, kind=kind, to_go=high is None, scale=self.unit, observation=self.sees)
-        if policy:
+        need_sound(self)
+        (low, high), numbers = self.bounds, module_numbers(self.module)
+        model = Model(self.name, numbers, "q" if self.says == "q" else "value", scale=self.unit, observation=self.sees)
+        if self.says == "policy":
+            model = replace(model, numbers=lambda obs: numbers(obs)[:, :1])
+        found = leaf(self.game, model, to_go=high is None)
+        if self.says == "policy":
             found = replace(found, batch_policy=self.advice())
         assert found.batch is not None
         if low is None or high is None:
             return replace(found, name=name)
-        batch = within(found.batch, low, high, self.name)
-        batch(self.game.new(0).row[None], self.game.tables())  # what does not fit is said here, not inside a search
-        return replace(found, name=name, batch=batch, low=low, high=high)
+        return replace(found, name=name, batch=within(found.batch, low, high, self.name), low=low, high=high)
 
     @property
     def bounds(self) -> tuple[float, float] | tuple[None, None]:
@@ -293,12 +295,12 @@ class TorchNetwork:
 
     def advice(self) -> Callable[[Array, Any], tuple[Floats, Floats]]:
         """Returns the network's `batch_policy`, of decisions; see `Evaluator`."""
-        numbers, (low, high), outputs = module_numbers(self.module), self.bounds, 1 + len(self.game.actions)
+        numbers, (low, high), outputs = module_numbers(self.module), self.bounds, self.outputs
 
         def advise(rows: Array, T: Any) -> tuple[Floats, Floats]:
             found = numbers(self.describe(rows, T)[0])
             if found.shape != (len(rows), outputs):
-                wanted = f"a value and a logit for each action [{len(rows)}, {outputs}]"
+                wanted = f"{SAID[self.says]} [{len(rows)}, {outputs}]"
                 raise UserError(f"network {self.name!r}: expected {wanted}, got {list(found.shape)}")
             logits = np.zeros((len(rows), self.game.max_actions))
             logits[:, : outputs - 1] = found[:, 1:]
@@ -332,6 +334,113 @@ def in_range(found: Floats, low: float, high: float, name: str) -> Floats:
     return found.clip(low, high)
 
 
+def views_of(game: Game) -> str:
+    """Returns the views that environments show, as `--sees` takes them."""
+    return " or ".join((*(view for view in game.view_names if view != DEFAULT_VIEW), OBSERVATION))
+
+
+def outputs_of(game: Game, says: Says) -> int:
+    """Returns how many numbers a module gives for a position."""
+    return {"value": 1, "q": len(game.actions), "policy": 1 + len(game.actions)}[says]
+
+
+def some_inputs(network: TorchNetwork) -> Tensor:
+    """Returns what a module is shown of some positions, [TRIED, ...], where the network is."""
+    game, stream = network.game, new_stream(0)
+    state = game.new(0)
+    rows = [state.row]
+    while len(rows) < TRIED:
+        legal = state.legal_actions
+        state = state.play(legal[int(below(stream, len(legal)))]).settle(stream)
+        state = game.new(len(rows)) if state.is_terminal else state
+        rows.append(state.row)
+    return torch.from_numpy(network.describe(np.array(rows), game.tables())[0]).to(network.device)
+
+
+def asked(network: TorchNetwork, module: nn.Module, inputs: Tensor) -> Tensor:
+    """Returns what a module gives for inputs [n, ...], as [n, outputs]; raises ValueError for what is no float32 of that shape."""
+    front, n, outputs = f"network {network.name!r}", len(inputs), network.outputs
+    mode = "train" if module.training else "eval"
+    try:
+        found = module(inputs)
+    except Exception as problem:  # of a class of one's own
+        wanted = f"a module that takes float32 {list(inputs.shape)} in {mode} mode"
+        raise UserError(f"{front}: expected {wanted}, got {reason_of(problem)}") from problem
+    if not isinstance(found, Tensor):
+        raise UserError(f"{front}: expected one tensor in {mode} mode, got {type(found).__name__}")
+    if found.dtype != torch.float32:
+        raise UserError(f"{front}: expected numbers of torch.float32, got {found.dtype}")
+    if found.shape != (n, outputs) and (network.says != "value" or found.shape != (n,)):
+        raise UserError(f"{front}: expected {SAID[network.says]} [{n}, {outputs}], got {list(found.shape)}")
+    return found.reshape(n, outputs)
+
+
+def need_sound(network: TorchNetwork) -> None:
+    """Raises ValueError for a module that gives no finite numbers in the range of its game, changes when it is asked, or says
+    something else of a position in another batch."""
+    module, inputs, front = network.module, some_inputs(network), f"network {network.name!r}"
+    before, mode = {name: part.clone() for name, part in module.state_dict().items()}, module.training
+    module.eval()
+    try:
+        with torch.inference_mode():
+            together = asked(network, module, inputs.clone())  # some write into what they are given
+            changed = [name for name, part in module.state_dict().items() if not torch.equal(before[name], part)]
+            alone = torch.cat([asked(network, module, inputs[k : k + 1].clone()) for k in range(TRIED)])
+    finally:
+        module.train(mode)
+    one, other = alone.detach().cpu().numpy(), together.detach().cpu().numpy()
+    if not np.isfinite([one, other]).all():
+        raise UserError(f"{front}: expected finite numbers, got nan or infinity")
+    if changed:
+        raise UserError(
+            f"{front}: expected forward to leave all parameters and buffers, got a change of {changed[0]!r}"
+        )
+    unlike = ~np.isclose(one, other, rtol=WITHIN, atol=WITHIN)
+    if unlike.any():
+        told = f"{one[unlike][0]:g} alone, {other[unlike][0]:g} among {TRIED}"
+        raise UserError(f"{front}: expected the same numbers for a position in every batch, got {told}")
+    low, high = bounds_of(network.game)
+    if low is not None and high is not None:
+        in_range((one[:, :1] if network.says == "policy" else one).reshape(-1), low, high, network.name)
+
+
+def reason_of(problem: Exception) -> str:
+    """Returns what code of one's own raised, on one line."""
+    name, message = type(problem).__name__, str(problem).partition("\n")[0]
+    return short(message if isinstance(problem, UserError) else f"{name}: {message}" if message else name, 240)
+
+
+def memory_of_machine() -> float:
+    """Returns the bytes of memory that there are; infinity where the system does not say."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def need_memory(name: str, size: int, times: int = 1) -> None:
+    """Raises ValueError for a module whose parameters and buffers, of so many bytes, do not fit into memory so many times."""
+    memory = memory_of_machine()
+    if times * size > memory:
+        more = f", {times} times that to learn" if times > 1 else ""
+        wanted = f"parameters that fit into this machine's memory of {memory / 1e6:,.0f} MB"
+        raise UserError(f"network {name!r}: expected {wanted}, got {size / 1e6:,.0f} MB{more}")
+
+
+def size_of(module: nn.Module) -> int:
+    """Returns the bytes of a module's parameters and buffers."""
+    return sum(part.numel() * part.element_size() for part in (*module.parameters(), *module.buffers()))
+
+
+def built(what: Callable[..., nn.Module], space: Any, outputs: int, arguments: Mapping[str, Any]) -> nn.Module:
+    """Returns a module; one that finds the sizes of its layers when it is first asked is asked once."""
+    module = what(space, outputs, **arguments)
+    if any(isinstance(part, UninitializedParameter) for part in module.parameters()):
+        with torch.no_grad():
+            module.eval()(torch.zeros(1, *space.shape))
+        module.train()
+    return module
+
+
 def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: Mapping[str, Any]) -> TorchNetwork:
     """Returns a network with the weights that its module begins with, its last layer kept in the range of the game's values."""
     need_among(says, SAYS, "says", "network")
@@ -340,25 +449,32 @@ def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: 
         raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
     if sees in sets_of(game) and says != "value" and features_of(game, sees).invariant:
         raise UserError(
-            f"expected --sees planes or observation where actions are told apart: symmetric positions share {sees!r}"
+            f"expected --sees {views_of(game)} where actions are told apart: symmetric positions share {sees!r}"
         )
-    space, outputs = space_of(game, sees), (says != "q") + (0 if says == "value" else len(game.actions))
+    space, outputs = space_of(game, sees), outputs_of(game, says)
     own = class_of(name) if ":" in name else None
     if own is None:
         need_among(name, (*BUILT_IN, "MODULE:CLASS"), "a network")
         if not space.shape:
             raise UserError(f"network {name!r}: expected an observation that is one array, got {space}")
+    what = own or BUILT_IN[name]
+    size = 0
+    with torch.device("meta"), contextlib.suppress(Exception):  # a class may not be built without numbers
+        size = size_of(built(what, space, outputs, arguments))
+    if torch.get_default_device().type != "meta":
+        need_memory(name, size)
     try:
         json.dumps(dict(arguments))  # a file holds them
-        module: nn.Module = (own or BUILT_IN[name])(space, outputs, **arguments)
-    except (AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as problem:
-        reason = str(problem).partition("\n")[0] or type(problem).__name__
-        raise UserError(
-            f"network {name!r}: cannot be built with {short(repr(dict(arguments)), 60)}: {reason}"
-        ) from None
+        module = built(what, space, outputs, arguments)
+    except Exception as problem:  # of a class of one's own
+        given = short(repr(dict(arguments)), 60)
+        raise UserError(f"network {name!r}: cannot be built with {given}: {reason_of(problem)}") from problem
     if own is None and bounds_of(game)[1] is not None:
         last = nn.Tanh() if game.players == 2 else nn.Sigmoid()
         module = nn.Sequential(module, FirstOnly(last) if says == "policy" else last)
+    for part, tensor in module.state_dict().items():
+        if tensor.dtype not in KEPT:
+            raise UserError(f"network {name!r}: expected numbers of torch.float32 in {part!r}, got {tensor.dtype}")
     return TorchNetwork(game, module, name, dict(arguments), sees, says, float(scale))
 
 

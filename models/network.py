@@ -219,10 +219,10 @@ def need_named(text: object) -> None:
     """Raises ValueError for `MODULE:CLASS` that nobody has named, before anything is imported."""
     module, own, name = str(text).partition(":")
     if own and text not in _classes and module not in named_modules():
-        raise UserError(
-            f"expected --module with the file or package {module!r}, or leafwise.register_network({name}) in Python, "
-            f"for a network of the class {text!r}"
-        )
+        named = f"--module with the file or package {module!r}, or leafwise.register_network({name}) in Python"
+        if module == "__main__":  # of a script or a notebook
+            named = f"leafwise.register_network({name}) in Python, or a class in a file that --module names"
+        raise UserError(f"expected {named}, for a network of the class {text!r}")
 
 
 def network_of(text: str) -> tuple[str, dict[str, Any]]:

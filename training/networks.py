@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -15,14 +16,27 @@ from leafwise.envs.core.arrays import Array, Floats32, Ints
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.models.modules import OVER, FirstOnly, TorchNetwork, bounds_of
+from leafwise.models.modules import (
+    OVER,
+    FirstOnly,
+    TorchNetwork,
+    asked,
+    bounds_of,
+    need_memory,
+    reason_of,
+    size_of,
+    some_inputs,
+)
 from leafwise.models.network import Module, Says, network_of, torch_network
 from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
+from leafwise.training.execution.generations import key_of
 from leafwise.training.types import Tensors
 
 MOST = 1 - 1e-6
 """A module's number nearer to the end of its range counts as this where it is learned."""
+TO_LEARN = 5
+"""Times that a module's numbers are held while it learns: as first built, as it is, its gradients, and two for Adam."""
 
 
 class SparseModule(nn.Module):
@@ -174,28 +188,43 @@ def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float 
     scored = bounds_of(game) == (None, None)
     unit = (scale or typical_return(game, config.seed)) if scored else 1.0
     made: Any = torch_network(game, name, sees=config.sees, says=says, scale=unit, seed=config.seed, **arguments)
+    need_memory(made.name, size_of(made.module), TO_LEARN)
     found = TorchModule(made.at(config.device))
     need_kept_range(found.network)
+    need_gradients(found.network)
     return found
 
 
 def need_kept_range(network: TorchNetwork) -> None:
-    """Raises ValueError for a module whose numbers are not float32, or leave the range of its game once its weights are large."""
-    (low, high), game, module = bounds_of(network.game), network.game, deepcopy(network.module).eval()
-    inputs = network.describe(game.new(0).row[None], game.tables())[0]
-    with torch.no_grad():
-        for weights in module.parameters():
-            weights.mul_(1e6).add_(1e6)  # whatever a run may make of them, those that are 0 too
-        found = module(torch.from_numpy(inputs).to(network.device)).reshape(-1).cpu()
-    if found.dtype != torch.float32:
-        raise UserError(f"network {network.name!r}: expected numbers of torch.float32, got {found.dtype}")
+    """Raises ValueError for a module whose numbers leave the range of its game once its weights are large, of either sign."""
+    low, high = bounds_of(network.game)
     if low is None or high is None:
         return
-    found = found[:1] if network.says == "policy" else found
-    if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):  # nan is neither
-        last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")
-        wanted = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
-        raise UserError(f"network {network.name!r}: expected {wanted}, got {wrong[0]:g} with larger weights")
+    for factor in (1e6, -1e6):
+        module = deepcopy(network.module).eval()
+        with torch.no_grad():
+            for weights in module.parameters():
+                weights.mul_(factor).add_(factor)  # whatever a run may make of them, those that are 0 too
+            found = asked(network, module, some_inputs(network)).cpu()
+        found = found[:, :1] if network.says == "policy" else found
+        if len(wrong := found[(found < low - OVER) | (found > high + OVER)]):  # nan is neither
+            last, whose = ("tanh", "for who acts") if low < 0 else ("sigmoid", "as a chance to win")
+            wanted = f"a last layer, such as {last}, that keeps values from {low:g} to {high:g} {whose}"
+            raise UserError(f"network {network.name!r}: expected {wanted}, got {wrong[0]:g} with larger weights")
+
+
+def need_gradients(network: TorchNetwork) -> None:
+    """Raises ValueError for a module that cannot learn: it takes no batch in train mode, or its numbers have no gradients."""
+    module, reason = deepcopy(network.module).train(), "none"
+    with seeded(0, 0):
+        found = asked(network, module, some_inputs(network))
+    if found.requires_grad:
+        try:
+            found.sum().backward()
+            return
+        except RuntimeError as problem:
+            reason = reason_of(problem)
+    raise UserError(f"network {network.name!r}: expected numbers with gradients of its parameters, got {reason}")
 
 
 def typical_return(game: Game, seed: int, games: int = 64) -> float:
@@ -271,6 +300,14 @@ def widened(network: SparseNetwork, hidden: tuple[int, ...], seed: int, *, head:
 def one_thread() -> None:
     """Makes torch use one thread, so that a run gives the same numbers every time."""
     torch.set_num_threads(1)
+
+
+@contextmanager
+def seeded(seed: int, step: int) -> Iterator[None]:
+    """Has what a module draws at random, as for dropout, depend on a run's seed and on which of its steps this is."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key_of(seed, step, 0) >> 1)
+        yield
 
 
 def fit(

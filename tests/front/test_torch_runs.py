@@ -62,7 +62,13 @@ def test_commands_play_it_where_it_is_named(capfd: Any) -> None:
     assert json.loads(capfd.readouterr().out)["games"] == 4
     arena = ["arena", "trilobite", "search:runs/own,depth=1", "random", "--games", "4", "--module", "page_net.py"]
     assert run(arena) == 0
-    assert units.main(["--model", "runs/own", "--games", "20"]) == 0
+    network._classes.clear()
+    os.environ[registry.NETWORKS] = "{}"
+    os.utime("runs/own/model.safetensors")  # not the network that is remembered
+    fitted = ["--model", "runs/own", "--games", "20"]
+    assert units.main(fitted) == 2
+    assert MISSING in capfd.readouterr().err
+    assert units.main([*fitted, "--module", "page_net.py"]) == 0
     assert units_of(TRILOBITE, "runs/own") is not None
 
 
@@ -89,6 +95,9 @@ def test_a_run_goes_on_where_it_is_named(capfd: Any) -> None:
     assert run(words.split()) == 2
     assert MISSING in capfd.readouterr().err
     assert run([*words.split(), "--module", "page_net.py"]) == 0
+    added = f" --module {Path('page_net.py').resolve()}"
+    hints = [line for line in capfd.readouterr().out.splitlines() if "leafwise eval" in line or "leafwise play" in line]
+    assert [line.endswith(added) for line in hints] == [True, True]
     os.environ[registry.NETWORKS] = "{}"
     network._classes.clear()
     more = [

@@ -46,6 +46,31 @@ class Says(nn.Module):
         return self.number.expand(len(x), len(self.number)).to(self.dtype)
 
 
+class Faulty(nn.Module):
+    """Gives a value, which is right, and logits with a fault."""
+
+    def __init__(self, space: Any, outputs: int, *, fault: str) -> None:
+        super().__init__()
+        self.fault, planes = fault, space.shape[0]
+        self.say, self.norm = nn.Linear(space.shape[0] * 9, outputs), nn.BatchNorm2d(planes)
+        if fault == "bfloat16":
+            self.say.bfloat16()
+
+    def forward(self, x: torch.Tensor) -> Any:
+        if self.fault == "norm":
+            x = self.norm.train()(x)
+        if self.fault == "change":
+            self.say.bias.data += 0.1
+        found = torch.tanh(self.say(x.flatten(1)))
+        assert self.fault != "assert", "wrong"
+        value, logits = found[:, :1], found[:, 1:]
+        if self.fault == "swap":
+            logits = logits.flip(0)
+        if self.fault == "drop":
+            logits = nn.functional.dropout(logits)
+        return (value, logits) if self.fault == "pair" else torch.cat([value, logits], dim=1)
+
+
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "_classes", {})
@@ -141,6 +166,10 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         r"expected --module with the file or package 'own_net', or leafwise.register_network\(Net\) in Python"
     ):
         network.network_kind("torch").create(TRILOBITE, made.metadata)
+    with one_line(
+        r"register_network\(Net\) in Python, or a class in a file that --module names, for .* '__main__:Net'$"
+    ):
+        network.network_kind("torch").create(TRILOBITE, made.metadata | {"network": "__main__:Net"})
     assert registry.take_modules(["eval", "--module", str(tmp_path / "own_net.py")]) == ["eval"]
     assert str(tmp_path / "own_net.py") in os.environ[registry.NETWORKS]  # for processes that are started from here
     os.utime(file)  # not the network that is remembered
@@ -156,8 +185,10 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         (Says, TRILOBITE, {"number": 2.0}, r"expected values from -1 to 1 for who acts, got 2"),
         (Says, FRIDAY, {"number": -0.5}, r"expected values from 0 to 1 as a chance to win, got -0.5"),
         (Says, TRILOBITE, {"number": float("nan")}, "expected finite numbers"),
-        (Says, TRILOBITE, {"number": 1, "dtype": "int64"}, "expected .* numbers of torch.float32, got torch.int64"),
-        (Says, TRILOBITE, {"number": 0.0, "width": 2}, r"expected numbers \[1, 1\], got \[1, 2\]"),
+        (Says, TRILOBITE, {"number": 1, "dtype": "int64"}, "expected numbers of torch.float32, got torch.int64"),
+        (Says, TRILOBITE, {"number": 1, "dtype": "float64"}, "expected numbers of torch.float32, got torch.float64"),
+        (Says, TRILOBITE, {"number": 0.0, "width": 2}, r"expected values \[8, 1\], got \[8, 2\]"),
+        (Says, TRILOBITE, {"number": 0.0, "says": "q"}, r"expected what each action is worth \[8, 3\], got \[8, 1\]"),
         (Says, TRILOBITE, {}, r"test_modules:Says': cannot be built with \{\}: .*'number'"),
         (Says, TRILOBITE, {"number": 0j}, "cannot be built with .*: Object of type complex is not JSON serializable"),
         (int, TRILOBITE, {}, "expected a class of torch modules, got <class 'int'>"),
@@ -166,12 +197,44 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         ("mlp", TRILOBITE, {"sees": "pixels"}, "expected an observation among default, planes"),
         ("mlp", TRILOBITE, {"says": "moves"}, "says among value, q, policy"),
         ("mlp", TRILOBITE, {"scale": 10.0}, "expected a scale in a game for one with a score"),
-        ("mlp", THREES, {"hidden": (10**8, 10**8)}, r"cannot be built with .* tried to allocate \d+ bytes"),
+        ("mlp", THREES, {"hidden": (10**8, 10**8)}, r"expected parameters that fit into .* MB, got 40,[\d,]+ MB$"),
+        (Faulty, TRILOBITE, {"fault": "pair"}, "expected one tensor in eval mode, got tuple$"),
+        (Faulty, TRILOBITE, {"fault": "assert"}, r"takes float32 \[8, 2, 3, 3\] in eval mode, got AssertionError: wrong$"),
+        (Faulty, TRILOBITE, {"fault": "swap"}, "expected the same numbers for a position in every batch, got .* among 8$"),
+        (Faulty, TRILOBITE, {"fault": "drop"}, "expected the same numbers for a position in every batch, got .* among 8$"),
+        (Faulty, TRILOBITE, {"fault": "change"}, "forward to leave all parameters and buffers, got a change of 'say.bias'$"),
+        (Faulty, TRILOBITE, {"fault": "norm"}, "forward to leave all parameters and buffers, got a change of 'norm.running_m"),
+        (Faulty, TRILOBITE, {"fault": "bfloat16"}, "expected numbers of torch.float32 in 'say.weight', got torch.bfloat16$"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_one_line(network: Any, game: Any, arguments: dict[str, Any], message: str) -> None:
+    says = {"says": "policy"} if network is Faulty else {}
     with one_line(message):
-        leafwise.torch_network(game, network, **arguments).evaluator("leaf")
+        leafwise.torch_network(game, network, **arguments, **says).evaluator("leaf")
+
+
+def test_layers_that_find_their_sizes_are_asked_once(tmp_path: Path) -> None:
+    class Lazy(nn.Sequential):
+        def __init__(self, space: Any, outputs: int) -> None:
+            super().__init__(nn.Flatten(), nn.LazyLinear(outputs), nn.Tanh())
+
+    made: Any = leafwise.torch_network(TRILOBITE, Lazy)
+    assert made.module.training
+    leafwise.save_network(tmp_path / "m.safetensors", made, SAID)
+    loaded = values(TRILOBITE, leafwise.load(tmp_path / "m.safetensors", TRILOBITE))
+    assert np.array_equal(loaded, values(TRILOBITE, made.evaluator("made")))
+
+
+def test_what_writes_into_its_input_is_sound_and_a_module_keeps_its_mode() -> None:
+    class Writes(nn.Sequential):
+        def __init__(self, space: Any, outputs: int) -> None:
+            super().__init__(nn.Hardtanh(0.1, 0.5, inplace=True), nn.Flatten(), nn.LazyLinear(outputs), nn.Tanh())
+
+    for says in ("value", "policy"):
+        made: Any = leafwise.torch_network(TRILOBITE, Writes, says=says)
+        made.module.eval()
+        made.evaluator("leaf")
+        assert not [part for part in made.module.modules() if part.training]
 
 
 def test_a_file_cannot_ask_for_more_memory_than_it_has_weights(tmp_path: Path) -> None:

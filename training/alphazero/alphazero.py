@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 class Config(IterationOptions):
     """Options of `leafwise train GAME --method alphazero`."""
 
+    sparse_only = ("hidden", "init_from")
     total_steps: TotalSteps = 100
     """Length of the run, in iterations."""
     positions: BufferSize = 10_000
@@ -127,7 +128,7 @@ class AlphaZero(IterationLearner):
 
         config = self.config
         if config.network != SPARSE:
-            need_sparse(config, ("hidden", "init_from"))
+            need_sparse(config)
             return torch_module(self.game, config, says="policy")
         if not config.init_from:
             sees = default_seen(self.game, actions=True)

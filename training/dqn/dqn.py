@@ -60,6 +60,7 @@ FIRST = 102_400
 class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn`."""
 
+    sparse_only = ("hidden", "dueling", "nodes", "rare")
     total_steps: TotalSteps = 2_000_000
     """Length of the run, in decisions played."""
     envs: Annotated[int, Range(1, 100000)] = 256
@@ -151,7 +152,7 @@ def check(config: Config, game: Any) -> None:
     if config.credit and game.players == 2:
         raise UserError(f"expected --credit in a game for one player, got {game.name!r}")
     if config.network != SPARSE:
-        need_sparse(config, ("hidden", "dueling", "nodes", "rare"))
+        need_sparse(config)
         return
     sees = config.sees or default_seen(game, actions=config.head == "max")
     need_among(sees, seen_by(game), "--sees")

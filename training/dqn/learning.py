@@ -23,6 +23,7 @@ from leafwise.training.networks import (
     losses_of,
     optimizer_tensors,
     parameters,
+    seeded,
     torch_module,
     value_of,
 )
@@ -301,7 +302,8 @@ class Learning:
         rows = self.shown(rows, symmetries, actions)
         features, _, signs = self.shape.describe(rows, self.T)
         self.online.train()
-        outputs = self.online(torch.from_numpy(features))
+        with seeded(self.config.seed, self.batches):
+            outputs = self.online(torch.from_numpy(features))
         self.online.eval()
         if self.wanted == "expected":
             targets, shares = self.all_actions(rows)

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
@@ -95,12 +96,18 @@ class MaskedPpo(GatedLearner):
 
         two, sees, own = self.game.players == 2, config.sees or OBSERVATION, config.network != SPARSE
         if own:
+            from leafwise.models.modules import views_of
             from leafwise.training.networks import torch_module
 
-            need_sparse(config, ("hidden",))
+            need_sparse(config)
             self.blank = torch_module(
                 self.game, config, says="policy", scale=0.0 if config.scale == 1 else config.scale
             ).network
+            if self.blank.sees not in (DEFAULT_VIEW, *self.game.view_names):
+                views = views_of(self.game)
+                raise UserError(
+                    f"expected --sees {views} for a torch module that learns by ppo, got {self.blank.sees!r}"
+                )
             self.seated = Drawn(self.blank)
         else:
             if sees in seen_by(self.game) and features_of(self.game, sees).invariant:

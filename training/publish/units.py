@@ -26,6 +26,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.ranges import Range, need_in
+from leafwise.envs.registry import take_modules
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, LEAST_SLOPE, SCORE, UNITS, Units, save_shipped_units
@@ -100,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    config = parse(Config, arguments, "python -m leafwise.training.publish.units")
+    config = parse(Config, take_modules(arguments), "python -m leafwise.training.publish.units")
     path = model_path(config.model)
     game = game_of(path)
     units = fitted(game, partial(load_evaluator, game, path), config)

@@ -113,12 +113,16 @@ CHECKPOINT_SHARE = 0.1
 """Checkpoints may take this share of the time; where they take longer, they come more seldom."""
 
 
+def module_words(game: str, network: str) -> list[str]:
+    """Returns the words of a command line that name the modules of a game and of a network's class, where `--module` did."""
+    own = named_modules().get(network.partition(":")[0])
+    return [word for source in dict.fromkeys(filter(None, (source_of(game), own))) for word in ("--module", source)]
+
+
 def training_command(method: str, config: Any) -> str:
     """Returns the command that repeats a run of a method, whatever the game's recipe says by then."""
-    own = named_modules().get(getattr(config, "network", "").partition(":")[0])
     words = ["leafwise", "train", config.game, "--method", method, "--no-recipe"]
-    for source in dict.fromkeys(filter(None, (source_of(config.game), own))):
-        words += ["--module", source]
+    words += module_words(config.game, getattr(config, "network", ""))
     return command_of(words, config, left_out=("game", *NOT_OPTIONS))
 
 

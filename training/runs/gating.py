@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -225,6 +225,8 @@ class Gate:
 class Options(RunOptions):
     """Options of every method whose best network is known by matches."""
 
+    sparse_only: ClassVar[tuple[str, ...]] = ("hidden",)
+    """Options that a sparse network alone takes."""
     network: str = SPARSE
     """sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a
     class of your own as MODULE:CLASS,width=8, whose file --module names. By --sees it sees planes, onehot, observation or
@@ -242,10 +244,10 @@ class Options(RunOptions):
     """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
 
 
-def need_sparse(config: Any, names: Iterable[str]) -> None:
-    """Raises ValueError for options of these names, those of sparse networks alone, that are given beside a torch module."""
+def need_sparse(config: Any) -> None:
+    """Raises ValueError for options of sparse networks alone that are given beside a torch module."""
     defaults = {field.name: field.default for field in fields(config)}
-    for name in names if config.network != SPARSE else ():
+    for name in config.sparse_only if config.network != SPARSE else ():
         if (given := getattr(config, name)) != defaults[name]:
             raise UserError(
                 f"expected {flag_of(name)} with --network {SPARSE} alone, got {given!r} and {config.network!r}"
@@ -439,12 +441,15 @@ class IterationLearner(GatedLearner):
 
     def learn(self) -> Logged:
         """Learns from the replay for one cycle of the learning rate; returns what is logged."""
-        from leafwise.training.networks import fit
+        from leafwise.training.networks import fit, seeded
 
         config, rate = self.config, self.rate()
         steps = max(1, int(config.passes * self.to_learn / config.batch_size))
         sample, loss_by = self.lesson(np.random.default_rng((config.seed, self.done)))
-        loss = fit(self.module, sample, steps, rate, loss_by)
+        self.module.train()
+        with seeded(config.seed, self.done):
+            loss = fit(self.module, sample, steps, rate, loss_by)
+        self.module.eval()
         self.newest = self.module.export()
         return {"train/loss": loss, "train/learning_rate": rate}
 

@@ -154,20 +154,19 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
     return added
 
 
-OF_SPARSE = ("hidden", "sees", "dueling")
-"""Options that shape sparse networks."""
-
-
 def missing(
     name: str, method: str, variant: str | None, given: Set[str], network: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Yields the options that a game's recipe adds to those given, which are told as flags; to a `network` none that shape another.
+    """Yields the options that a game's recipe adds to those given, which are told as flags; to a torch module as `network` none of
+    sparse networks.
 
     Raises ValueError for a recipe that names what runs code.
     """
+    left_out: tuple[str, ...] = ()
+    if network not in (None, "sparse"):
+        left_out = ("sees", *getattr(method_of(name, method).options, "sparse_only", ()))
     for option, value in recipe(name, method, variant).items():
-        fits = network in (None, "sparse") or option not in OF_SPARSE
-        if flag_of(option) not in given and value != [] and fits:
+        if flag_of(option) not in given and value != [] and option not in left_out:
             if code_in(value, name):
                 raise UserError(f"{name}: expected a recipe that names nothing that runs code, got {option} {value!r}")
             yield option, value

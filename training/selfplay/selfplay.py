@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 class Config(IterationOptions):
     """Options of `leafwise train GAME --method selfplay`."""
 
+    sparse_only = ("hidden", "head", "rare", "replay_stages", "lambda_turns")
     total_steps: TotalSteps = 60
     """Length of the run, in iterations."""
     positions: BufferSize = 50_000
@@ -174,7 +175,7 @@ class SelfPlay(IterationLearner):
         super().__init__(config)
         self.sparse = config.network == SPARSE
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
-        need_sparse(config, ("hidden", "head", "rare", "replay_stages", "lambda_turns"))
+        need_sparse(config)
         self.solo = self.game.players == 1
         self.scored = self.solo and self.game.return_range != (0.0, 1.0)
         if self.scored and (self.sparse or not self.own):
@@ -362,17 +363,6 @@ class SelfPlay(IterationLearner):
                 found = np.zeros((len(rows), *inputs.shape[1:]), inputs.dtype)
             found[here] = inputs
         return found, signs
-
-    def learn(self) -> Logged:
-        """Learns from the replay as each method of iterations does; what a module draws at random is the iteration's own."""
-        if self.sparse:
-            return super().learn()
-        import torch
-
-        self.module.train()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(key_of(self.config.seed, self.done, 0) >> 1)
-            return super().learn()
 
     @property
     def to_learn(self) -> int:

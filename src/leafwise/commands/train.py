@@ -186,6 +186,7 @@ def at_a_glance(path: Path, method: str) -> Iterator[str]:
     from leafwise.models.tensors import MODEL
     from leafwise.models.units import units_of
     from leafwise.search.players import BEST
+    from leafwise.training.runs.folder import module_words
 
     yield f"run folder  {path}"
     file, commands = path / MODEL, []
@@ -213,6 +214,9 @@ def at_a_glance(path: Path, method: str) -> Iterator[str]:
             named_leaf(learned, str(path))
             who, alone = shlex.quote(f"search:{path},depth=1"), learned.players == 1
             seat = f"--leaf {shlex.quote(str(path))}" if alone else f"--opponent {who}"
-            commands = [f"leafwise eval {name} {who}", f"leafwise play {name} {seat}"]
+            added = "".join(
+                f" {shlex.quote(word)}" for word in module_words(learned.name, str(made.get("network", "")))
+            )
+            commands = [f"leafwise eval {name} {who}{added}", f"leafwise play {name} {seat}{added}"]
     for k, line in enumerate([*commands, f"tensorboard --logdir {shlex.quote(str(path))}"]):
         yield f"{'' if k else 'next':<12}{line}"

@@ -315,6 +315,16 @@ def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.Captur
         ("dqn", "--network mlp --dueling", "expected --dueling with --network sparse alone, got True and 'mlp'"),
         ("ppo", "--network mlp --hidden 8 8", r"expected --hidden with --network sparse alone, got (8, 8) and 'mlp'"),
         ("ppo", "--network mlp --sees pixels", "expected an observation among default, planes"),
+        (
+            "ppo",
+            "--game trap --network mlp --sees reach",
+            "--sees planes or observation for a torch module that learns by ppo",
+        ),
+        (
+            "ppo",
+            "--game friday --network mlp --sees features",
+            "expected --sees onehot or observation where actions are told",
+        ),
         ("dqn", "--network conv --sees features", "symmetric positions share 'features'"),
         (
             "alphazero",
@@ -324,7 +334,19 @@ def test_methods_of_n_tuples_train_no_modules(method: str, capsys: pytest.Captur
     ],
 )
 def test_options_of_sparse_networks_shape_no_modules(method: str, words: str, message: str, capsys: Any) -> None:
-    assert message in refusal(method, ["--game", "trilobite", *words.split()], capsys)
+    game = () if "--game" in words else ("--game", "trilobite")
+    assert message in refusal(method, [*game, *words.split()], capsys)
+
+
+@pytest.mark.parametrize(("game", "method"), [("friday", "dqn"), ("trap", "dqn"), ("friday", "ppo")])
+def test_a_recipe_leaves_options_of_sparse_networks_out_beside_a_module(game: str, method: str) -> None:
+    options = method_of(game, method).options
+    for network, left in ((None, 0), ("mlp", 1)):
+        words = [] if network is None else ["--network", network]
+        added = with_recipe(game, method, words)[len(words) :]
+        given = {name for name in recipe(game, method, None) if flag_of(name) in added}
+        assert given
+        assert bool(given & {"sees", *options.sparse_only}) != bool(left)
 
 
 def test_a_run_of_an_older_version_goes_on_where_it_wrote_what_empty_means(tmp_path: Path) -> None:

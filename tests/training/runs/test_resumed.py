@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
 import leafwise
+from leafwise.models.network import text_of
 from leafwise.models.players import policy
 from leafwise.models.tensors import load_tensors
 from leafwise.training.alphazero import alphazero
@@ -59,12 +62,27 @@ TAGS = {
     "dqn": "train/loss train/td_error train/q_mean rollout/decided eval/score_ci_low",
     "ppo": "rollout/ep_rew_mean train/value_loss train/loss eval/elo",
 }
+
+
+class Dropping(nn.Module):
+    """Draws at random what it drops while it learns, and learns how to normalize a batch."""
+
+    def __init__(self, space: Any, outputs: int) -> None:
+        super().__init__()
+        planes, rows, columns = space.shape
+        self.norm, self.drop = nn.BatchNorm2d(planes), nn.Dropout(0.3)
+        self.say = nn.Linear(planes * rows * columns, outputs)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.say(self.drop(self.norm(x).flatten(1))))
+
+
 MODULES: dict[str, tuple[Any, type, dict[str, Any]]] = {
-    "dqn, a module's actions": (dqn.QLearner, dqn.Config, {**Q, "network": "conv,channels=4,hidden=8"}),
+    "dqn, a module's actions": (dqn.QLearner, dqn.Config, {**Q, "network": text_of(Dropping)}),
     "dqn, a module's states": (
         dqn.QLearner, dqn.Config, {**Q, "network": "resnet,blocks=1,channels=4", "head": "value", "tau": 0.1},
     ),
-    "alphazero, a module": (alphazero.AlphaZero, alphazero.Config, {**SEARCHED, "network": "mlp,hidden=16"}),
+    "alphazero, a module": (alphazero.AlphaZero, alphazero.Config, {**SEARCHED, "network": text_of(Dropping)}),
     "ppo, a module": (ppo.MaskedPpo, ppo.Config, {**MASKED, "network": "mlp,hidden=16", "opponent": "self", "judged": 20}),
 }  # fmt: skip
 for _, _, few in MODULES.values():
@@ -100,6 +118,9 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(name: str, tmp_path: Pat
         game = leafwise.game("trilobite")
         state = game.new(0).play("1").play("1").play("1")  # the column is full
         assert len(set(leafwise.Search(game, leafwise.load(whole), depth=2)(state).values.values())) > 1
+        saved = load_tensors(whole / "state.safetensors")[0]
+        means = [name for name in saved if name.startswith(("online", "newest")) and name.endswith("running_mean")]
+        assert all(saved[name].any() for name in means)  # they are learned in train mode
         if options.get("head") != "value":
             prior = policy(game, str(whole))(state.row[None], None)[0]
             assert (prior[0], prior.sum()) == (0, pytest.approx(1))

@@ -10,14 +10,17 @@ from torch import nn
 
 import leafwise
 from games import dice
+from games.refusals import one_line
 from leafwise.envs.core.contract.state import State
+from leafwise.models import modules
 from leafwise.models.files import load_network
 from leafwise.models.modules import TorchNetwork
+from leafwise.models.network import text_of
 from leafwise.models.seen import cells_of
 from leafwise.models.sparse import BOUND
 from leafwise.training.batches import NOBODY, How, SideBySide
 from leafwise.training.games import play_batches
-from leafwise.training.networks import SparseModule
+from leafwise.training.networks import SparseModule, torch_module
 from leafwise.training.runs.files import Curves
 from leafwise.training.runs.folder import load_checkpoint
 from leafwise.training.selfplay import selfplay, value_td
@@ -141,6 +144,50 @@ def test_returns_to_come_are_learned_in_games_with_a_score(tmp_path: Any, capsys
     assert 0.2 < targets.mean() / network.scale < 3
     assert network.evaluator("x").to_go
     assert "expected --network with a torch module" in refusal("value-td", ["--run", str(tmp_path / "no")], capsys)
+
+
+class Doubtful(nn.Module):
+    """Tells values from -1 to 1 in a way that cannot be learned, or that its game does not take."""
+
+    def __init__(self, space: Any, outputs: int, *, fault: str = "") -> None:
+        super().__init__()
+        self.fault, self.say = fault, nn.Linear(int(np.prod(space.shape)), outputs)
+        nn.init.constant_(self.say.bias, 1.0)  # above 0 at first
+
+    def forward(self, x: torch.Tensor) -> Any:
+        found = torch.tanh(self.say(x.flatten(1)))
+        if self.fault == "pair" and self.training:
+            return found, found
+        return found.detach() if self.fault == "detached" else found
+
+
+@pytest.mark.parametrize(
+    ("game", "fault", "message"),
+    [
+        ("trilobite", "detached", "expected numbers with gradients of its parameters, got none$"),
+        ("trilobite", "pair", "expected one tensor in train mode, got tuple$"),
+        (
+            "friday",
+            "",
+            "a last layer, such as sigmoid, that keeps values from 0 to 1 as a chance to win, got -1 with larger",
+        ),
+    ],
+)
+def test_what_cannot_be_learned_is_one_line_before_any_game(game: str, fault: str, message: str) -> None:
+    name = f"{text_of(Doubtful)},fault={fault}"
+    with one_line(message):
+        torch_module(leafwise.game(game), selfplay.Config(game=game, network=name))
+
+
+def test_a_module_has_to_fit_into_memory_with_what_it_learns_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = selfplay.Config(game="trilobite", network="mlp,hidden=1000,1000")
+    monkeypatch.setattr(modules, "memory_of_machine", lambda: 21e6)
+    with one_line(r"memory of 21 MB, got 4 MB, 5 times that to learn$"):
+        torch_module(GAME, replace(config, network="mlp,hidden=1000,1040"))
+    torch_module(GAME, replace(config, network="mlp,hidden=1000,1000"))
+    monkeypatch.setattr(modules, "memory_of_machine", lambda: 4e6)
+    with one_line(r"memory of 4 MB, got 4 MB$"):
+        torch_module(GAME, config)
 
 
 OWN = """

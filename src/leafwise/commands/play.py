@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
@@ -53,6 +53,7 @@ class Config:
       leafwise play threes --assist
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("opponent", "strength", "seat")
     game: tyro.conf.Positional[str]
     """Name of the game."""
     position: str = ""
@@ -95,14 +96,12 @@ class Config:
         return [f"--strength{word[7:]}" if re.match(r"--level(=|$)", word) else word for word in words]
 
     @staticmethod
-    def more_help(name: str) -> list[str]:
-        """Returns what `--help` says besides of a game that is named: its levels."""
-        game = find_game(name)
-        if game.players != 2:
-            return []
+    def more_help(name: str) -> tuple[str, dict[str, str]]:
+        """Returns what `--help` says besides of a game that is named: its levels, and what they are."""
         from leafwise.search.players import level_lines
 
-        return [f"Levels of {name}:", *level_lines(game)]
+        game, title = find_game(name), f"Levels of {name}, for --strength:"
+        return title, dict(line.split(": ", 1) for line in level_lines(game)) if game.players == 2 else {}
 
 
 class Session:

@@ -154,8 +154,9 @@ def table(rows: list[list[str]]) -> str:
 
     kept = [column for column in zip(*rows, strict=True) if any(column[2:])]
     drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for title, *_ in kept:
-        drawn.add_column(title)
+    for k, column in enumerate(kept):
+        longest = max(map(len, column)) if k == 0 else 0
+        drawn.add_column(column[0], overflow="fold", min_width=min(longest, 24))
     for row in list(zip(*kept, strict=True))[2:]:
         drawn.add_row(*(cell.replace("`", "").replace("[", "\\[") for cell in row))
     text = io.StringIO()

@@ -242,7 +242,9 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
             say(at_terminal("\n".join(lines)))
         elif word == "?":
             about = state.game.text.about
-            say(at_terminal("\n".join(filter(None, [about.actions, about.ends, state.legend(), HELP]))))
+            told = [text.replace("`", "") for text in (about.actions, about.ends)]
+            legend = " ".join(state.legend().split())
+            say(at_terminal("\n".join(filter(None, [*told, legend, HELP]))))
         elif word == "u":
             if session.undo():
                 return True
@@ -253,12 +255,12 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
             try:
                 happened = session.play_typed(word)
             except UserError as problem:
-                say(f"{problem}; {HELP}")
+                say(at_terminal(f"{problem}\n{HELP}"))
                 continue
             if session.odds:
-                say(f"odds: {session.odds}")
+                say(at_terminal(f"odds: {session.odds}"))
             if happened:
-                say(f"then: {', '.join(happened)}")
+                say(at_terminal(f"then: {', '.join(happened)}"))
             return True
 
 
@@ -290,10 +292,11 @@ def play(config: Config, session: Session, hints: Hints) -> None:
             return
         happened = session.play(action)
         if session.odds:
-            say(f"odds: {session.odds}")
-        say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
+            say(at_terminal(f"odds: {session.odds}"))
+        then = f", then: {', '.join(happened)}" if happened else ""
+        say(at_terminal(f"{chooser.name} plays {game.actions[action]}{then}"))
     say("\n" + at_terminal(session.state.board(), game))
-    say(f"game over, {ending(session.state)}")
+    say(at_terminal(f"game over, {ending(session.state)}"))
 
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
@@ -338,8 +341,8 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
             by = ", the exact solver" if isinstance(strong, SolverPlayer) else by
             say(f"against {who.name}{by}")
     if config.strength:
-        say(next(line for line in level_lines(session.state.game) if line.startswith(config.strength)))
-    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.analyst.leaf}")
+        say(at_terminal(next(line for line in level_lines(session.state.game) if line.startswith(config.strength))))
+    say(f"hints: {'the exact solver, else ' if hints.asks_solver() else ''}search, leaf {hints.analyst.leaf}")
 
 
 def save(config: Config, session: Session) -> None:

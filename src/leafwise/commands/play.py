@@ -168,6 +168,8 @@ class Session:
 
 
 FEW_OUTCOMES = 12
+ROOM = 16
+"""Characters behind the actions that are there to be typed."""
 
 
 def odds(state: State) -> str:
@@ -202,11 +204,14 @@ def legal_text(state: State, most: int = 24) -> str:
     return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 
-def at_terminal(text: str, game: Game | None = None) -> str:
-    """Returns text as a terminal shows it: lines no longer than it is wide, the signs of a board in the game's colours."""
+def at_terminal(text: str, game: Game | None = None, room: int = 0) -> str:
+    """Returns text as a terminal shows it: lines no longer than it is wide, the signs of a board in the game's colours.
+
+    `room` characters of each line stay free, for what is typed behind the last.
+    """
     if not sys.stdout.isatty():
         return text
-    width, found = shutil.get_terminal_size().columns, []
+    width, found = shutil.get_terminal_size().columns - room, []
     for line in text.split("\n"):
         wrapped = textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
         found += wrapped if len(line) > width else [line]
@@ -232,7 +237,7 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
     state = session.state
     who = f"player {state.current_player + 1} to move: " if state.game.players == 2 else ""
     while True:
-        word = ask(at_terminal(f"{legal_lines(state)}{who}{legal_text(state)}>") + " ")
+        word = ask(at_terminal(f"{legal_lines(state)}{who}{legal_text(state)}>", room=ROOM) + " ")
         if word is None or word == "q":
             return False
         if word == "h":

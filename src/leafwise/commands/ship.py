@@ -18,7 +18,7 @@ usage: leafwise ship COMMAND [OPTIONS]
 
 Commands, each with --help:
   gen      Makes the ship of a seed; prints it as text, or writes it to files.
-  check    Checks ship files against the rules; names each broken rule and where.
+  check    Checks ship files against the rules; names each rule that is broken.
   stats    Makes the ships of many seeds and prints validity, quality, diversity
            and speed.
   gallery  Draws the ships of several seeds on one contact sheet."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO, TypeVar
 
 from leafwise.envs.core.errors import UserError, print_error
+from leafwise.envs.core.option_help import help_of, is_flat
 
 C = TypeVar("C")
 W = TypeVar("W", bound=Sequence[str])
@@ -92,13 +93,23 @@ def with_home(words: Sequence[str]) -> list[str]:
 
 
 def parse(
-    config_class: type[C], arguments: Sequence[str], prog: str, description: str | None = None, default: C | None = None
+    config_class: type[C],
+    arguments: Sequence[str],
+    prog: str,
+    description: str | None = None,
+    default: C | None = None,
+    more_help: Sequence[str] = (),
 ) -> C:
     """Returns a `config_class` filled from arguments; its docstrings are the help.
 
-    `description` replaces the class's docstring, the values of `default` those of the class. A class may have `markers` of tyro of
-    its own. Exits with status 0 after `--help`, and with status 2 after one line on standard error for wrong arguments.
+    `description` replaces the class's docstring, the values of `default` those of the class; `more_help` stands below the options.
+    A class may have `markers` of tyro, which then writes its help. Exits with status 0 after `--help`, and with status 2 after one
+    line on standard error for wrong arguments.
     """
+    if not {"-h", "--help"}.isdisjoint(arguments) and is_flat(config_class):
+        with quiet_when_unread():
+            print(help_of(config_class, prog, description, default, more_help))
+        raise SystemExit(0)
     import tyro
 
     usual = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)

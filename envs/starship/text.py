@@ -22,6 +22,7 @@ from leafwise.envs.starship.board import load_planes
 from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
 from leafwise.envs.starship.generator import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request, weight_of
 from leafwise.envs.starship.hull import from_run_lengths, run_lengths
+from leafwise.envs.starship.info import MOST_ENTRIES, REQUESTS
 from leafwise.envs.starship.placing import has_place, is_place
 from leafwise.envs.starship.rules import HULL_DIGITS, take
 from leafwise.envs.starship.settings import STAGES
@@ -183,8 +184,15 @@ def _read_requests(S: Rows, T: Tables, stage: int, words: Mapping[str, str]) -> 
 
 
 def to_board(row: Rows, T: GameTables) -> str:
-    """Returns the ship in letters, one row of the grid a line."""
-    return ship_at(row, T).text
+    """Returns the ship in letters with the numbers of its columns and rows, and below it the parts to be placed."""
+    numbers = range(T.ship.grid)
+    ruler = ["   " + "".join(str(x // 10) if x % 10 == 0 and x else " " for x in numbers)] * (T.ship.grid > 10)
+    ruler.append("   " + "".join(str(x % 10) for x in numbers))
+    cells = [f"{y:2} {line}".rstrip() for y, line in zip(numbers, ship_at(row, T).text.split("\n"), strict=True)]
+    names = REQUESTS.reshape(-1, MOST_ENTRIES + 1)[row[at.PHASE]]
+    seen = [names[word] for word in row[at.QUEUE : at.QUEUE + at.PREVIEW] if word]
+    then = f"; then {', '.join(seen[1:])}" if seen[1:] else ""
+    return "\n".join([*ruler, *cells, *([f"to be placed: {seen[0]}{then}"] if seen else [])])
 
 
 def outcome_name(before: Rows, after: Rows, tables: GameTables) -> str:

@@ -14,8 +14,14 @@ from leafwise.envs.core.commandline import WRONG_INPUT, quiet_when_unread, statu
 from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
+from leafwise.envs.core.option_help import definitions, paragraphs
 from leafwise.envs.core.waiting import loading
 from leafwise.envs.registry import take_modules
+
+EXAMPLES = """To begin with:
+  leafwise games
+  leafwise play cassis
+  leafwise train cassis"""
 
 
 def command_names() -> list[str]:
@@ -34,21 +40,13 @@ def summary(name: str) -> str:
 
 def overview() -> str:
     """Returns the help of the whole program."""
-    names = command_names()
-    width = max(map(len, names))
-    lines = [f"  {name:<{width}}  {summary(name)}" for name in names]
-    return "\n".join(
-        [
-            "usage: leafwise COMMAND [OPTIONS]",
-            "",
-            "Board and card games with exact rules, fast depth-limited search, and learned values at its leaves.",
-            "",
-            *lines,
-            "",
-            "leafwise COMMAND --help shows a command's options, leafwise --version the version. Every command takes",
-            "--module FILE_OR_PACKAGE, which brings a game of your own: leafwise new writes one to begin with.",
-        ]
+    about = "Board and card games with exact rules, fast depth-limited search, and learned values at its leaves."
+    more = (
+        "leafwise COMMAND --help shows a command's options, leafwise --version the version. Every command takes --module "
+        "FILE_OR_PACKAGE, which brings a game of your own: leafwise new writes one to begin with."
     )
+    listed = definitions("Commands:", {name: summary(name) for name in command_names()})
+    return "\n\n".join([paragraphs(about), "usage: leafwise COMMAND [OPTIONS]", *listed, EXAMPLES, paragraphs(more)])
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, move_names
-from leafwise.envs.core.play.solver import Solution, Solver, exact_solver, exact_words
+from leafwise.envs.core.play.solver import Solution, Solver, exact_solver, exact_words, need_solver
 from leafwise.envs.core.play.turns import turns_of
 from leafwise.envs.core.ranges import Range, need_in
 from leafwise.models.leaves import named_leaf
@@ -300,6 +300,15 @@ def value_lines(result: Result, analyst: Analyst, turns: Mapping[str, float] | N
     return lines
 
 
+def has_solver(game: Game) -> bool:
+    """Whether a game has an exact solver that takes this variant; loads none of its code."""
+    try:
+        need_solver(game)
+    except UserError:
+        return False
+    return True
+
+
 def solver_of(game: Game) -> Solver | None:
     """Returns the exact solver of a game; None if it has none, or none for this variant."""
     try:
@@ -345,10 +354,14 @@ class Hints:
         """`exact`: whether to ask the game's solver first; `solver` is one that is at hand already."""
         self.analyst, self.exact, self.solver = analyst, exact, solver
 
+    def asks_solver(self) -> bool:
+        """Whether an exact solver is asked first; one that is not at hand yet may refuse the game's variant."""
+        return self.exact and (self.solver is not None or has_solver(self.analyst.search.game))
+
     def __call__(self, state: State) -> list[str]:
         """Returns one line per move, best first, and who says so."""
         by_search = f"  by search, depth {{}}, leaf {self.analyst.leaf}"
-        if self.exact and self.solver is None:
+        if self.asks_solver() and self.solver is None:
             self.solver = solver_of(state.game)
             self.exact = self.solver is not None
         if self.exact and self.solver is not None:

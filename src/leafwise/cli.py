@@ -18,16 +18,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import inspect
 import io
 import json
 import os
 import re
-import shutil
 import sys
-import textwrap
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -38,6 +35,7 @@ from leafwise.envs.core.errors import UserError, perhaps
 from leafwise.envs.core.fields import options_from_text
 from leafwise.envs.core.files import is_stream, read_text, text_of
 from leafwise.envs.core.interrupts import INTERRUPTED, silent_keys
+from leafwise.envs.core.option_help import definitions, paragraphs
 from leafwise.envs.core.ranges import check_fields
 from leafwise.envs.registry import (
     check_name,
@@ -123,7 +121,7 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
     where there is one, `--next 1`. A field `game_file` is `--game FILE`, which stands for the game of that file; a field `variant`
     has the names of the game's options that are given. What else the class may have: `respelt(words)`, words in its own spelling;
     `defaults(words)`, the options that others change; `no_games`, words that may stand in place of a game; `more_help(game)`,
-    lines of its help. Its docstring is the help's beginning, and ends with examples that run.
+    a title and rows of its help. Its docstring is the help's beginning, and ends with examples that run.
     """
     fields = {field.name: field for field in dataclasses.fields(config_class)}
     words = getattr(config_class, "respelt", list)(words)
@@ -133,8 +131,10 @@ def parsed(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, ..
     own, options = split_options(config_class, words) if named else (words, {})
     default = config_class.defaults(own) if hasattr(config_class, "defaults") else None
     if not {"-h", "--help"}.isdisjoint(own):
-        say(described(config_class, own, named) + "\n")
-        parse(config_class, ["--help"], prog, "", default)  # ends here
+        tell_untold()
+        parse(
+            config_class, ["--help"], prog, None, default, help_of_game(config_class, own) if named else ()
+        )  # ends here
     if named and own and not own[0].startswith("-"):  # before tyro takes its time, if the game comes first
         check_options(own[0], options, config_class)
     config: Any = check_fields(parse(config_class, own, prog, default=default), shown=flag_of)
@@ -257,42 +257,27 @@ def option_flags(config_class: type) -> list[str]:
     return [flag_of(field.name) for field in fields if not re.search("Positional|Suppress", str(field.type))]
 
 
-def described(config_class: type, own: Sequence[str], named: bool) -> str:
-    """Returns what stands above a command's options: what it does, examples, and the options of the game that is named."""
-    width = min(shutil.get_terminal_size().columns, 100)
-    told = inspect.cleandoc(str(config_class.__doc__)).split("\n\n")
-    parts = [part if "\n  " in part else textwrap.fill(part, width) for part in told]
-    name = next((word for word in own if word in games()), "") if named else ""
-    if name:
-        words = option_words(name)
-        rows = {f"{flag_of(option)} {shown(value)}": words[option] for option, value in option_defaults(name).items()}
-        parts += definitions(f"Options of {name}, with their defaults:", rows, width)
-        if hasattr(config_class, "position"):
-            rows = {flag_of(word): what for word, what in position_words(name).items()}
-            parts += definitions(f"Words of a position of {name}, as options:", rows, width)
-        if hasattr(config_class, "more_help"):
-            more = config_class.more_help(name)
-            parts += ["\n".join(textwrap.fill(line, width, subsequent_indent="  ") for line in more)] if more else []
-    elif named:
-        text = f"With a game before it, --help shows that game's own options too. Games: {', '.join(games())}."
-        parts.append(textwrap.fill(text, width))
-    return "\n\n".join(parts)
+def help_of_game(config_class: type, own: Sequence[str]) -> list[str]:
+    """Returns what stands below a command's options: those of the game that is named, words of its position, and more."""
+    name = next((word for word in own if word in games()), "")
+    if not name:
+        return [
+            paragraphs(f"With a game before it, --help shows that game's own options too. Games: {', '.join(games())}.")
+        ]
+    words = option_words(name)
+    rows = {f"{flag_of(option)} {shown(value)}": words[option] for option, value in option_defaults(name).items()}
+    parts = list(definitions(f"Options of {name}, with their defaults:", rows))
+    if hasattr(config_class, "position"):
+        rows = {flag_of(word): what for word, what in position_words(name).items()}
+        parts += definitions(f"Words of a position of {name}, as options:", rows)
+    if hasattr(config_class, "more_help"):
+        parts += definitions(*config_class.more_help(name))
+    return parts
 
 
 def shown(value: Any) -> str:
     """Returns the value of a game's option as it is typed."""
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value) or "''"
-
-
-def definitions(title: str, rows: Mapping[str, str], width: int) -> Iterator[str]:
-    """Yields a list of words and what they mean, in two columns no wider than a terminal; nothing where there are none."""
-    lines = [title] if rows else []
-    column = max(map(len, rows), default=0) + 4
-    for word, meaning in rows.items():
-        told = textwrap.wrap(meaning, width - column) or [""]
-        lines += [f"  {word:<{column - 2}}{told[0]}".rstrip(), *(" " * column + line for line in told[1:])]
-    if lines:
-        yield "\n".join(lines)
 
 
 def asked_lines(file: str, given: bool) -> Iterator[tuple[int, str]] | None:

@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,8 @@ BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
 def test_help_lists_every_command_with_one_line(shell: Shell) -> None:
     answer = shell("--help")
     assert answer.status == 0
-    assert all(summary(name) and f"  {name} " in answer.out and summary(name) in answer.out for name in command_names())
+    out = " ".join(answer.out.split())
+    assert all(summary(name) and f" {name} {summary(name)}" in out for name in command_names())
     assert {"games", "warmup", "play", "analyze", "record", "eval", "bench", "train", "demo"} <= set(command_names())
     assert shell("--version").out == f"leafwise {leafwise.__version__}\n"
 
@@ -46,11 +48,11 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
 def examples(name: str) -> list[str]:
     """Returns the command lines that a command's help shows."""
     module = importlib.import_module(f"leafwise.commands.{name}")
-    told = module.USAGE if name == "train" else module.Config.__doc__
+    told = module.USAGE if name in ("train", "ship") else module.Config.__doc__
     return re.findall(r"^ +leafwise (.+)$", told, re.MULTILINE)
 
 
-ASKED = [line for name in command_names() if name not in ("ship", "web", "demo") for line in examples(name)]
+ASKED = [line for name in command_names() if name not in ("web", "demo") for line in examples(name)]
 SHORTER = {
     "bench": " --seconds 0.01", "train threes": " --evaluate-games 2 --run run", "train cassis": " --match-pairs 100 --run run",
 }  # fmt: skip
@@ -62,6 +64,16 @@ SHORTER = {
 def test_examples_of_help_run(shell: Shell, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = line.split()[0]
+    if name == "engine":
+        asked = [sys.executable, "-m", "leafwise", *line.split()]
+        assert subprocess.run(asked, input=b"", capture_output=True).returncode == 0
+        return
+    if name == "compare":
+        for folder in line.split()[1:3]:
+            assert (
+                shell(f"train cassis --seeds 2 --run {folder} --match-pairs 100 --total-steps 2 --positions 200").status
+                == 0
+            )
     shorter = next((more for start, more in SHORTER.items() if line.startswith(start)), "")
     answer = shell(line + shorter, **{"typed": "q\n"} if name == "play" else {})
     assert (answer.status, answer.error.count("expected")) == (0, 0), answer
@@ -74,11 +86,55 @@ def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
         assert told in text
 
 
-def test_the_help_of_a_command_fits_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def widest(text: str) -> int:
+    """Returns how wide text is."""
+    return max(map(len, text.splitlines()))
+
+
+HELPS = (
+    "", *command_names(), "analyze threes", "eval friday", "play trap", "train trap", "train friday --method selfplay",
+    "train starship --method ship-values", "models export", "models push",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", HELPS)
+def test_help_fits_a_terminal_and_begins_with_what_it_does_and_what_matters(
+    line: str, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for name in (*command_names(), "analyze threes", "eval friday", "play trap"):
-        head = shell(f"{name} --help").out.partition("usage:")[0]
-        assert max(map(len, head.splitlines()), default=0) <= 80, head
+    out = shell(f"{line} --help").out
+    assert widest(out) <= 80
+    told, at, rest = out.partition("\nusage: leafwise")
+    assert (told.endswith("\n"), at != "") == (True, True)
+    method = "--method" in line  # the help of the game has the examples
+    assert line == "" or line.startswith("models ") or method or "\nExamples:\n  leafwise " in told
+    titles = re.findall(r"^([A-Z].*):$", rest, re.MULTILINE)
+    shown = [title for title in titles if title != "Arguments" and not title.startswith(("Methods", "Games, and"))]
+    assert line in ("", "ship") or shown[0] in ("Most used", "Options"), titles
+    assert "(default: )" not in out
+    assert "(default: '')" not in out
+
+
+def test_help_shows_the_options_of_the_game_that_was_named_alone(shell: Shell) -> None:
+    for line in ("train trilobite", "train trilobite --method dqn", "analyze trilobite"):
+        out = shell(f"{line} --help").out
+        shows(out, "Options of trilobite, with their defaults:\n  --board 3x3  columns x rows\n")
+        assert "--start-life" not in out
+
+
+@pytest.mark.parametrize("line", ["games", "games Trap-v0", "games starship", "models", "models trap"])
+def test_lists_fit_a_terminal(line: str, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert widest(shell(line).out) <= 80
+
+
+def test_what_a_model_was_trained_by_can_be_pasted(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, _, command = shell("models trap-size5").out.partition("  by       ")
+    command = command.partition("\n  card")[0]
+    (about,) = shell("models trap-size5 --json").jsons
+    assert command.count(" \\\n") > 3
+    assert shlex.join(shlex.split(command.replace(" \\\n", " "))) == about["command"]
 
 
 def test_train_alone_lists_the_methods_that_fit_each_game(shell: Shell) -> None:

@@ -26,6 +26,7 @@ def test_play_takes_words_takes_back_repeats_chance_and_ends(shell: Shell) -> No
     assert answer.status == 0
     wrong = "expected an action among up, down, left, right, got 'foo'"
     shows(answer.out, "right       17.6902        best", wrong, "then: 1@", "left the game at")
+    assert "\nhints: search, leaf openness\n" in answer.out
     out = shell("play threes --leaf openness --position", START, "--seed", "5", typed="u\nright\nu\nright\n").out
     assert "there is no move to take back" in out
     one, other = (line for line in out.splitlines() if "then: " in line)

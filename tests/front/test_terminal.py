@@ -111,3 +111,49 @@ def test_a_bar_fits_keeps_keys_out_and_ctrl_c_is_answered(tmp_path: Path) -> Non
     assert at.process.wait() == 0
     assert "go on with --run run --resume" in shown
     assert at.echoes  # again
+
+
+@pytest.mark.parametrize(
+    ("line", "action", "words", "columns", "lines"),
+    [
+        ("threes --leaf openness", "up", "merges", 80, 24),
+        ("friday --leaf pirates", "first", "ends the fight", 80, 24),
+        ("trap --opponent random --leaf reach", "S", "neighbour", 80, 24),
+        ("trilobite --opponent random --leaf lines", "2", "lowest free cell", 120, 40),
+        ("starship --leaf hopeful", "10,10N", "to be placed: cockpit", 80, 24),
+    ],
+)
+def test_every_game_fits_hints_explains_refuses_takes_back_and_ends(
+    line: str, action: str, words: str, columns: int, lines: int, tmp_path: Path
+) -> None:
+    at = Terminal(f"play {line} --depth 1 --seed 1", columns, lines, tmp_path)
+    shown = at.until("> $")
+    assert "hints: search, leaf " in shown  # asked for, so no solver
+    for typed, said in (
+        ("h", "  by search, depth 1"),
+        ("?", "q quits"),
+        ("nonsense", "got 'nonsense'"),
+        ("u", "take back"),
+    ):
+        at.type(f"{typed}\n")
+        part = at.until("> $")
+        assert said in " ".join(SIGNS.sub("", part).split()) or said in part
+        shown += part
+    at.type(f"{action}\n")
+    shown += at.until("> $")
+    at.type("u\n")
+    shown += at.until("> $")
+    assert words in " ".join(shown.split())
+    assert "`" not in shown
+    fits(shown, columns)
+    at.type("\x04")  # the end of input
+    assert "left the game at" in at.end()
+    assert at.process.wait() == 0
+
+
+def test_hints_name_the_solver_that_there_is_and_ctrl_c_ends_a_game_with_one_word(tmp_path: Path) -> None:
+    at = Terminal("play trilobite --opponent random", 80, 24, tmp_path)
+    assert "hints: the exact solver, else search" in at.until("> $")
+    at.type("\x03")
+    assert at.end().splitlines()[-1] == "interrupted"
+    assert at.process.wait() == 130

@@ -316,6 +316,7 @@ class QLearner(GatedLearner):
             stale |= {tag: max(figure, stale.get(tag, 0)) for tag, figure in behind.items()}
             while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
                 learned.append(self.learning.step(min(self.done / config.total_steps, 1.0)))
+            self.report()
         games = max(int(counts[GAMES]), 1)
         logged = {
             "time/fps": (self.done - before) / (time.perf_counter() - start),

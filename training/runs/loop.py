@@ -14,7 +14,7 @@ import os
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -211,6 +211,8 @@ class Learner(ABC):
     """How good the kept network is, and by what games."""
     start: Mapping[str, Any] = MappingProxyType({})
     """How the model was made that the run started from."""
+    report: Callable[[], None] = staticmethod(lambda: None)
+    """Shows how far the run is; a step that lasts long calls it now and then."""
     breaks_whole = False
     """Whether a step looks itself whether Ctrl-C was pressed (`leafwise.envs.core.interrupts.check`), where a checkpoint may be
     made; any other is taken back."""
@@ -349,10 +351,15 @@ class Pace:
         """When the first step was over, and the steps that were done then."""
         self.is_told = False
 
-    def lines(self, evaluated: bool) -> list[str]:
-        """Returns the line after a step, with which a run's output begins, if it can be told now and was not."""
+    def lines(self, evaluated: bool | None) -> list[str]:
+        """Returns the line with which a run's output begins, if it can be told now and was not.
+
+        `evaluated` says whether the step that is over ended with an evaluation; None: a step is under way.
+        """
         learner, now = self.learner, time.monotonic()
-        first, self.first = self.first, self.first or (now, learner.done)
+        first = self.first
+        if evaluated is not None:
+            self.first = first or (now, learner.done)
         if self.is_told or first is None or not (evaluated or now - first[0] > PACE_SECONDS):
             return []
         self.is_told = True
@@ -377,6 +384,15 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
         name = f"{learner.method} {learner.config.game}"
         task = progress.add_task(name, total=learner.goal, completed=learner.done, told="")
         pace, lines = Pace(learner), list[str]()
+
+        def show(evaluated: bool | None = None) -> None:
+            progress.update(task, completed=learner.done)
+            lines[:0] = pace.lines(evaluated)
+            if pace.is_told or learner.done >= learner.goal:
+                print(*lines, sep="\n", end="\n" if lines else "", flush=True)
+                lines.clear()
+
+        learner.report = show
         position: State | None = None
         while (done := learner.done) < learner.goal:
             if stop.requested:
@@ -391,7 +407,6 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
             events.flush()
             if learner.done >= learner.goal or learner.folder.checkpoint_due(learner.config.checkpoint_seconds):
                 learner.save()
-            progress.update(task, completed=learner.done)
             if told := words_of(logged, learner.game.players):
                 progress.update(task, told=told)
             if told and not (progress.console.is_terminal or progress.console.is_jupyter):
@@ -400,8 +415,5 @@ def train_to_the_end(learner: Learner, events: Events) -> int:
                 position = position or middle_of(learner.game)
                 events.add("position", picture(position, leaf), learner.done)
                 events.flush()
-            lines[:0] = pace.lines(bool(told))
-            if pace.is_told or learner.done >= learner.goal:
-                print(*lines, sep="\n", end="\n" if lines else "", flush=True)
-                lines.clear()
+            show(bool(told))
     return learner.done

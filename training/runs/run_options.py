@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
 import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +50,7 @@ Rate = Annotated[float, Range(1e-9, 1)]
 class RunOptions:
     """Options of every run."""
 
+    most_used: ClassVar[tuple[str, ...]] = ("total_steps", "run", "seed")
     empty_means: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """What options that are left empty stand for, as runs of older versions wrote it."""
     game: Annotated[str, tyro.conf.Suppress]
@@ -168,8 +169,10 @@ def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
             )
 
 
-def parse_options(config_class: type, words: Sequence[str], prog: str) -> tuple[Any, Path | None]:
-    """Returns a method's options, and the file that some are from.
+def parse_options(
+    config_class: type, words: Sequence[str], prog: str, more_help: Sequence[str] = ()
+) -> tuple[Any, Path | None]:
+    """Returns a method's options, and the file that some are from; `more_help` stands below those that its help lists.
 
     What the command line gives wins over the file. Raises ValueError for a file that does not fit, or that names what runs code,
     and ends as `parse` does for wrong words.
@@ -186,8 +189,9 @@ def parse_options(config_class: type, words: Sequence[str], prog: str) -> tuple[
     variant, words = take_option(words, "--variant")
     if variant is not None:
         words = [*words, "--variant", variant_with_files_read(find_game(game), variant) if game in games() else variant]
-    text = f"{inspect.getdoc(config_class)}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
-    config = parse(config_class, words, prog, text, config_class(**{**kept, "game": game}))
+    about = str(sys.modules[config_class.__module__].__doc__).partition("\n")[0]
+    text = f"{about}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
+    config = parse(config_class, words, prog, text, config_class(**{**kept, "game": game}), more_help)
     if path is not None:
         refuse_code(config, path, words)
     return config, path

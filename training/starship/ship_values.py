@@ -48,6 +48,8 @@ from leafwise.training.starship.builders import Built, ShipSampler, compared, ha
 
 WARM_UP = 0.02
 """Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
+EARLY = 0.2
+"""Share of the seeds of the first evaluation, which is there to show early that something happens."""
 
 
 @dataclass(frozen=True)
@@ -145,16 +147,16 @@ class PresetRun:
         self._room = self.blank.describe(self.memory.rows[chosen], self.T, self._room)
         return *self._room, self.memory.quality[chosen]
 
-    def evaluate(self, tensors: Tensors) -> dict[str, Any]:
-        """Builds the ships of the selection seeds; returns what is logged of them."""
-        if self._bar is None:
-            self._bar = hand_made_bar(self.game, self.seeds)
+    def evaluate(self, tensors: Tensors, seeds: range) -> dict[str, Any]:
+        """Builds the ships of the first selection seeds; returns what is logged of them."""
+        if self._bar is None or len(self._bar) < len(seeds):
+            self._bar = hand_made_bar(self.game, seeds)
         evaluator = self.evaluator(tensors)
         plans = Plans(self.game, evaluator)
-        ships = [ShipSampler(self.game, seed).ahead(plans) for seed in self.seeds]
+        ships = [ShipSampler(self.game, seed).ahead(plans) for seed in seeds]
         states = joined(ships)
         told = bound_values(self.game, evaluator)(states.rows)
-        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self._bar)
+        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), seeds, self._bar[: len(seeds)])
         logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
         logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
         return logged
@@ -220,8 +222,9 @@ class Builds(Learner):
         logged = self.build()
         logged["train/loss"] = self.learn()
         logged["time/fps"] = config.build_every * config.batch_size / (time.perf_counter() - start)
-        if self.updates % config.evaluate_every < config.build_every or self.done >= self.goal:
-            logged |= self.evaluate()
+        is_first = self.updates <= config.build_every
+        if is_first or self.updates % config.evaluate_every < config.build_every or self.done >= self.goal:
+            logged |= self.evaluate(EARLY if is_first and self.done < self.goal else 1.0)
         self.seconds += time.process_time() - cpu
         return logged
 
@@ -268,19 +271,24 @@ class Builds(Learner):
             return self.config.learning_rate * (t + 1e-3) / WARM_UP
         return self.config.learning_rate * (0.05 + 0.475 * (1 + np.cos(np.pi * (t - WARM_UP) / (1 - WARM_UP))))
 
-    def evaluate(self) -> dict[str, Any]:
-        """Builds the ships of the selection seeds; keeps the network if they are the best so far; returns what is logged."""
+    def evaluate(self, share: float) -> dict[str, Any]:
+        """Builds the ships of a share of the selection seeds; returns what is logged.
+
+        Keeps the network if they are the best so far, or the first of all seeds.
+        """
         tensors = self.module.export().tensors
-        found = [preset_run.evaluate(tensors) for preset_run in self.preset_runs]
+        seeds = [run.seeds[: max(2, round(share * len(run.seeds)))] for run in self.preset_runs]
+        found = [run.evaluate(tensors, own) for run, own in zip(self.preset_runs, seeds, strict=True)]
         logged = found[0]
         for preset_run, own in zip(self.preset_runs[1:], found[1:], strict=True):
             preset = preset_run.game.options.preset
             logged |= {f"eval_{preset}/{tag.partition('/')[2]}": x for tag, x in own.items() if tag.startswith("eval/")}
         mean = float(np.mean([own["eval/score_mean"] for own in found]))
         logged["eval/mean_of_presets"] = mean
-        if mean > self.score.get("mean", -1.0):
+        games = sum(map(len, seeds))
+        if mean > self.score.get("mean", -1.0) or games > self.score["games"]:
             self.score = {"mean": mean, "gain": float(np.mean([own["eval/gain"] for own in found]))}
-            self.score |= {"games": sum(len(run.seeds) for run in self.preset_runs), "first_seed": SELECTION_SEED}
+            self.score |= {"games": games, "first_seed": SELECTION_SEED}
             presets = [run.game.options.preset for run in self.preset_runs]
             self.score["quality"] = dict(zip(presets, (own["eval/score_mean"] for own in found), strict=True))
             save_network(self.folder.model, self.module.export(), self.description())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
@@ -46,6 +46,7 @@ class Config:
       leafwise analyze trilobite --board 7x6 --k 4 --moves 4453
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("leaf", "depth", "moves")
     game: tyro.conf.Positional[str]
     """Name of the game."""
     position: tyro.conf.Positional[str] = ""

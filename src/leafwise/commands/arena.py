@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tyro
 
@@ -31,6 +31,7 @@ class Config:
       leafwise arena cassis random greedy best --games 20
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("games", "processes", "json")
     game: tyro.conf.Positional[str]
     """Name of the game."""
     players: tyro.conf.Positional[tuple[str, ...]]

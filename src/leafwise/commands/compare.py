@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import tyro
 
@@ -24,8 +24,12 @@ class Config:
     of one is better than a run of the other, and which share of the runs is above
     each score, with 95 % intervals by a bootstrap over runs, stratified by games
     (Agarwal et al. 2021).
+
+    Examples:
+      leafwise compare runs/b runs/c --games 20
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("games", "player", "opponent")
     sets: tyro.conf.Positional[tuple[Path, ...]]
     """Folders of runs."""
     player: str = "search:RUN,depth=1"

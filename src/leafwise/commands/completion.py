@@ -90,9 +90,11 @@ PLAYERS = "random greedy best solver search:learned,depth=2"
 class Config:
     """Prints a script that completes `leafwise` in a shell: commands, games, players, models, options of commands and games.
 
-    bash and zsh: eval "$(leafwise completion bash)" in ~/.bashrc, or with zsh in ~/.zshrc.
-    fish: leafwise completion fish | source, in ~/.config/fish/config.fish.
-    PowerShell: leafwise completion powershell | Out-String | Invoke-Expression, in $PROFILE.
+    What a shell reads as it starts:
+      ~/.bashrc: eval "$(leafwise completion bash)"
+      ~/.zshrc: eval "$(leafwise completion zsh)"
+      ~/.config/fish/config.fish: leafwise completion fish | source
+      $PROFILE: leafwise completion powershell | Out-String | iex
 
     Examples:
       leafwise completion bash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import tyro
 
@@ -26,6 +26,7 @@ class Config:
       leafwise dataset trap --player greedy --games 10 --out games.npz
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("games", "out", "player")
     game: tyro.conf.Positional[str]
     """Name of the game."""
     out: str = "dataset.npz"

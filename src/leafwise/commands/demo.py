@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from leafwise.cli import WithStatus, command, progress_bar
 from leafwise.commands.eval import figures
@@ -32,6 +32,7 @@ class Config:
       leafwise demo
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("run", "moves", "games")
     run: str = ""
     """Run folder (default: a new one under runs/)."""
     moves: int = 25_000_000

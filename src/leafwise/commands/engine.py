@@ -37,6 +37,9 @@ class Config:
     """Speaks the protocol of docs/howto/programs.md on standard input and output, so that other programs can play against a player.
 
     The limits of a `go` (seconds, depth, nodes) bound those of a player that searches; every other player has its own.
+
+    Examples:
+      leafwise engine best
     """
 
     player: tyro.conf.Positional[str] = "best"

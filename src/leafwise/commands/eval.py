@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tyro
 
@@ -35,6 +35,7 @@ class Config:
       leafwise eval trap best --opponent greedy --games 10
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("games", "opponent", "processes")
     game: tyro.conf.Positional[str]
     """Name of the game."""
     player: tyro.conf.Positional[str]

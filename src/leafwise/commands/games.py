@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-import shutil
+import re
 import textwrap
 import warnings
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import Report, command, definitions, flag_of, say, shown
+from leafwise.cli import Report, command, flag_of, say, shown
 from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.option_help import definitions, width_of_terminal
 from leafwise.envs.plugins import PluginWarning
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE, games, ids_of, listing, option_words
@@ -89,12 +91,12 @@ def main(config: Config) -> Iterator[Report]:
     for name in names:
         game = find_game(name)
         if short in ids_of(name) and not config.json:
-            yield environment_page(game, short)
+            yield filled(environment_page(game, short))
             continue
         about = described(game)
         yield about, lines(about)
         for one in ids_of(name) if config.game and not config.json else ():
-            yield "\n" + environment_page(game, one)
+            yield "\n" + filled(environment_page(game, one))
 
 
 def lines(about: dict[str, Any]) -> Iterator[str]:
@@ -102,8 +104,8 @@ def lines(about: dict[str, Any]) -> Iterator[str]:
     actions = about["actions"]
     some = ", ".join(actions[:12]) + (f", ... ({len(actions)})" if len(actions) > 12 else "")
     scores = ", ".join(f"{s} (default)" if s == about["default_score"] else s for s in about["scores"])
-    width = min(shutil.get_terminal_size().columns, 100)
-    yield f"{about['name']}: {about['title']}"
+    width = width_of_terminal()
+    yield textwrap.fill(f"{about['name']}: {about['title']}", width, subsequent_indent="  ")
     for what, text in (
         ("ids", ", ".join(about["ids"])),
         ("actions", some),
@@ -115,7 +117,7 @@ def lines(about: dict[str, Any]) -> Iterator[str]:
         yield textwrap.fill(f"  {what:<8} {text}", width, subsequent_indent=" " * 11, break_on_hyphens=False)
     words = option_words(about["name"])
     rows = {f"{flag_of(option)} {shown(value)}": words[option] for option, value in about["options"].items()}
-    yield from definitions("  options, with their defaults:", rows, width)
+    yield from definitions("  options, with their defaults:", rows)
 
 
 def importable(names: list[str]) -> list[str]:
@@ -130,6 +132,36 @@ def importable(names: list[str]) -> list[str]:
                 raise
             warnings.warn(str(problem), PluginWarning, stacklevel=2)
     return found
+
+
+def filled(page: str) -> str:
+    """Returns a Markdown page as a terminal shows it: sentences and tables no wider than it, headings and code as they are."""
+    found = []
+    for part in page.split("\n\n"):
+        if part.startswith("|"):
+            found.append(table([re.split(r" *(?<!\\)\| *", line)[1:-1] for line in part.split("\n")]))
+        elif part.startswith(("#", "```", " ", "-")):
+            found.append(part)
+        else:
+            found.append(textwrap.fill(part, width_of_terminal(), break_long_words=False, break_on_hyphens=False))
+    return "\n\n".join(found)
+
+
+def table(rows: list[list[str]]) -> str:
+    """Returns a table no wider than the terminal, without rules and empty columns."""
+    from rich.console import Console
+    from rich.table import Table
+
+    kept = [column for column in zip(*rows, strict=True) if any(column[2:])]
+    drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for k, column in enumerate(kept):
+        longest = max(map(len, column)) if k == 0 else 0
+        drawn.add_column(column[0], overflow="fold", min_width=min(longest, 24))
+    for row in list(zip(*kept, strict=True))[2:]:
+        drawn.add_row(*(cell.replace("`", "").replace("[", "\\[") for cell in row))
+    text = io.StringIO()
+    Console(file=text, width=width_of_terminal(), color_system=None).print(drawn)
+    return "\n".join(line.rstrip() for line in text.getvalue().rstrip().split("\n"))
 
 
 def environment_page(game: Game, short: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import tyro
 from leafwise.cli import OutputFile, Report, command, folder_of
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
+from leafwise.envs.core.option_help import width_of_terminal
 from leafwise.measured import measured
 
 
@@ -146,7 +148,11 @@ def details(about: dict[str, Any]) -> Iterator[str]:
     yield f"{name}: leafwise.load({name!r}), of {about['steps']:,} steps, commit {about['commit'][:8]}"
     if about["seconds"] is not None:
         yield f"  trained  {about['seconds']:,.0f} s on {about['hardware']}"
-    yield f"  by       {about['command']}"
+    lines = textwrap.wrap(
+        f"  by       {about['command']}", width_of_terminal() - 2, subsequent_indent=" " * 11, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    yield " \\\n".join(lines)  # as a shell reads it
     yield f"  card     {about['card']}"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
@@ -53,6 +53,7 @@ class Config:
       leafwise play threes --assist
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("opponent", "strength", "seat")
     game: tyro.conf.Positional[str]
     """Name of the game."""
     position: str = ""
@@ -95,14 +96,12 @@ class Config:
         return [f"--strength{word[7:]}" if re.match(r"--level(=|$)", word) else word for word in words]
 
     @staticmethod
-    def more_help(name: str) -> list[str]:
-        """Returns what `--help` says besides of a game that is named: its levels."""
-        game = find_game(name)
-        if game.players != 2:
-            return []
+    def more_help(name: str) -> tuple[str, dict[str, str]]:
+        """Returns what `--help` says besides of a game that is named: its levels, and what they are."""
         from leafwise.search.players import level_lines
 
-        return [f"Levels of {name}:", *level_lines(game)]
+        game, title = find_game(name), f"Levels of {name}, for --strength:"
+        return title, dict(line.split(": ", 1) for line in level_lines(game)) if game.players == 2 else {}
 
 
 class Session:
@@ -169,6 +168,8 @@ class Session:
 
 
 FEW_OUTCOMES = 12
+ROOM = 16
+"""Characters behind the actions that are there to be typed."""
 
 
 def odds(state: State) -> str:
@@ -203,11 +204,14 @@ def legal_text(state: State, most: int = 24) -> str:
     return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 
-def at_terminal(text: str, game: Game | None = None) -> str:
-    """Returns text as a terminal shows it: lines no longer than it is wide, the signs of a board in the game's colours."""
+def at_terminal(text: str, game: Game | None = None, room: int = 0) -> str:
+    """Returns text as a terminal shows it: lines no longer than it is wide, the signs of a board in the game's colours.
+
+    `room` characters of each line stay free, for what is typed behind the last.
+    """
     if not sys.stdout.isatty():
         return text
-    width, found = shutil.get_terminal_size().columns, []
+    width, found = shutil.get_terminal_size().columns - room, []
     for line in text.split("\n"):
         wrapped = textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
         found += wrapped if len(line) > width else [line]
@@ -233,7 +237,7 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
     state = session.state
     who = f"player {state.current_player + 1} to move: " if state.game.players == 2 else ""
     while True:
-        word = ask(at_terminal(f"{legal_lines(state)}{who}{legal_text(state)}>") + " ")
+        word = ask(at_terminal(f"{legal_lines(state)}{who}{legal_text(state)}>", room=ROOM) + " ")
         if word is None or word == "q":
             return False
         if word == "h":
@@ -243,7 +247,9 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
             say(at_terminal("\n".join(lines)))
         elif word == "?":
             about = state.game.text.about
-            say(at_terminal("\n".join(filter(None, [about.actions, about.ends, state.legend(), HELP]))))
+            told = [text.replace("`", "") for text in (about.actions, about.ends)]
+            legend = " ".join(state.legend().split())
+            say(at_terminal("\n".join(filter(None, [*told, legend, HELP]))))
         elif word == "u":
             if session.undo():
                 return True
@@ -254,12 +260,12 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
             try:
                 happened = session.play_typed(word)
             except UserError as problem:
-                say(f"{problem}; {HELP}")
+                say(at_terminal(f"{problem}\n{HELP}"))
                 continue
             if session.odds:
-                say(f"odds: {session.odds}")
+                say(at_terminal(f"odds: {session.odds}"))
             if happened:
-                say(f"then: {', '.join(happened)}")
+                say(at_terminal(f"then: {', '.join(happened)}"))
             return True
 
 
@@ -291,10 +297,11 @@ def play(config: Config, session: Session, hints: Hints) -> None:
             return
         happened = session.play(action)
         if session.odds:
-            say(f"odds: {session.odds}")
-        say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
+            say(at_terminal(f"odds: {session.odds}"))
+        then = f", then: {', '.join(happened)}" if happened else ""
+        say(at_terminal(f"{chooser.name} plays {game.actions[action]}{then}"))
     say("\n" + at_terminal(session.state.board(), game))
-    say(f"game over, {ending(session.state)}")
+    say(at_terminal(f"game over, {ending(session.state)}"))
 
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
@@ -339,8 +346,8 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
             by = ", the exact solver" if isinstance(strong, SolverPlayer) else by
             say(f"against {who.name}{by}")
     if config.strength:
-        say(next(line for line in level_lines(session.state.game) if line.startswith(config.strength)))
-    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.analyst.leaf}")
+        say(at_terminal(next(line for line in level_lines(session.state.game) if line.startswith(config.strength))))
+    say(f"hints: {'the exact solver, else ' if hints.asks_solver() else ''}search, leaf {hints.analyst.leaf}")
 
 
 def save(config: Config, session: Session) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
@@ -31,6 +31,7 @@ class Config:
       leafwise record trap --opponent greedy --out trap.gif
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("player", "out", "moves")
     game: tyro.conf.Positional[str]
     """Name of the game."""
     player: str = ""

@@ -8,6 +8,20 @@ from leafwise.cli import say
 from leafwise.envs.core.commandline import WRONG_INPUT
 from leafwise.envs.core.errors import UserError, perhaps
 
+USAGE = """Makes ships, checks ship files, measures many, draws a contact sheet.
+
+Examples:
+  leafwise ship gen --preset scout --seed 7
+  leafwise ship gallery --preset scout --seeds 1:5 --png ships.png
+
+usage: leafwise ship COMMAND [OPTIONS]
+
+Commands, each with --help:
+  gen      Makes the ship of a seed; prints it as text, or writes it to files.
+  check    Checks ship files against the rules; names each rule that is broken.
+  stats    Makes the ships of many seeds and prints validity, quality, diversity
+           and speed.
+  gallery  Draws the ships of several seeds on one contact sheet."""
 COMMANDS = ("gen", "check", "stats", "gallery")
 
 
@@ -15,7 +29,7 @@ def main(words: Sequence[str]) -> int:
     """Runs one of the four commands; returns 0, 1 if a ship is not valid, 2 for wrong input."""
     name, *rest = words or ["--help"]
     if name in ("-h", "--help"):
-        say(f"usage: leafwise ship {{{','.join(COMMANDS)}}} [options]; --help after a command lists its options")
+        say(USAGE)
         return 0 if words else WRONG_INPUT
     if name not in COMMANDS:
         raise UserError(f"expected a command among {', '.join(COMMANDS)}, got {name!r}{perhaps(name, COMMANDS)}")

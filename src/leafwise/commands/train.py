@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leafwise.cli import Interrupted, Report, command, flag_of, say, tell_rules, tell_untold
+from leafwise.cli import Interrupted, Report, command, flag_of, help_of_game, say, tell_rules, tell_untold
 from leafwise.envs.core.commandline import WRONG_INPUT, cannot_use
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import options_from_text
+from leafwise.envs.core.option_help import definitions, paragraphs
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.execution import check_places
 from leafwise.training.runs.files import config_file
@@ -27,15 +28,30 @@ Examples:
   leafwise train trilobite --board 7x6 --k 4 --method selfplay --help
   leafwise train cassis --seeds 2 --total-steps 2 --positions 200
 
-usage: leafwise train GAME [--method METHOD] [--no-recipe] [--seeds N] [OPTIONS]
+usage: leafwise train GAME [--method METHOD] [OPTIONS]
+"""
+OPTIONS = """Most used:
+  --method METHOD  How it learns. `leafwise train GAME --help` lists the methods
+                   that fit a game, --method METHOD --help a method's options.
+  --run FOLDER     Where the run lies (default: runs/GAME-METHOD-SEED).
+  --total-steps N  Length of the run, in the method's own steps.
 
-`leafwise train GAME --help` lists the methods that fit a game.
-`leafwise train GAME --method METHOD --help` lists a method's options, and
-before them those that the game's recipe adds; with --no-recipe it adds none.
---config FILE repeats a run.
---seeds N trains N runs that differ in their seed alone, in folders of --run FOLDER,
-side by side in --processes of this machine or on a --cluster whose machines share
-that folder; --resume goes on with all that are not over.
+Runs:
+  --resume         Goes on with the run of --run.
+  --config FILE    Repeats a run: takes the options of its config.toml.
+  --no-recipe      Leaves out the options that the game's recipe adds to the
+                   method's; --method METHOD --help shows them.
+  --seeds N        Trains N runs that differ in their seed alone, in folders of
+                   --run FOLDER, side by side in --processes of this machine or
+                   on a --cluster whose machines share that folder; --resume
+                   goes on with all that are not over.
+"""
+USAGE_OF_GAME = """
+Examples:
+  leafwise train {name} --run runs/a
+  leafwise train {name} --run runs/a --resume
+
+usage: leafwise train {name} [--method METHOD] [OPTIONS]
 """
 MOST_SEEDS = 1000
 SUMMARY_GAMES = 100
@@ -64,30 +80,41 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
 def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
     """Returns the method that a command line asks for, its options, and the file that some are from; ends after help."""
     method, rest = take_option(words, "--method")
-    if rest in (["-h"], ["--help"]):
-        say(f"{USAGE}\ngames: {', '.join(games())}")
-        raise SystemExit(0)
-    if not rest:
-        say(f"{USAGE}\ngames, and the methods that fit them, the first where none is named:")
-        say("\n".join(f"  {name:{max(map(len, games()))}}  {', '.join(methods(name))}" for name in games()))
-        raise SystemExit(WRONG_INPUT)
+    if rest in ([], ["-h"], ["--help"]):
+        rows = {name: ", ".join(methods(name)) for name in games()}
+        say(
+            "\n".join(
+                [USAGE, OPTIONS, *definitions("Games, and the methods that fit, the first where none is named:", rows)]
+            )
+        )
+        raise SystemExit(0 if rest else WRONG_INPUT)
     name, *rest = rest
     check_name(name)
     plain, rest = "--no-recipe" in rest, [word for word in rest if word != "--no-recipe"]
     helps = not {"-h", "--help"}.isdisjoint(rest)
     if helps and method is None:
-        say(f"{USAGE}\nmethods for {game(name).title}, the first of them where none is named:")
-        say("\n".join(f"  {one.name:10}  {one.line}" for one in methods(name).values()))
+        fitting = definitions(
+            "Methods, the first where none is named:", {m.name: m.line for m in methods(name).values()}
+        )
+        about = paragraphs(f"Trains a network for {game(name).title}.")
+        say(
+            "\n".join(
+                [f"{about}\n{USAGE_OF_GAME.format(name=name)}", *fitting, "", OPTIONS, *help_of_game(Method, [name])]
+            )
+        )
         raise SystemExit(0)
     found = method_of(name, method or "")
     if helps:
-        added = " ".join(with_recipe(name, found.name, [])) or "none"
-        say(f"options of {name}'s recipe for {found.name}, where they are not given: {added}\n")
         rest = ["--game", name, "--help"]
     else:
         rest = ["--game", name, *with_variant(name, rest)]
         rest = rest if plain else with_recipe(name, found.name, rest)
-    return found, *parse_options(found.options, rest, f"leafwise train {name} --method {found.name}")
+    added = shlex.join(with_recipe(name, found.name, [])) if helps else ""
+    more = [
+        paragraphs(f"What {name}'s recipe adds where it is not given: {added or 'nothing'}."),
+        *help_of_game(Method, [name]),
+    ]
+    return found, *parse_options(found.options, rest, f"leafwise train {name} --method {found.name}", more)
 
 
 class SeededRuns(NamedTuple):

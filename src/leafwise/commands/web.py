@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -26,6 +26,7 @@ class Config:
       leafwise web --export site
     """
 
+    most_used: ClassVar[tuple[str, ...]] = ("phone", "port", "runs")
     port: Annotated[int, Range(0, 2**16 - 1)] = 0
     """Port to listen at (0: the first that is free)."""
     open: bool = True

@@ -19,10 +19,12 @@ from leafwise.training.runs.position import middle_of, picture
         ([100, 110], [True, True], "about 3 minutes"),  # 100 s, in which code was compiled, and 9 times 10
         ([10, 15, 25, 31], [True, False, False, False], "about 70 seconds"),
         ([10, 15], [True, False], None),
+        ([10, 20, 35], [True, None, None], "about 2 minutes"),  # within the second step
+        ([10, 50], [None, None], None),  # within the first, in which code is compiled
     ],
 )
 def test_the_first_line_tells_how_long_a_run_takes_by_steps_that_compile_nothing(
-    at: list[int], evaluated: list[bool], told: str | None, monkeypatch: pytest.MonkeyPatch
+    at: list[int], evaluated: list[bool | None], told: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([0, *at])
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(clock)))

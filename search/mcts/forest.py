@@ -28,6 +28,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
 from leafwise.envs.core.errors import UserError
 from leafwise.search.mcts import tree as M
+from leafwise.search.mcts.root import best_visited, draw_noise, visits_wanted
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, make_add_node, make_descend
 from leafwise.search.mcts.tree import (
     NONE,
@@ -63,6 +64,17 @@ class Ways(NamedTuple):
     """Player 0's return so far, where the leaf says what is to come, [G]."""
     asked: Ints
     """Which tree asks for each row, [G]."""
+    value: Floats
+    """The leaf's value of a root that was new, for who acts, [G]."""
+
+
+class Halving(NamedTuple):
+    """How simulations are shared out among the actions of roots by sequential halving."""
+
+    wanted: Ints
+    """As of `visits_wanted`; without columns, PUCT chooses."""
+    noisy: Floats
+    """Logarithms of the priors of roots with Gumbel noise, [G, max_actions]."""
 
 
 class ForestFunctions(NamedTuple):
@@ -71,7 +83,8 @@ class ForestFunctions(NamedTuple):
     plant: Compiled
     """`(forest, ways, trees, rows, S, A, T)`: each tree is to search the decision of a row of rows [n, width]."""
     down: Compiled
-    """`(forest, ways, trees, rows, S, A, options, T)` -> how many rows are asked, written to rows [n, width]; 0: all is done."""
+    """`(forest, ways, trees, rows, S, A, halving, options, T)` -> how many rows are asked, written to rows [n, width]; 0: all is
+    done."""
     up: Compiled
     """`(forest, ways, n, values, logits)`: what the n rows asked are worth, [n], and logits of their actions, [n, max_actions]."""
 
@@ -135,8 +148,8 @@ def compiled_forest(rules: Rules, spec: LeafSpec, room: Path) -> ForestFunctions
             tree.counts[M.SIMULATIONS], tree.counts[M.LEAVES], tree.counts[M.DEEPEST] = 0, 0, 0
 
     @bind(room)
-    def down(forest, ways, trees, rows, S, A, options, T):
-        n = 0
+    def down(forest, ways, trees, rows, S, A, halving, options, T):
+        n, simulations = 0, halving.wanted.shape[1]
         for k in range(trees.shape[0]):
             g = trees[k]
             tree, root = tree_of(forest, g), ways.root[g]
@@ -148,8 +161,12 @@ def compiled_forest(rules: Rules, spec: LeafSpec, room: Path) -> ForestFunctions
                 ways.node[g] = root
             # Ways whose end is known are gone at once, one after another
             while not asks and ways.left[g] > 0 and not is_proven(tree, root):
+                edge = np.int64(NONE)
+                if simulations > 0:
+                    visits = halving.wanted[tree.end[root] - tree.first[root], simulations - ways.left[g]]
+                    edge = best_visited(tree, root, halving.noisy[g], visits)
                 ways.left[g] -= 1
-                how, node = descend(S, A, tree, 0, root, NONE, options, T)
+                how, node = descend(S, A, tree, 0, root, edge, options, T)
                 if how == PROVEN:
                     back_up(tree, 0, tree.low[node], node, False)
                 elif how == STUCK:
@@ -179,7 +196,7 @@ def compiled_forest(rules: Rules, spec: LeafSpec, room: Path) -> ForestFunctions
                 softmax_prior(tree, ways.node[g], logits[k])
             tree.counts[M.LEAVES] += 1
             if ways.fresh[g]:
-                ways.fresh[g] = 0
+                ways.fresh[g], ways.value[g] = 0, values[k]
             else:
                 back_up(tree, 0, ways.offset[g] + ways.sign[g] * values[k], ways.node[g], ways.ended[g] == 1)
 
@@ -211,11 +228,13 @@ class Forest:
         }
         self.trees = Tree(**(parts | {"stream": streams}))
         zeros: dict[str, Any] = {
-            name: np.zeros(n, np.float64 if name in ("sign", "offset") else np.int64) for name in Ways._fields
+            name: np.zeros(n, np.float64 if name in ("sign", "offset", "value") else np.int64) for name in Ways._fields
         }
         self.ways = Ways(**zeros)
         self.compiled = compiled_forest(game.rules, leaf_spec(evaluator, game.stages), game.room)
         self._rows, self._S, self._A = game.rows(n), game.rows(2), np.zeros(game.max_actions, np.int64)
+        actions = game.max_actions
+        self.halving = Halving(np.zeros((actions + 1, 0), np.int64), np.zeros((n, actions)))
 
     def renew(self, evaluator: Evaluator, streams: Words) -> None:
         """Begins all trees anew, for other weights of the same leaf and other streams [trees, 2]."""
@@ -253,9 +272,27 @@ class Forest:
             raise
         return self.ways.root[trees].copy()
 
+    def halve(self, rows: Array, simulations: int, considered: int, trees: Ints | None = None) -> Ints:
+        """Searches as `search` does, in new trees, by sequential halving with Gumbel noise among so many actions of each root."""
+        trees = np.arange(len(rows)) if trees is None else trees
+
+        def draw(some: Ints) -> None:
+            for g in some:
+                draw_noise(self.tree(g), self.ways.root[g], self.halving.noisy[g])
+
+        self.forget(trees)
+        usual = self.halving
+        self.halving = usual._replace(wanted=visits_wanted(self.game.max_actions, considered, simulations))
+        try:
+            return self.search(rows, simulations, trees, draw)
+        finally:
+            self.halving = usual
+
     def _grow(self, trees: Ints) -> None:
         """Has trees make the simulations that they have left, in rounds: down, the leaf's answers, up."""
         rows, T = self._rows, self.T._replace(leaf=())
-        while n := self.compiled.down(self.trees, self.ways, trees, rows, self._S, self._A, self.options, T):
+        while n := self.compiled.down(
+            self.trees, self.ways, trees, rows, self._S, self._A, self.halving, self.options, T
+        ):
             values, logits = advised(self.evaluator, rows[:n], self.T, self.game.max_actions)
             self.compiled.up(self.trees, self.ways, n, values, logits)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
-from leafwise.envs.core.arrays import Floats
+from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import uniform
-from leafwise.search.mcts.tree import Tree, bounds_of_edges, edges_of, scaled
+from leafwise.search.mcts.tree import NONE, Tree, bounds_of_edges, edges_of, scaled
 
 LEAST = 1e-300
 
@@ -98,6 +99,91 @@ def halve(tree: Tree, root: int, considered: int, simulations: int, run: Callabl
         run(root, int(edges[left[0]]), budget)
         budget = 0
     return int(edges[left[0]])
+
+
+@cache
+def visits_wanted(actions: int, considered: int, simulations: int) -> Ints:
+    """Returns how many visits the action that each simulation takes has so far, [actions + 1, simulations], by the number of legal
+    actions: sequential halving among at most `considered` of them, one simulation each in turn.
+    """
+    wanted = np.zeros((actions + 1, simulations), np.int64)
+    for n in range(1, actions + 1):
+        left = most = min(considered, n)
+        rounds, visits, planned = max(1, math.ceil(math.log2(most))), 0, list[int]()
+        while len(planned) < simulations:
+            for _ in range(max(1, simulations // (rounds * left))):
+                planned += [visits] * left
+                visits += 1
+            left = max(min(2, most), left // 2)
+        wanted[n] = planned[:simulations]
+    return wanted
+
+
+@jit
+def draw_noise(tree, root, noisy):
+    """Writes the logarithms of a root's priors with Gumbel noise to `noisy` [at least the root's edges]."""
+    first = tree.first[root]
+    for k in range(tree.end[root] - first):
+        noise = -np.log(-np.log(max(uniform(tree.stream), LEAST)))
+        noisy[k] = noise + np.log(max(tree.prior[first + k], LEAST))
+
+
+@jit
+def noisy_score(tree, root, k, noisy, most):
+    """Returns by what sequential halving compares a root's k-th edge with others; `most` are the visits of the most visited one."""
+    e = tree.first[root] + k
+    value = scaled(tree, tree.w[e] / tree.n[e], tree.player[root]) if tree.n[e] > 0 else 0.0
+    return noisy[k] + (VISITS + most) * SCALE * value
+
+
+@jit
+def best_visited(tree, root, noisy, visits):
+    """Returns the root's best edge among those with so many visits, by noise, prior and value; NONE: no edge has so many."""
+    first, best, found, most = tree.first[root], -np.inf, NONE, 0
+    for e in range(first, tree.end[root]):
+        most = max(most, tree.n[e])
+    for e in range(first, tree.end[root]):
+        if tree.n[e] == visits:
+            score = noisy_score(tree, root, e - first, noisy, most)
+            if found == NONE or score > best:
+                best, found = score, e
+    return found
+
+
+@jit
+def most_visited(tree, root, noisy):
+    """Returns the edge that sequential halving leaves: the best of the most visited ones."""
+    most = 0
+    for e in range(tree.first[root], tree.end[root]):
+        most = max(most, tree.n[e])
+    return best_visited(tree, root, noisy, most)
+
+
+@jit
+def improved_policy(tree, root, value, shares):
+    """Writes the improved policy of the paper's section 4 to `shares` [the root's edges or more]: a softmax of the priors'
+    logarithms and scaled values, those without visits being worth a mix of `value`, the network's for who acts, and the others.
+    """
+    first, n, player = tree.first[root], tree.end[root] - tree.first[root], tree.player[root]
+    sign = -1.0 if player == 1 else 1.0
+    visits, most, prior, weighed = 0, 0, 0.0, 0.0
+    for e in range(first, first + n):
+        visits, most = visits + tree.n[e], max(most, tree.n[e])
+        if tree.n[e] > 0:
+            prior += tree.prior[e]
+            weighed += tree.prior[e] * sign * tree.w[e] / tree.n[e]
+    mixed = (value + visits * weighed / prior) / (1.0 + visits) if prior > 0.0 else value
+    greatest, total = -np.inf, 0.0
+    for k in range(n):
+        e = first + k
+        worth = tree.w[e] / tree.n[e] if tree.n[e] > 0 else sign * mixed
+        shares[k] = np.log(max(tree.prior[e], LEAST)) + (VISITS + most) * SCALE * scaled(tree, worth, player)
+        greatest = max(greatest, shares[k])
+    for k in range(n):
+        shares[k] = np.exp(shares[k] - greatest)
+        total += shares[k]
+    for k in range(n):
+        shares[k] /= total
 
 
 def values_of_edges(tree: Tree, node: int) -> Floats:

@@ -11,7 +11,7 @@ from games.refusals import one_line
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts.forest import Forest
-from leafwise.search.mcts.root import values_of_edges
+from leafwise.search.mcts.root import improved_policy, most_visited, values_of_edges, visits_wanted
 from leafwise.search.mcts.tree import Options, Tree, edges_of
 from running.networks import planted_leaf
 
@@ -52,6 +52,59 @@ def test_a_forest_makes_the_visits_of_single_trees(name, how):
         edges = edges_of(tree, root)
         assert dict(zip(tree.action[edges].tolist(), tree.n[edges].tolist(), strict=True)) == alone.visits
         assert dict(zip(tree.action[edges].tolist(), values_of_edges(tree, root).tolist(), strict=True)) == alone.values
+
+
+@pytest.mark.parametrize(("considered", "simulations"), [(1, 5), (2, 16), (4, 32), (7, 32), (16, 50), (4, 3)])
+def test_halving_gives_each_action_its_simulations_in_turn(considered, simulations):
+    wanted = visits_wanted(7, considered, simulations)
+    assert wanted.shape == (8, simulations)
+    for n in range(1, 8):
+        visits = np.zeros(min(n, considered, simulations), int)
+        for before in wanted[n]:  # some action has had so many
+            visits[np.flatnonzero(visits == before)[0]] += 1
+        assert visits.all()
+        best, others = np.sort(visits)[-2:], np.sort(visits)[:-2]
+        assert best[-1] - best[0] <= 1  # two are left in the end
+        assert others.max(initial=0) <= best[0]
+
+
+def test_trees_share_simulations_out_by_halving():
+    game = leafwise.game("trilobite", board="7x6", k=4)
+    leaf, rows = planted_leaf(game), np.array([state.row for state in positions(game, 30)])
+    options = Options(1.25, by_spread=False, temperature=1.0, one_ply=False, policy=False)
+
+    def forest():
+        streams = np.array([new_stream(k) for k in range(len(rows))])
+        return Forest(game, leaf, streams, options, nodes=200, proofs=False)
+
+    one, seen = forest(), set()
+    for k, root in enumerate(one.halve(rows, 32, 4)):
+        tree = one.tree(k)
+        edges, shares, noisy = edges_of(tree, root), np.zeros(7), one.halving.noisy[k]
+        n, legal = tree.n[edges], edges.stop - edges.start
+        assert n.sum() == 32
+        assert (n > 0).sum() == min(4, legal)
+        seen.add(tuple(np.flatnonzero(n)))
+        left = most_visited(tree, root, noisy)
+        assert tree.n[left] == n.max()
+        # The policy that is learned is surer of what proved better than the prior was
+        improved_policy(tree, root, one.ways.value[k], shares)
+        values = values_of_edges(tree, root)
+        assert shares[:legal].sum() == pytest.approx(1)
+        assert shares[:legal] @ values >= tree.prior[edges] @ values - 1e-12
+        tried = np.flatnonzero(n)
+        best, worst = tried[values[tried].argmax()], tried[values[tried].argmin()]
+        assert shares[best] / shares[worst] >= tree.prior[edges][best] / tree.prior[edges][worst]
+    assert len(seen) > 5  # noise chose what was tried
+    # The next search is by PUCT again
+    one.forget(range(len(rows)))
+    other = forest()
+    roots = one.search(rows, 32), other.search(rows, 32)
+    for k in range(len(rows)):
+        mine, fresh = (
+            tree.tree(k).n[edges_of(tree.tree(k), at[k])] for tree, at in zip((one, other), roots, strict=True)
+        )
+        assert np.array_equal(mine, fresh)
 
 
 def test_a_leaf_that_fails_leaves_no_trace():

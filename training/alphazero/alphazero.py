@@ -81,6 +81,8 @@ class Config(IterationOptions):
     """What the parameters of that noise add up to: each is this by the number of legal actions."""
     sampled: Annotated[int, Range(0, 1e6)] = 8
     """Decisions of a game, after its opening, in which actions are drawn by their simulations; then most simulations win."""
+    gumbel: Annotated[int, Range(0, 1e6)] = 0
+    """Root actions among which sequential halving with Gumbel noise chooses, for a torch module; 0: PUCT does."""
     td_lambda: Share = 1.0
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
     plies: Plies = 4
@@ -112,7 +114,9 @@ class AlphaZero(IterationLearner):
         size = config.buffer_size
         kept = {"rows": self.game.rows(size), "targets": np.zeros(size)}
         self.replay = Replay(size, kept | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
-        how = How(config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda)
+        how = How(
+            config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda, config.gumbel
+        )
         told = self.newest, how, config.plies, config.puct, min(config.piece, config.positions)
         recorder = Recorder(*told) if config.network == SPARSE else ForestRecorder(*told, config.memory_mb)
         self.kernels = recorder.kernels
@@ -130,6 +134,8 @@ class AlphaZero(IterationLearner):
         if config.network != SPARSE:
             need_sparse(config)
             return torch_module(self.game, config, says="policy")
+        if config.gumbel:
+            raise UserError(f"alphazero: expected --gumbel with a torch module as --network, got {config.gumbel}")
         if not config.init_from:
             sees = default_seen(self.game, actions=True)
             return fresh_module(self.game, config.hidden, config.seed, head="policy", sees=sees)

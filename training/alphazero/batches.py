@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import new_stream, next_u64
 from leafwise.models.network import Learned
 from leafwise.search.mcts.forest import Forest, tree_of
-from leafwise.search.mcts.root import add_noise, take_back
+from leafwise.search.mcts.root import add_noise, improved_policy, most_visited, take_back
 from leafwise.search.mcts.tree import Options, nodes_within
 from leafwise.training.alphazero.games import TREE_SEARCHES, How, Recorded, choose, make_turn, tell_root
 from leafwise.training.games import (
@@ -71,9 +71,10 @@ class Kernels(NamedTuple):
     add_noises: Compiled
     """(forest, ways, some, noise, concentration, kept)"""
     record: Compiled
-    """(forest, ways, some, games, record, policies, number_of, first, noise): writes the decisions searched from `first` on."""
+    """(forest, ways, some, games, record, policies, number_of, first, how): writes the decisions searched from `first` on."""
     play: Compiled
-    """(forest, ways, some, games, sampled, S, T) -> nothing; plays the action that each search chose"""
+    """(forest, ways, some, games, sampled, noisy, S, T): plays the action that each search chose; `noisy` as of a `Halving`, [0, 0]
+    where PUCT chose"""
     players: Compiled
     """(rows, some, players, returns, T)"""
     write_targets: Compiled
@@ -105,23 +106,32 @@ def _compiled(game: Game) -> Kernels:
             add_noise(tree_of(forest, g), ways.root[g], noise, concentration, kept[g])
 
     @bind(game.room)
-    def record(forest, ways, some, games, record, policies, number_of, first, noise):
+    def record(forest, ways, some, games, record, policies, number_of, first, how):
         for k in range(some.shape[0]):
             g, n = some[k], first + k
             tree, root = tree_of(forest, g), ways.root[g]
-            if noise > 0.0:
+            if how.gumbel == 0 and how.noise > 0.0:
                 take_back(tree, root, games.kept[g])
             put_row(games.rows, g, record.rows, n)
             record.kinds[n], record.values[n] = CHOSEN, tell_root(tree, root, policies, n)
             number_of[n] = games.number[g]
+            # What is learned of halving is the policy that it improved, not its visits
+            if how.gumbel > 0:
+                improved_policy(tree, root, ways.value[g], tree.weights)
+                for e in range(tree.first[root], tree.end[root]):
+                    policies[n, tree.action[e]] = tree.weights[e - tree.first[root]]
 
     @bind(game.room)
-    def play(forest, ways, some, games, sampled, S, T):
+    def play(forest, ways, some, games, sampled, noisy, S, T):
         for k in range(some.shape[0]):
             g = some[k]
-            R = games.R[g]
+            R, tree, root = games.R[g], tree_of(forest, g), ways.root[g]
+            if noisy.shape[0] > 0:
+                a = tree.action[most_visited(tree, root, noisy[g])]
+            else:
+                a = choose(tree, root, games.played[g] < sampled, R)
             put_row(games.rows, g, S, HERE)
-            apply_action(S, HERE, choose(tree_of(forest, g), ways.root[g], games.played[g] < sampled, R), HERE, T)
+            apply_action(S, HERE, a, HERE, T)
             settle(S, R, T)
             put_row(S, HERE, games.rows, g)
             games.played[g] += 1
@@ -210,14 +220,18 @@ class ForestRecorder:
         def noise(trees: Ints) -> None:
             do.add_noises(forest.trees, forest.ways, trees, how.noise, how.concentration, games.kept)
 
+        noisy = forest.halving.noisy[: self.at_once * (how.gumbel > 0)]
         while len(some):
-            forest.search(games.rows[some], how.simulations, some, noise if how.noise > 0 else None)
+            if how.gumbel:
+                forest.halve(games.rows[some], how.simulations, how.gumbel, some)
+            else:
+                forest.search(games.rows[some], how.simulations, some, noise if how.noise > 0 else None)
             if n + len(some) > len(number_of):
                 record = Record(**{name: grown(part) for name, part in record._asdict().items()})
                 number_of, policies = grown(number_of), grown(policies)
-            do.record(forest.trees, forest.ways, some, games, record, policies, number_of, n, how.noise)
+            do.record(forest.trees, forest.ways, some, games, record, policies, number_of, n, how)
             n += len(some)
-            do.play(forest.trees, forest.ways, some, games, how.sampled, self.S, self.T)
+            do.play(forest.trees, forest.ways, some, games, how.sampled, noisy, self.S, self.T)
             # Games that are over make room for others, while positions are wanted
             players, returns = self.ended(games, some)
             over = some[players == TERMINAL]
@@ -250,7 +264,7 @@ class ForestRecorder:
         forests = [self.grown(network, games.R, simulations, forests=2) for network in (newest, best)]
         some = np.arange(len(games.R))
         self.kernels.open_games(games, some, self.plies, self.S, self.A, self.T)
-        results = np.zeros(len(some))
+        results, puct = np.zeros(len(some)), np.zeros((0, 0))
         while len(some):
             players, returns = self.ended(games, some)
             over = players == TERMINAL
@@ -259,6 +273,6 @@ class ForestRecorder:
                 acting = some[~over & ((players == seats[some]) == own)]
                 if len(acting):
                     forest.search(games.rows[acting], simulations, acting)
-                    self.kernels.play(forest.trees, forest.ways, acting, games, 0, self.S, self.T)
+                    self.kernels.play(forest.trees, forest.ways, acting, games, 0, puct, self.S, self.T)
             some = some[~over]
         return results.reshape(-1, 2)

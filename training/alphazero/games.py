@@ -87,6 +87,8 @@ class How(NamedTuple):
     """What the noise's parameters add up to."""
     td_lambda: float
     """0: a position's own root value is learned, 1: the game's outcome."""
+    gumbel: int = 0
+    """Root actions among which sequential halving chooses, side by side only; 0: PUCT does, with Dirichlet noise."""
 
 
 class Kernels(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import html
 import json
 import math
 import os
@@ -48,7 +49,9 @@ GAMES = tuple(sorted(path.stem for path in (STATIC / "alone" / "texts").glob("*.
 """Games whose texts the page can write itself."""
 TABLE_MB = 32.0
 DEPTHS = (1, 2, 3, 4, 6, 8)
-"""Depths of players that search without a clock."""
+"""Depths of players that search so deep."""
+DEPTH_SECONDS = 30.0
+"""Seconds after which such a player plays what it has found."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
     "style-src 'self' 'unsafe-inline'; manifest-src 'self'; base-uri 'none'; form-action 'none'"
@@ -103,7 +106,9 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         f"level:{level}": (f"level {level}", {"depth": game.search.depth}, share) for level, share in LEVELS.items()
     }
     players = levels if game.players == 2 else {}
-    players |= {f"depth:{depth}": (f"search: {depth} deep", {"depth": depth}, 0) for depth in DEPTHS}
+    players |= {
+        f"depth:{depth}": (f"search: {depth} deep", {"depth": depth, "seconds": DEPTH_SECONDS}, 0) for depth in DEPTHS
+    }
     players |= {
         f"search:{leaf['name']},seconds={pace}": (f"{leaf['title']}, {words}", {"seconds": float(pace)}, 0)
         for pace, words in PACES.items()
@@ -185,10 +190,11 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     icon = {"src": f"{build}/icon.svg", "sizes": "any", "type": "image/svg+xml"}
     manifest = {"name": "Leafwise", "start_url": "./", "display": "standalone", "icons": [icon]}
     worker = files["alone/sw.js"].decode().replace("BUILD", build)
+    titles = ", ".join(game["title"].split(",")[0] for game in index["games"])
     shell = shell.replace(
         "<noscript>",
-        '<footer class="quiet"><a href="NOTICE.txt">Games, people and programs</a>. '
-        "Exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
+        f'<footer class="quiet">{html.escape(titles)}. <a href="NOTICE.txt">Games, people and programs</a>. '
+        "Other games, exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
         1,
     )
     notices = [Path(str(file.locate())) for file in distribution("leafwise").files or () if file.name == "NOTICE.md"]

@@ -59,7 +59,9 @@ def test_rows_are_valid_whose_text_reads_back(options: dict[str, object]) -> Non
         elif k % 4 == 3:
             row[0] = played[rng.integers(len(played)), 0]
         for _ in range(k % 4 if k % 4 < 3 else 0):
-            row[1] = row[1] & ~(where.mask << where.shift) | (np.uint64(rng.integers(int(where.mask) + 1)) << where.shift)
+            row[1] = row[1] & ~(where.mask << where.shift) | (
+                np.uint64(rng.integers(int(where.mask) + 1)) << where.shift
+            )
             where = fields[rng.integers(len(fields))]
     found = [bool(rules.is_valid(changed, k, T)) for k in range(len(changed))]
     wanted = [expected(changed, k, T) for k in range(len(changed))]

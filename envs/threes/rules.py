@@ -248,7 +248,7 @@ def can_be_shown(word, highest, T):
     if T.hint == HINT_EXACT:
         return FOUR <= low == high <= last
     if T.hint == HINT_WINDOW3:
-        return FOUR <= low and high <= last and high + ONE - low == min(THREE, last - THREE)
+        return low >= FOUR and high <= last and high + ONE - low == min(THREE, last - THREE)
     return low == FOUR and high == last
 
 

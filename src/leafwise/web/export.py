@@ -141,7 +141,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
 def compiled(game: Game, leaf: str) -> tuple[bytes, bytes, dict[str, Any]]:
     """Returns the module of a game's search, its memory, packed, and what the page is told of that.
 
-    Both come from a process that computes without special instructions: networks lie in memory as the code for a processor reads them.
+    Both come from a process that computes without special instructions, since networks lie in memory as its code reads them.
     """
     kept = cache_root() / "wasm"
     own_folder(kept)
@@ -209,7 +209,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
 
 
 def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
-    """Writes the memory of a variant's search into the folder `out`, and its module, unless it is there, into `kept`; see `compiled`."""
+    """Writes the memory of a variant's search into the folder `out`, and its module, if it is not there, into `kept`."""
     game = find_game(name).variant(**json.loads(options))
     search = Search(game, named_leaf(game, leaf), seconds=1.0, table_mb=TABLE_MB)
     answer, memory = make_answer(search)

@@ -2,7 +2,6 @@
 
 from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
-from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.threes import baselines, draw, features, rules, scores, tables, text
 from leafwise.envs.threes.companion import COMPANION
 
@@ -47,7 +46,7 @@ GAME = Game(
             afterstates=rules.afterstates,
             apply_outcome=rules.apply_outcome,
         ),
-        is_valid=reads_back(text.to_text, text.parse_row),
+        is_valid=rules.is_valid,
     ),
     sizes=Sizes(width=2, max_actions=4),
     observation=Observation(

@@ -208,6 +208,86 @@ def returns(S, i, T):
 
 
 @jit(inline=True)
+def empty_lanes(b, direction):
+    """Returns the lanes whose trailing cell is empty."""
+    lanes = ZERO
+    for lane in range(4):
+        if (b >> entry_shift(u64(lane), direction)) & FIFTEEN == ZERO:
+            lanes |= ONE << u64(lane)
+    return lanes
+
+
+@jit
+def is_setup(b, word):
+    """Whether fewer than nine start cards lie, and the rest of the row says no more than the deck and the start that they leave."""
+    deck, threes = FULL_DECK, ZERO
+    for place in range(0, 64, 4):
+        card = (b >> u64(place)) & FIFTEEN
+        if card > THREE:
+            return False
+        if card:
+            if (deck >> (THREE * (card - ONE))) & SEVEN == ZERO:
+                return False
+            deck -= ONE << (THREE * (card - ONE))
+            threes += u64(card == THREE)
+    left = (deck & SEVEN) + ((deck >> THREE) & SEVEN) + (deck >> (THREE + THREE))
+    return left > u64(12 - SETUP_CARDS) and word == SETUP | (deck << DECK.shift) | (threes << START.shift)
+
+
+@jit
+def can_be_shown(word, highest, T):
+    """Whether the tile shown can have been drawn where that rank was the highest on the board."""
+    tile, low, high = get(word, SHOWN), get(word, LOW), get(word, HIGH)
+    bonus = highest >= SEVEN and (T.bonus_schedule == SLOT21 or T.bonus_p > 0.0)
+    if tile < PLUS:
+        alike = tile == THREE and bonus and T.hint == HINT_COLOUR
+        return tile > ZERO and low | high == ZERO and not alike
+    if not bonus or tile != (WHITE if T.hint == HINT_COLOUR else PLUS):
+        return False
+    last = highest - THREE
+    if T.hint == HINT_EXACT:
+        return FOUR <= low == high <= last
+    if T.hint == HINT_WINDOW3:
+        return low >= FOUR and high <= last and high + ONE - low == min(THREE, last - THREE)
+    return low == FOUR and high == last
+
+
+@jit
+def is_valid(S, i, T):
+    """Whether a row is a position: tiles, deck, start and cycle that go together, and the fields of its phase."""
+    b, word, phase, highest = S[i, 0], S[i, 1], S[i, 1] & THREE, highest_rank(S[i, 0])
+    start, slot = get(word, START), get(word, SLOT)
+    if word >> (SLOT_USED.shift + ONE) or (b == ZERO and phase != SETUP):
+        return False
+    if (T.top == NO_MERGE_6144 and highest == FIFTEEN) or get(word, DECK) == ZERO:
+        return False
+    for card in range(1, 4):
+        if deck_count(word, u64(card)) > FOUR:
+            return False
+    if start > FOUR or sum_of_rows(b, T.points) < 3.0 * start:
+        return False
+    cycle = T.bonus_schedule == SLOT21 and ZERO < slot < u64(21) and highest >= SEVEN
+    if (slot or get(word, SLOT_USED)) and not cycle:
+        return False
+    if phase == SETUP:
+        return is_setup(b, word)
+    lanes, direction, tile = get(word, LANES), get(word, DIRECTION), get(word, SHOWN)
+    if phase == ENTER:
+        if lanes == ZERO or lanes & ~empty_lanes(b, direction):
+            return False
+    elif lanes | direction:
+        return False
+    if phase == DRAW:
+        return tile | get(word, LOW) | get(word, HIGH) == ZERO
+    if ZERO < tile < PLUS and get(word, DECK) != FULL_DECK and deck_count(word, tile) == FOUR:
+        return False  # the card shown has left the deck
+    if phase == ENTER:  # the slide may have made the highest tile
+        return can_be_shown(word, highest, T) or can_be_shown(word, highest - ONE, T)
+    over = is_dead(b, T.ways) or (T.top == END_AT_12288 and highest == FIFTEEN)
+    return not over and can_be_shown(word, highest, T)
+
+
+@jit(inline=True)
 def legal_actions(S, i, A, T):
     b = S[i, 0]
     ways = ways_of(transpose(b), T.ways) | (ways_of(b, T.ways) << 2)

@@ -1,15 +1,17 @@
-// Answers positions by an exported search, under node: reads {folder, build, variant, positions} and prints what it finds as JSON.
+// Answers positions by an exported search, under node: reads {folder, build, game, options, positions, damaged} and prints what it finds as JSON.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 
-const { folder, build, variant, positions, damaged } = JSON.parse(readFileSync(0, "utf8"));
+const { folder, build, game, options: given, positions, damaged } = JSON.parse(readFileSync(0, "utf8"));
 const own = (name) => pathToFileURL(`${folder}/${build}/${name}`);
 const { Engine } = await import(own("alone/engine.js"));
 const { plainSha256 } = await import(own("alone/sha256.js"));
-const told = JSON.parse(readFileSync(own("index.json"), "utf8")).variants[variant];
-const { read, write } = await import(own(`alone/texts/${told.about.game}.js`));
+const told = JSON.parse(readFileSync(own("index.json"), "utf8")).variants.find(
+  ({ about }) => about.game === game && JSON.stringify(about.options) === JSON.stringify(given),
+);
+const { read, write, outcome } = await import(own(`alone/texts/${game}.js`));
 const code = readFileSync(`${folder}/data/${told.module.file}`);
 const image = new Uint8Array(gunzipSync(readFileSync(`${folder}/data/${told.image.file}`)));
 const engine = new Engine(new WebAssembly.Module(code), image.buffer, told.memory);
@@ -28,8 +30,17 @@ function answer({ row, depth }) {
     seen = engine.look(words),
     text = write(words, options);
   let found;
-  if (!seen.over) for (found of engine.deepen(words, { depth }));
-  return { text, parsed: parsed(text), actions: seen.actions, returns: seen.returns, over: seen.over, value: found?.value, values: found?.values.map((one) => [one.action, one.value]) };
+  if (depth && !seen.over) for (found of engine.deepen(words, { depth }));
+  return {
+    text,
+    parsed: parsed(text),
+    actions: seen.actions,
+    outcomes: seen.outcomes.map((one) => [outcome(words, one.row, options), one.p, one.row.map(String)]),
+    returns: seen.returns,
+    over: seen.over,
+    value: found?.value,
+    values: found?.values.map((one) => [one.action, one.value]),
+  };
 }
 
 const digests = [plainSha256(code), createHash("sha256").update(code).digest()].map((bytes) => Buffer.from(bytes).toString("hex"));

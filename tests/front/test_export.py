@@ -17,62 +17,91 @@ import leafwise
 from leafwise.commands.web import main
 from leafwise.envs.core.compile.wasm import ENVIRONMENT
 from leafwise.models.leaves import named_leaf
+from leafwise.web.export import LEAVES
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
-DEPTH = 4
 NEEDS_LINKER = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"
 )
-VARIANTS = [{}, {"board": "5x5", "k": 4}, {"board": "7x6", "k": 4}]
+DEPTHS = {"trilobite": 4, "cassis": 3, "trap": 2, "threes": 2}
+GAMES = [word for name in DEPTHS for word in ("--games", name)]
+VARIANTS = [(name, options) for name in DEPTHS for options in leafwise.game(name).ids.values()]
+TEXTS, SEARCHED = 2_000, 200
+"""Positions of a variant; another `--campaign-seed` draws others."""
 
 
-def positions(game: leafwise.Game, n: int) -> list[leafwise.State]:
-    """Returns positions from all stages of random games."""
-    rng = np.random.default_rng(0)
+def positions(game: leafwise.Game, n: int, rng: np.random.Generator) -> list[leafwise.State]:
+    """Returns positions from all stages of random games, chance's and final ones too."""
     found: list[leafwise.State] = []
     while len(found) < 2 * n:
-        found.append(game.new(0))
-        while not found[-1].is_terminal:
-            found.append(found[-1].play(int(rng.choice(found[-1].legal_actions))))
+        state = game.start()
+        while not state.is_terminal:
+            found.append(state)
+            if state.is_chance:
+                ps, after = zip(*state.outcomes(), strict=True)
+                state = after[int(rng.choice(len(ps), p=ps))]
+            else:
+                state = state.play(int(rng.choice(state.legal_actions)))
+        found.append(state)
     return [found[k] for k in rng.choice(len(found), n, replace=False)]
 
 
-def damaged(texts: list[str]) -> list[str]:
+def is_searched(state: leafwise.State) -> bool:
+    """Whether a search looks at a position: not at the cards of a start, each with a hundred outcomes."""
+    return not state.is_terminal and state.stage != "setup"
+
+
+def damaged(texts: list[str], rng: np.random.Generator) -> list[str]:
     """Returns texts of which a character is another one, is gone or stands twice."""
-    rng, found = np.random.default_rng(1), []
+    found = []
     for text in texts:
-        at, mark = int(rng.integers(len(text))), str(rng.choice([*".xo/#", "", text[0]]))
+        at, mark = int(rng.integers(len(text))), str(rng.choice([*".xo/#123 =,|+", "", text[0]]))
         found.append(text[:at] + mark + text[at + int(rng.integers(2)) :])
     return found
 
 
 def searched() -> None:
     """Prints what searches of Python find, in a process that computes without special instructions, as WebAssembly does."""
-    options, texts = json.load(sys.stdin)
-    game = leafwise.game("trilobite", **options)
-    search = leafwise.Search(game, named_leaf(game, "best"), depth=DEPTH)
-    print(json.dumps([sorted(search(game.parse(text)).values.items()) for text in texts]))
+    name, options, texts = json.load(sys.stdin)
+    game = leafwise.game(name, **options)
+    search, found = leafwise.Search(game, named_leaf(game, LEAVES.get(name, "best")), depth=DEPTHS[name]), []
+    for text in texts:
+        result = search(game.parse(text))
+        found.append([result.value, sorted(result.values.items())])
+    print(json.dumps(found))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export."""
     found: Path = tmp_path_factory.mktemp("export") / "site"
-    main(["--export", str(found), "--games", "trilobite"])
+    main(["--export", str(found), *GAMES])
     return found
 
 
 @NEEDS_LINKER
 @pytest.mark.long
-@pytest.mark.parametrize("variant", range(len(VARIANTS)))
-def test_an_exported_search_answers_as_python_does(folder: Path, variant: int) -> None:
-    game = leafwise.game("trilobite", **VARIANTS[variant])
-    states, (build,) = positions(game, 1000), [path.name for path in folder.iterdir() if len(path.name) == 16]
-    rows = [{"row": [str(word) for word in state.row.tolist()], "depth": DEPTH} for state in states]
-    wrong = damaged([str(state) for state in states])
-    asked = {"folder": str(folder), "build": build, "variant": variant, "positions": rows, "damaged": wrong}
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_an_exported_search_answers_as_python_does(
+    folder: Path, name: str, options: dict[str, object], request: pytest.FixtureRequest
+) -> None:
+    game, rng = leafwise.game(name, **options), np.random.default_rng(request.config.getoption("--campaign-seed"))
+    states, (build,) = positions(game, TEXTS, rng), [path.name for path in folder.iterdir() if len(path.name) == 16]
+    rows = [
+        {
+            "row": [str(word) for word in state.row.tolist()],
+            "depth": DEPTHS[name] if k < SEARCHED and is_searched(state) else 0,
+        }
+        for k, state in enumerate(states)
+    ]
+    wrong = damaged([str(state) for state in states[:1000]], rng)
+    asked = {"folder": str(folder), "build": build, "game": name, "options": options}
     told = json.loads(
-        subprocess.check_output([NODE, Path(__file__).with_name("alone.mjs")], input=json.dumps(asked), text=True)
+        subprocess.check_output(
+            [NODE, Path(__file__).with_name("alone.mjs")],
+            input=json.dumps({**asked, "positions": rows, "damaged": wrong}),
+            text=True,
+        )
     )
     assert told["digests"][0] == told["digests"][1]
     for state, answer, row in zip(states, told["answers"], rows, strict=True):
@@ -82,6 +111,11 @@ def test_an_exported_search_answers_as_python_does(folder: Path, variant: int) -
             state.returns,
             state.is_terminal,
         )
+        outcomes = state.outcomes() if state.is_chance else []
+        assert [(called, row) for called, _, row in answer["outcomes"]] == [
+            (state.outcome_name(after), [str(word) for word in after.row.tolist()]) for _, after in outcomes
+        ]
+        np.testing.assert_allclose([p for _, p, _ in answer["outcomes"]], [p for p, _ in outcomes], rtol=0, atol=1e-12)
     for text, found in zip(wrong, told["damaged"], strict=True):
         try:
             state = game.parse(text)
@@ -89,21 +123,25 @@ def test_an_exported_search_answers_as_python_does(folder: Path, variant: int) -
             assert found is None, text
         else:  # Python reads other shapes of a board too
             assert found == [str(word) for word in state.row.tolist()] or (found is None and str(state) != text), text
-    going = [(state, answer) for state, answer in zip(states, told["answers"], strict=True) if not state.is_terminal]
+    answers = zip(states[:SEARCHED], told["answers"], strict=False)
+    going = [(state, answer) for state, answer in answers if is_searched(state)]
     command = [sys.executable, "-c", "from front.test_export import searched; searched()"]
-    given = json.dumps([VARIANTS[variant], [str(state) for state, _ in going]])
+    given = json.dumps([name, options, [str(state) for state, _ in going]])
     environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parents[1])}
     native = json.loads(subprocess.check_output(command, input=given, env=environment, text=True))
-    for (state, answer), values in zip(going, native, strict=True):
+    for (state, answer), (value, values) in zip(going, native, strict=True):
         assert [a for a, _ in answer["values"]] == [a for a, _ in values], state
         np.testing.assert_allclose([v for _, v in answer["values"]], [v for _, v in values], rtol=0, atol=1e-12)
-        assert answer["value"] == max(value for _, value in answer["values"])
+        np.testing.assert_allclose(answer["value"], value, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("games", "expected"),
     [
-        (["--games", "friday"], r"expected a game for pages without a server among trilobite.*, got 'friday'"),
+        (
+            ["--games", "friday"],
+            r"expected a game for pages without a server among cassis, .*trilobite.*, got 'friday'",
+        ),
         ([], "holds something else"),
     ],
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import html
 import json
 import math
 import os
@@ -46,9 +47,13 @@ from leafwise.web.workers import JobContext
 
 GAMES = tuple(sorted(path.stem for path in (STATIC / "alone" / "texts").glob("*.js")))
 """Games whose texts the page can write itself."""
+LEAVES = {"threes": "threes-small"}
+"""Networks of games whose best one is too large for a browser."""
 TABLE_MB = 32.0
 DEPTHS = (1, 2, 3, 4, 6, 8)
-"""Depths of players that search without a clock."""
+"""Depths of players that search so deep."""
+DEPTH_SECONDS = 30.0
+"""Seconds after which such a player plays what it has found."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
     "style-src 'self' 'unsafe-inline'; manifest-src 'self'; base-uri 'none'; form-action 'none'"
@@ -92,18 +97,18 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
 
 def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, Any]:
     """Writes the files of a variant, and returns what the page is told of it."""
-    search = Search(game, named_leaf(game, BEST), seconds=1.0, table_mb=TABLE_MB)
-    answer, memory = make_answer(search)
-    laid = image(memory._fields, memory)
-    needed = {"call", "S", "actions", "values", "is_bound", "B.P", "B.counts", "B.deadline"}
-    units, most = units_of(game, BEST), search._B.options.most
+    source = LEAVES.get(game.name, BEST)
+    module, packed, memory = compiled(game, source)
+    units = units_of(game, source)
     about = tell_game(GameRequest(game=game.name, options=dict(options)), JobContext(lambda message: None))
-    leaf = about["leaves"][0]
+    leaf = next((one for one in about["leaves"] if one["name"] == source), about["leaves"][0])
     levels: dict[str, tuple[str, dict[str, float], float]] = {
         f"level:{level}": (f"level {level}", {"depth": game.search.depth}, share) for level, share in LEVELS.items()
     }
     players = levels if game.players == 2 else {}
-    players |= {f"depth:{depth}": (f"search: {depth} deep", {"depth": depth}, 0) for depth in DEPTHS}
+    players |= {
+        f"depth:{depth}": (f"search: {depth} deep", {"depth": depth, "seconds": DEPTH_SECONDS}, 0) for depth in DEPTHS
+    }
     players |= {
         f"search:{leaf['name']},seconds={pace}": (f"{leaf['title']}, {words}", {"seconds": float(pace)}, 0)
         for pace, words in PACES.items()
@@ -126,33 +131,30 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         "checks": game.name in GAMES or hasattr(game.rules.is_valid, "py_func"),
         "start": [str(word) for word in game.start().row.tolist()],
         "units": units and units.as_json(),
-        "no_unit": why_no_units(game, BEST),
-        "module": written(data, compiled(game, answer, memory), ".wasm"),
-        "image": written(data, gzip.compress(laid.memory, 9, mtime=0), ".gz"),
-        "memory": {
-            "base": BASE,
-            "held": laid.held,
-            "pages": laid.pages,
-            "places": {path: place for path, place in laid.places.items() if path in needed},
-            "depth": search.depth,
-            "most": most if math.isfinite(most) else None,
-        },
+        "no_unit": why_no_units(game, source),
+        "module": written(data, module, ".wasm"),
+        "image": written(data, packed, ".gz"),
+        "memory": memory,
     }
 
 
-def compiled(game: Game, answer: Any, memory: Any) -> bytes:
-    """Returns the module of a game's search, compiled in a process of its own unless it is kept."""
-    kept = cache_root() / "wasm" / f"{recipe(answer, *memory)}.wasm"
-    if not kept.exists():
-        own_folder(kept.parent)
-        with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, **ENVIRONMENT, "LEAFWISE_CACHE_DIR": folder}
-            words = [game.name, json.dumps(dict(game.given_options)), str(kept)]
-            command = [sys.executable, "-m", "leafwise.web.export", *words]
-            told = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
+def compiled(game: Game, leaf: str) -> tuple[bytes, bytes, dict[str, Any]]:
+    """Returns the module of a game's search, its memory, packed, and what the page is told of that.
+
+    Both come from a process that computes without special instructions, since networks lie in memory as its code reads them.
+    """
+    kept = cache_root() / "wasm"
+    own_folder(kept)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, **ENVIRONMENT, "LEAFWISE_CACHE_DIR": folder}
+        words = [game.name, json.dumps(dict(game.given_options)), leaf, str(kept), folder]
+        told = subprocess.run(
+            [sys.executable, "-m", "leafwise.web.export", *words], env=environment, stderr=subprocess.PIPE, text=True
+        )
         if told.returncode:
             raise UserError(f"expected {game!r} to compile for WebAssembly, got: {told.stderr.strip()[-300:]}")
-    return kept.read_bytes()
+        memory = json.loads(read_text(Path(folder, "memory.json")))
+        return (kept / memory.pop("module")).read_bytes(), Path(folder, "memory.gz").read_bytes(), memory
 
 
 def written(folder: Path, body: bytes, suffix: str) -> dict[str, Any]:
@@ -185,10 +187,11 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     icon = {"src": f"{build}/icon.svg", "sizes": "any", "type": "image/svg+xml"}
     manifest = {"name": "Leafwise", "start_url": "./", "display": "standalone", "icons": [icon]}
     worker = files["alone/sw.js"].decode().replace("BUILD", build)
+    titles = ", ".join(game["title"].split(",")[0] for game in index["games"])
     shell = shell.replace(
         "<noscript>",
-        '<footer class="quiet"><a href="NOTICE.txt">Games, people and programs</a>. '
-        "Exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
+        f'<footer class="quiet">{html.escape(titles)}. <a href="NOTICE.txt">Games, people and programs</a>. '
+        "Other games, exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
         1,
     )
     notices = [Path(str(file.locate())) for file in distribution("leafwise").files or () if file.name == "NOTICE.md"]
@@ -205,11 +208,27 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     yield f"pages: {sum(map(len, files.values())):,} bytes; open {folder}/index.html by any file server"
 
 
-def main(name: str, options: str, out: str) -> None:
-    """Compiles the search of a variant and writes the module; runs in a process of its own, see `compiled`."""
+def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
+    """Writes the memory of a variant's search into the folder `out`, and its module, if it is not there, into `kept`."""
     game = find_game(name).variant(**json.loads(options))
-    answer, memory = make_answer(Search(game, named_leaf(game, BEST), seconds=1.0, table_mb=TABLE_MB))
-    write_atomically(Path(out), linked(answer, *memory))
+    search = Search(game, named_leaf(game, leaf), seconds=1.0, table_mb=TABLE_MB)
+    answer, memory = make_answer(search)
+    module = Path(kept, f"{recipe(answer, *memory)}.wasm")
+    if not module.exists():
+        write_atomically(module, linked(answer, *memory))
+    laid, most = image(memory._fields, memory), search._B.options.most
+    needed = {"call", "S", "actions", "values", "is_bound", "B.P", "B.counts", "B.deadline"}
+    told = {
+        "module": module.name,
+        "base": BASE,
+        "held": laid.held,
+        "pages": laid.pages,
+        "places": {path: place for path, place in laid.places.items() if path in needed},
+        "depth": search.depth,
+        "most": most if math.isfinite(most) else None,
+    }
+    Path(out, "memory.gz").write_bytes(gzip.compress(laid.memory, 9, mtime=0))
+    Path(out, "memory.json").write_text(json.dumps(told))
 
 
 if __name__ == "__main__":

@@ -183,8 +183,9 @@ class Variant {
   position(row) {
     const { about } = this,
       seen = this.rules.look(row),
-      text = this.write(row);
-    const result = about.players === 1 ? `${seen.returns} points` : seen.returns === 0 ? "a draw" : `player ${seen.returns > 0 ? 1 : 2} wins`;
+      text = this.write(row),
+      points = this.texts.points?.(row, seen.returns) ?? seen.returns;
+    const result = about.players === 1 ? `${points.toLocaleString("en")} points` : seen.returns === 0 ? "a draw" : `player ${seen.returns > 0 ? 1 : 2} wins`;
     return {
       text,
       board: this.texts.board?.(row) ?? text,
@@ -194,7 +195,7 @@ class Variant {
       outcomes: this.named(row, seen.outcomes).map((one) => ({ name: one.name, words: one.name, probability: one.p, text: this.write(one.row) })),
       over: seen.over,
       returns: seen.returns,
-      points: seen.returns,
+      points,
       result: seen.over ? result : "",
     };
   }

@@ -102,7 +102,8 @@ def cells_of(game: Game) -> tuple[Ints, int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
     space: Any = game.observation_space()
     if isinstance(space, Mapping):
-        raise UserError(f"sparse networks: expected an observation that is one array, got {space} in {game.name!r}")
+        wanted = "expected an observation that is one array (a torch module as --network may see planes)"
+        raise UserError(f"sparse networks: {wanted}, got {', '.join(space)} in {game.name!r}")
     low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
     if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
         raise UserError(

@@ -111,7 +111,10 @@ class Events:
         else:
             value = {"simple_value": float(thing)}
         if tag in TAGS and tag not in self._told:
-            value["metadata"] = self._metadata(summary_description=TAGS[tag])
+            # TensorBoard shows a description where the kind of data stands beside it
+            kind, plugin = ("BLOB_SEQUENCE", "images") if "image" in value else ("SCALAR", "scalars")
+            which = {"plugin_data": {"plugin_name": plugin}, "data_class": f"DATA_CLASS_{kind}"}
+            value["metadata"] = self._metadata(summary_description=TAGS[tag], **which)
             self._told.add(tag)
         self._log(step, tag=tag, **value)
 

@@ -269,6 +269,7 @@ def new_run(root: Path, name: str) -> Path:
 
 def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.compat.proto.summary_pb2 import DataClass
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
     folder = new_run(tmp_path, "one")
@@ -280,12 +281,12 @@ def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
     assert found.read() == {"eval/score_mean": [(10, 1.5)]}
     events.add("eval/score_mean", 2.5, 20)
     events.add("train/loss", math.nan, 20)
-    events.add("picture", np.zeros((4, 4, 3), np.uint8), 20)
+    events.add("position", np.zeros((4, 4, 3), np.uint8), 20)
     events.add_options({"rate": 0.5, "hidden": (32, 16), "resume": False})
     events.close()
     seen = EventAccumulator(str(folder), {"images": 0}).Reload()
-    assert [event.step for event in seen.Images("picture")] == [20]
-    (image,) = seen.Images("picture")
+    assert [event.step for event in seen.Images("position")] == [20]
+    (image,) = seen.Images("position")
     assert (image.width, image.height, image.encoded_image_string[:4]) == (4, 4, b"\x89PNG")
     table = "| option | value |\n|---|---|\n| rate | 0.5 |\n| hidden | (32, 16) |\n| resume | False |"
     assert seen.Tensors("hyper-parameters/text_summary")[0].tensor_proto.string_val == [table.encode()]
@@ -293,7 +294,12 @@ def test_curves_grow_while_a_run_goes_on(tmp_path: Path) -> None:
     (start,) = seen.PluginTagToContent("hparams").values()
     options = HParamsPluginData.FromString(start).session_start_info.hparams
     assert (options["rate"].number_value, options["hidden"].string_value) == (0.5, "(32, 16)")
-    assert seen.SummaryMetadata("eval/score_mean").summary_description == TAGS["eval/score_mean"]
+    for tag, plugin, kind in (("eval/score_mean", "scalars", "SCALAR"), ("position", "images", "BLOB_SEQUENCE")):
+        described = seen.SummaryMetadata(tag)
+        assert (described.summary_description, described.plugin_data.plugin_name) == (TAGS[tag], plugin)
+        assert described.data_class == DataClass.Value(
+            f"DATA_CLASS_{kind}"
+        )  # without it TensorBoard shows no description
     assert found.read() == {"eval/score_mean": [(10, 1.5), (20, 2.5)], "train/loss": []}
 
 

@@ -6,6 +6,7 @@ import pytest
 from front.console import Shell
 
 import leafwise
+from leafwise.commands.games import filled
 from leafwise.envs.core.gym.env_page import page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,13 +28,15 @@ def test_the_pages_of_the_documentation_are_up_to_date(tmp_path: Path, shell: Sh
 
 def test_an_id_prints_its_page_and_a_game_those_of_its_ids(shell: Shell) -> None:
     for given in ("Friday-v0", "leafwise/Friday-v0", "Friday"):
-        assert shell("games", given).out == page(leafwise.game("friday"), "Friday") + "\n"
+        said = shell("games", given).out
+        assert said == filled(page(leafwise.game("friday"), "Friday")) + "\n"
+        assert max(map(len, said.splitlines())) <= 80
     said = shell("games cassis").out
     assert said.startswith("cassis: Cassis, ")
     heads = [line for line in said.splitlines() if line.startswith("# ")]
     assert heads == ["# Cassis-v0", "# Cassis7-v0", "# Cassis8-v0"]
-    assert "`27` edge 6-7" in said
-    assert "`27` edge" not in shell("games Cassis-v0").out
+    assert "27 edge 6-7" in " ".join(said.split())
+    assert "27 edge" not in " ".join(shell("games Cassis-v0").out.split())
 
 
 @pytest.mark.parametrize(("name", "short"), IDS, ids=EVERY)

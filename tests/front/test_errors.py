@@ -84,7 +84,7 @@ def test_a_person_who_plays_is_told_what_a_plugin_refuses_and_goes_on(
     plugin(text=Text(action=refuse))
     answer = shell("play nim --opponent random", typed="x\nq\n")
     assert answer.status == 0
-    assert f"nim: {PLANTED}; " in answer.out
+    assert f"> nim: {PLANTED}\n" in answer.out
 
 
 def test_a_companion_refuses_as_any_other_function_of_a_plugin() -> None:

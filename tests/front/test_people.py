@@ -157,7 +157,7 @@ def test_level_is_the_game_s_own_where_it_has_one(shell: Shell) -> None:
     for word in ("--level", "--strength"):
         out = shell(f"play cassis {word} medium --seat second --depth 1", typed="q\n").out
         assert f"against level:medium, the exact solver\n{medium}" in out
-    assert medium in " ".join(shell("play cassis --help").out.split())
+    assert medium.replace(":", "", 1) in " ".join(shell("play cassis --help").out.split())
 
 
 @pytest.mark.long

@@ -166,7 +166,7 @@ def test_the_course_s_opponents_are_the_levels_and_are_listed(shell: Shell) -> N
     out = shell("play trap --level hard --seat second --depth 1", typed="q\n").out
     shows(out, "against level:hard\nhard: the player course:hard; takes ", "level:hard plays ")
     help_text = " ".join(shell("play trap --help").out.split())
-    shows(help_text, "easy: the player course:easy", "best: no move at random")
+    shows(help_text, "easy the player course:easy", "best no move at random")
     games = " ".join(shell("games trap").out.split())
     shows(games, " players solver, course:is, course:ais, course:ocls, course:easy, course:medium, course:hard, turns ")
     own, named = (leafwise.player(name, leafwise.game("trap")) for name in ("level:medium", "course:medium"))

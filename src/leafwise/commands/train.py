@@ -80,14 +80,17 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
 def asked(words: Sequence[str]) -> tuple[Method, Any, Path | None]:
     """Returns the method that a command line asks for, its options, and the file that some are from; ends after help."""
     method, rest = take_option(words, "--method")
-    if rest in ([], ["-h"], ["--help"]):
-        rows = {name: ", ".join(methods(name)) for name in games()}
+    if rest in (["-h"], ["--help"]):  # imports no game
         say(
-            "\n".join(
-                [USAGE, OPTIONS, *definitions("Games, and the methods that fit, the first where none is named:", rows)]
-            )
+            f"{USAGE}\n{OPTIONS}\n"
+            + paragraphs(f"Games: {', '.join(games())}. Without words the methods that fit each are listed.")
         )
-        raise SystemExit(0 if rest else WRONG_INPUT)
+        raise SystemExit(0)
+    if not rest:
+        rows = {name: ", ".join(methods(name)) for name in games()}
+        fitting = definitions("Games, and the methods that fit, the first where none is named:", rows)
+        say("\n".join([USAGE, OPTIONS, *fitting]))
+        raise SystemExit(WRONG_INPUT)
     name, *rest = rest
     check_name(name)
     plain, rest = "--no-recipe" in rest, [word for word in rest if word != "--no-recipe"]

@@ -208,7 +208,7 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_one_line(network: Any, game: Any, arguments: dict[str, Any], message: str) -> None:
-    says = {"says": "policy"} if network is Faulty else {}
+    says: dict[str, Any] = {"says": "policy"} if network is Faulty else {}
     with one_line(message):
         leafwise.torch_network(game, network, **arguments, **says).evaluator("leaf")
 

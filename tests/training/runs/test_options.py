@@ -340,7 +340,7 @@ def test_options_of_sparse_networks_shape_no_modules(method: str, words: str, me
 
 @pytest.mark.parametrize(("game", "method"), [("friday", "dqn"), ("trap", "dqn"), ("friday", "ppo")])
 def test_a_recipe_leaves_options_of_sparse_networks_out_beside_a_module(game: str, method: str) -> None:
-    options = method_of(game, method).options
+    options: Any = method_of(game, method).options
     for network, left in ((None, 0), ("mlp", 1)):
         words = [] if network is None else ["--network", network]
         added = with_recipe(game, method, words)[len(words) :]

@@ -228,10 +228,8 @@ def module_numbers(module: Any) -> Callable[[Observation], Any]:
     return numbers
 
 
-def _check_module(game: Game, module: Any, values: Values) -> None:
-    """Raises ValueError for a torch module that changes when it is asked, or says something else of a position in another batch."""
-    import torch
-
+def tried_rows(game: Game) -> Array:
+    """Returns positions of random games [TRIED, width] that a module is tried on, the same ones every time."""
     state, stream = game.new(0), new_stream(0)
     rows = [state.row]
     while len(rows) < TRIED:
@@ -239,8 +237,16 @@ def _check_module(game: Game, module: Any, values: Values) -> None:
         state = state.play(legal[int(below(stream, len(legal)))]).settle(stream)
         state = game.new(len(rows)) if state.is_terminal else state
         rows.append(state.row)
+    return np.array(rows)
+
+
+def _check_module(game: Game, module: Any, values: Values) -> None:
+    """Raises ValueError for a torch module that changes when it is asked, or says something else of a position in another batch."""
+    import torch
+
+    rows = tried_rows(game)
     before, T = {name: part.clone() for name, part in module.state_dict().items()}, game.tables()
-    alone, together = np.concatenate([values(row[None], T) for row in rows]), values(np.array(rows), T)
+    alone, together = np.concatenate([values(row[None], T) for row in rows]), values(rows, T)
     changed = [name for name, part in module.state_dict().items() if not torch.equal(before[name], part)]
     name = values.model.name
     if changed:

@@ -34,11 +34,10 @@ from leafwise.envs.core.arrays import Array, Floats, Floats32
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import DEFAULT_VIEW
-from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.ranges import Range, need_among, need_in
 from leafwise.envs.registry import named_modules
-from leafwise.models.leaves import TRIED, WITHIN, leaf, module_numbers
+from leafwise.models.leaves import TRIED, WITHIN, leaf, module_numbers, tried_rows
 from leafwise.models.multi_hot import observer_of, sets_of, space_of
 from leafwise.models.network import SAYS, NetworkKind, Says, Tensors, Told, class_of, register_network
 from leafwise.models.sb3 import Model
@@ -346,15 +345,8 @@ def outputs_of(game: Game, says: Says) -> int:
 
 def some_inputs(network: TorchNetwork) -> Tensor:
     """Returns what a module is shown of some positions, [TRIED, ...], where the network is."""
-    game, stream = network.game, new_stream(0)
-    state = game.new(0)
-    rows = [state.row]
-    while len(rows) < TRIED:
-        legal = state.legal_actions
-        state = state.play(legal[int(below(stream, len(legal)))]).settle(stream)
-        state = game.new(len(rows)) if state.is_terminal else state
-        rows.append(state.row)
-    return torch.from_numpy(network.describe(np.array(rows), game.tables())[0]).to(network.device)
+    game = network.game
+    return torch.from_numpy(network.describe(tried_rows(game), game.tables())[0]).to(network.device)
 
 
 def asked(network: TorchNetwork, module: nn.Module, inputs: Tensor) -> Tensor:

@@ -80,8 +80,7 @@ def test_the_first_click_counts_wherever_the_focus_was(opened: Callable[..., Any
 def test_what_is_drawn_anew_under_a_press_waits_for_its_release(opened: Callable[..., Any], phone: bool) -> None:
     page = opened(phone=phone).go("#/analyse/trilobite?d=2&l=lines")
     page.wait_for_function("() => document.querySelector('#halt')?.disabled === false")
-    box = page.locator(LIVE).first.bounding_box()
-    page.mouse.move(box["x"] + 9, box["y"] + 9)
+    page.locator(LIVE).first.hover()  # looks again where the board is drawn anew meanwhile
     page.mouse.down()
     page.wait_for_function("() => document.querySelector('#halt').disabled")
     page.mouse.up()

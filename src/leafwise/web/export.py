@@ -41,6 +41,7 @@ from leafwise.search import Search
 from leafwise.search.answering import make_answer
 from leafwise.search.players import BEST
 from leafwise.web.app import STATIC
+from leafwise.web.drawings import COMPARED
 from leafwise.web.games import PACES, tell_game
 from leafwise.web.requests import GameRequest
 from leafwise.web.workers import JobContext
@@ -81,13 +82,13 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
     names = games or known
     variants = []
     for name in names:
-        if name not in GAMES:
-            yield f"{name}: without texts in JavaScript its positions are shown as a table of their rows' numbers"
         for options in ids_of(name).values():
             told = exported(find_game(name).variant(**options), options, folder / "data")
             variants.append(told)
-            code, tables = told["module"]["bytes"], told["image"]["bytes"]
-            yield f"{name} {options or ''}".strip() + f": {code:,} bytes of code, {tables:,} of tables and networks"
+            code, tables, called = told["module"]["bytes"], told["image"]["bytes"], f"{name} {options or ''}".strip()
+            yield f"{called}: {code:,} bytes of code, {tables:,} of tables and networks"
+            if (drawing := told["drawing"]) is not None:
+                yield f"{called}: {shown(drawing)}"
     listed = [
         {"game": name, "title": title_of(name), "options": dict(option_defaults(name)), "ids": dict(ids_of(name))}
         for name in names
@@ -128,6 +129,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     return {
         "about": about,
         "texts": f"texts/{game.name}" if game.name in GAMES else "rows",
+        "drawing": None if game.name in GAMES else drawn(game),
         "checks": game.name in GAMES or hasattr(game.rules.is_valid, "py_func"),
         "start": [str(word) for word in game.start().row.tolist()],
         "units": units and units.as_json(),
@@ -136,6 +138,23 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         "image": written(data, packed, ".gz"),
         "memory": memory,
     }
+
+
+def drawn(game: Game) -> dict[str, Any]:
+    """Returns how positions of a game without texts in JavaScript are drawn, as `leafwise.web.drawings.learned` tells."""
+    command = [sys.executable, "-m", "leafwise.web.drawings", game.name, json.dumps(dict(game.given_options))]
+    told = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
+    if told.returncode:
+        raise UserError(f"expected {game!r} to be drawn, got: {told.stderr.strip()[-300:]}")
+    return json.loads(told.stdout)
+
+
+def shown(drawing: Mapping[str, Any]) -> str:
+    """Returns a line that says how positions are shown."""
+    if drawing["svg"]:
+        return f"drawn by {len(drawing['svg']['cells'])} cells, as in Python on {COMPARED} positions"
+    how = "as text" if drawing["board"] else "as a table of their rows' numbers"
+    return f"its drawing is not a sum of cells; positions are shown {how}"
 
 
 def compiled(game: Game, leaf: str) -> tuple[bytes, bytes, dict[str, Any]]:

@@ -101,6 +101,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     source = LEAVES.get(game.name, BEST)
     module, packed, memory = compiled(game, source)
     units = units_of(game, source)
+    reads = game.name in GAMES or hasattr(game.rules.is_valid, "py_func")
     about = tell_game(GameRequest(game=game.name, options=dict(options)), JobContext(lambda message: None))
     leaf = next((one for one in about["leaves"] if one["name"] == source), about["leaves"][0])
     levels: dict[str, tuple[str, dict[str, float], float]] = {
@@ -120,6 +121,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         "has_companion": False,
         "unusable": [],
         "stages": list(game.stages),
+        "reads": reads,
         "leaves": [leaf],
         "opponents": [
             {"name": name, "title": title, "search": how, "random": share}
@@ -130,7 +132,6 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         "about": about,
         "texts": f"texts/{game.name}" if game.name in GAMES else "rows",
         "drawing": None if game.name in GAMES else drawn(game),
-        "checks": game.name in GAMES or hasattr(game.rules.is_valid, "py_func"),
         "start": [str(word) for word in game.start().row.tolist()],
         "units": units and units.as_json(),
         "no_unit": why_no_units(game, source),
@@ -206,7 +207,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     icon = {"src": f"{build}/icon.svg", "sizes": "any", "type": "image/svg+xml"}
     manifest = {"name": "Leafwise", "start_url": "./", "display": "standalone", "icons": [icon]}
     worker = files["alone/sw.js"].decode().replace("BUILD", build)
-    titles = ", ".join(game["title"].split(",")[0] for game in index["games"])
+    titles = ", ".join(re.split(r",| \(", game["title"])[0] for game in index["games"])
     shell = shell.replace(
         "<noscript>",
         f'<footer class="quiet">{html.escape(titles)}. <a href="NOTICE.txt">Games, people and programs</a>. '

@@ -70,7 +70,7 @@ class Variant {
 
   static async load(told) {
     const [[code, image], texts] = await Promise.all([
-      loadAll([told.module, told.image], told.about.title.split(",")[0]),
+      loadAll([told.module, told.image], told.about.title.split(/,| \(/)[0]),
       import(`./${told.texts}.js`),
     ]);
     return new Variant(told, await WebAssembly.compile(code), image, texts);
@@ -91,14 +91,14 @@ class Variant {
 
   write(row) {
     const text = this.texts.write(row, this.given);
-    if (!this.told.checks) this.known.set(text, row);
+    if (!this.about.reads) this.known.set(text, row);
     return text;
   }
 
   read(text) {
     if (!text) return this.start;
     if (this.known.has(text)) return this.known.get(text);
-    if (!this.told.checks) throw new Problem("expected a position that a game led to on this page, got another one; share a game by its moves", 400);
+    if (!this.about.reads) throw new Problem("expected a position that a game led to on this page, got another one; share a game by its moves", 400);
     let rows;
     try {
       rows = this.texts.read(text, this.given, this.rules);

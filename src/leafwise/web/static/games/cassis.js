@@ -37,8 +37,8 @@ function place(point, n, radius = RADIUS) {
 
 /** Returns where a label may stand on an edge: the first of some places that no label covers, or the one farthest from all. */
 function freePlace(taken, x1, y1, x2, y2) {
-  const gap = ([x, y]) => Math.min(1, ...taken.map(([left, top]) => Math.max(Math.abs(x - left) / 48, Math.abs(y - top) / 20)));
-  const places = [0.5, 0.33, 0.67, 0.42, 0.58, 0.25, 0.75, 0.18, 0.82].map((t) => [x1 + (x2 - x1) * t, y1 + (y2 - y1) * t]);
+  const gap = (one) => Math.min(1, ...taken.map((other) => Math.max(Math.abs(one.x - other.x) / 48, Math.abs(one.y - other.y) / 20)));
+  const places = [0.5, 0.33, 0.67, 0.42, 0.58, 0.25, 0.75, 0.18, 0.82].map((t) => ({ x: x1 + (x2 - x1) * t, y: y1 + (y2 - y1) * t }));
   return places.reduce((best, one) => (gap(one) > gap(best) ? one : best));
 }
 
@@ -52,9 +52,9 @@ function picture(text, look, extra = []) {
       [x2, y2] = place(one.b, n),
       told = look(one);
     const line = (attributes) => svg("line", { x1, y1, x2, y2, "stroke-linecap": "round", ...attributes });
-    const [x, y] = freePlace(taken, x1, y1, x2, y2),
+    const { x, y } = freePlace(taken, x1, y1, x2, y2),
       wide = told.label?.length > 5 ? 54 : 42;
-    if (told.label) taken.push([x, y]);
+    if (told.label) taken.push({ x, y });
     return {
       told,
       shown: svg(

@@ -51,6 +51,8 @@ GAMES = tuple(sorted(path.stem for path in (STATIC / "alone" / "texts").glob("*.
 LEAVES = {"threes": "threes-small"}
 """Networks of games whose best one is too large for a browser."""
 TABLE_MB = 32.0
+MOST_KEPT = 64
+"""Packed memories that are kept for later exports."""
 DEPTHS = (1, 2, 3, 4, 6, 8)
 """Depths of players that search so deep."""
 DEPTH_SECONDS = 30.0
@@ -174,7 +176,7 @@ def compiled(game: Game, leaf: str) -> tuple[bytes, bytes, dict[str, Any]]:
         if told.returncode:
             raise UserError(f"expected {game!r} to compile for WebAssembly, got: {told.stderr.strip()[-300:]}")
         memory = json.loads(read_text(Path(folder, "memory.json")))
-        return (kept / memory.pop("module")).read_bytes(), Path(folder, "memory.gz").read_bytes(), memory
+        return (kept / memory.pop("module")).read_bytes(), (kept / memory.pop("packed")).read_bytes(), memory
 
 
 def written(folder: Path, body: bytes, suffix: str) -> dict[str, Any]:
@@ -228,8 +230,21 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     yield f"pages: {sum(map(len, files.values())):,} bytes; open {folder}/index.html by any file server"
 
 
+def packed(memory: bytes, kept: Path) -> Path:
+    """Returns the file that keeps a memory packed: to pack it again would take half of an export's time."""
+    file = kept / f"{hashlib.sha256(memory).hexdigest()}.gz"
+    if file.exists():
+        file.touch()
+        return file
+    write_atomically(file, gzip.compress(memory, 9, mtime=0))
+    for old in sorted(kept.glob("*.gz"), key=lambda one: one.stat().st_mtime)[:-MOST_KEPT]:
+        old.unlink(missing_ok=True)
+    return file
+
+
 def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
-    """Writes the memory of a variant's search into the folder `out`, and its module, if it is not there, into `kept`."""
+    """Writes the module of a variant's search and its packed memory, unless they are there, into the folder `kept`, and what is told
+    of them into `out`."""
     game = find_game(name).variant(**json.loads(options))
     search = Search(game, named_leaf(game, leaf), seconds=1.0, table_mb=TABLE_MB)
     answer, memory = make_answer(search)
@@ -240,6 +255,7 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     needed = {"call", "S", "actions", "values", "is_bound", "B.P", "B.counts", "B.deadline"}
     told = {
         "module": module.name,
+        "packed": packed(laid.memory, Path(kept)).name,
         "base": BASE,
         "held": laid.held,
         "pages": laid.pages,
@@ -247,7 +263,6 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
         "depth": search.depth,
         "most": most if math.isfinite(most) else None,
     }
-    Path(out, "memory.gz").write_bytes(gzip.compress(laid.memory, 9, mtime=0))
     Path(out, "memory.json").write_text(json.dumps(told))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from front.browser.conftest import PHONE, Watched
-from front.test_export import NEEDS_LINKER, folder  # noqa: F401
+from front.test_export import NEEDS_LINKER
 from playwright.sync_api import Browser, expect
 
 pytestmark = [pytest.mark.long, NEEDS_LINKER]
@@ -17,7 +17,7 @@ FOUR = 'trilobite?o={"board":"7x6","k":4}'
 
 
 @pytest.fixture
-def served(folder: Path) -> Iterator[str]:  # noqa: F811
+def served(folder: Path) -> Iterator[str]:
     """The address of a server of the files."""
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
@@ -71,3 +71,27 @@ def test_a_game_is_played_and_analysed_without_a_server(
     assert page.evaluate("caches.keys()") == []
     assert window.wrong == []
     context.close()
+
+
+@pytest.mark.parametrize("where", ['cassis?o={"n":8}', "trap?", "threes?", "dice?", "game2048?"])
+def test_every_game_has_its_pages(browser: Browser, served: str, tmp_path: Path, where: str) -> None:
+    with browser.new_context(viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True) as context:
+        window = Watched(context.new_page(), served, tmp_path / "pictures")
+        page = window.go(f"#/play/{where}&s=5")
+        page.locator("[data-action]:not([disabled])").first.click()
+        expect(page.locator(".moves li").first).to_be_visible()
+        expect(page.get_by_role("button", name="Hint", exact=True)).to_be_enabled()
+        page.get_by_role("button", name="Hint", exact=True).click()
+        expect(page.locator(".hints li").first).to_be_visible()
+        assert window.fits()
+        window.picture("play")
+        page = window.go(f"#/analyse/{where}")
+        expect(page.locator("#values td.best")).to_be_visible()
+        page.locator("#setup summary").click()
+        text = page.locator("#position").input_value()
+        page.get_by_role("button", name="Use this text").click()
+        expect(page.locator("#values td.best")).to_be_visible()
+        expect(page.locator("#position")).to_have_value(text)
+        assert window.fits()
+        window.picture("analysis")
+        assert window.wrong == []

@@ -21,7 +21,11 @@ def numbers(row: np.ndarray) -> str:
 
 def pieces(row: np.ndarray) -> str:
     """Writes the last cells first, and the empty ones not at all."""
-    return "<svg>\n" + "".join(f"<disc x={k} r={cell(row, k) % 4}/>\n" for k in (3, 2, 1, 0) if cell(row, k) % 4) + "</svg>"
+    return (
+        "<svg>\n"
+        + "".join(f"<disc x={k} r={cell(row, k) % 4}/>\n" for k in (3, 2, 1, 0) if cell(row, k) % 4)
+        + "</svg>"
+    )
 
 
 def refused(row: np.ndarray) -> str:

@@ -105,7 +105,7 @@ def test_an_exported_search_answers_as_python_does(
     assert told["digests"][0] == told["digests"][1]
     for state, answer, row in zip(states, told["answers"], rows, strict=True):
         if name in EXPORTED:
-            assert (answer["text"], answer["svg"]) == (" ".join(row["row"]), state.svg())
+            assert (answer["text"], answer["svg"]) == (" ".join(map(str, state.row.tolist())), state.svg())
         else:
             assert (answer["text"], answer["parsed"]) == (str(state), row["row"])
         assert (answer["actions"], answer["returns"], answer["over"]) == (

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from itertools import combinations, islice, pairwise
 from typing import Any
 
@@ -61,11 +61,13 @@ def learned(game: Game) -> dict[str, Any]:
     told: dict[str, Any] = {"svg": None, "board": None}
     for what in told:
         if what == "board" or game.draw is not None:
-            write = getattr(State, what)
-            told[what] = sum_of_cells(
-                lambda row, write=write: write(State.unchecked(game, row)), rows[::2], rows[1::2]
-            )
+            told[what] = sum_of_cells(partial(_written, game, getattr(State, what)), rows[::2], rows[1::2])
     return {**told, "names": _names(game, [state for state in states if state.is_chance], told["svg"])}
+
+
+def _written(game: Game, write: Callable[[State], str], row: Array) -> str:
+    """Returns what a method of positions writes of a row that may be none."""
+    return write(State.unchecked(game, row))
 
 
 def _positions(game: Game, rng: np.random.Generator) -> Iterator[State]:
@@ -198,7 +200,7 @@ class _Sheet:
         return text + self.text[at:high]
 
     def order(self, one: Cell, other: Cell, at: int) -> int:
-        """Returns -1 where the first of two cells writes first at a place that both write into, 1 where the other does, 0 if neither."""
+        """Returns -1 where the first of two cells writes before the other at a place, 1 where it writes after it, 0 if neither."""
         for a, first in self.values(one).items():
             for b, second in self.values(other).items():
                 x, y = self.part(first, at, at), self.part(second, at, at)
@@ -285,12 +287,19 @@ def _words(row: Array) -> list[int]:
 
 def _bits(row: Array) -> list[int]:
     """Returns the bits that are set in a row."""
-    return [8 * row.itemsize * k + bit for k, word in enumerate(_words(row)) for bit in range(word.bit_length()) if word >> bit & 1]
+    return [
+        8 * row.itemsize * k + bit
+        for k, word in enumerate(_words(row))
+        for bit in range(word.bit_length())
+        if word >> bit & 1
+    ]
 
 
 def _within(edits: list[Edit] | None, spans: list[tuple[int, int]]) -> bool:
     """Whether all edits are inside of these parts."""
-    return bool(edits) and all(any(low <= begin and end <= high for low, high in spans) for begin, end, _ in edits or ())
+    return bool(edits) and all(
+        any(low <= begin and end <= high for low, high in spans) for begin, end, _ in edits or ()
+    )
 
 
 def _edits(text: str, other: str) -> list[Edit]:

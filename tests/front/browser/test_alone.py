@@ -128,7 +128,9 @@ def test_game_files_are_read_as_python_reads_them(page: Page, site: tuple[str, s
 
 
 def test_a_game_of_a_file_needs_no_javascript(page: Page, site: tuple[str, str], folder: Path) -> None:
-    assert "pig: drawn by 2 cells, as in Python on 200 positions" in folder.with_suffix(".txt").read_text(encoding="utf-8")
+    assert "pig: drawn by 2 cells, as in Python on 200 positions" in folder.with_suffix(".txt").read_text(
+        encoding="utf-8"
+    )
 
     def worth(total: int, rolls: int) -> float:
         """What a turn is worth, by the rules in examples/pig."""

@@ -243,7 +243,7 @@ def packed(memory: bytes, kept: Path) -> Path:
 
 
 def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
-    """Writes a variant's module and packed memory into the folder `kept`, unless they are there, and what is told of them into `out`."""
+    """Writes a variant's module and packed memory into the folder `kept`, if need be, and what is told of them into `out`."""
     game = find_game(name).variant(**json.loads(options))
     search = Search(game, named_leaf(game, leaf), seconds=1.0, table_mb=TABLE_MB)
     answer, memory = make_answer(search)

@@ -26,6 +26,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.ranges import Range
+from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import Study, command, section, signed, table, write_page
 from leafwise.models.leaves import named_leaf
@@ -68,6 +69,8 @@ class Config(Study):
 
     site: str = ""
     """Folder of the export."""
+    modules: tuple[str, ...] = ()
+    """Files or folders of the games in it that `--module` brought."""
     positions: Annotated[int, Range(1, 10_000)] = 6
     """Positions of random games that are searched in each variant."""
     browsers: Annotated[int, Range(0, 100)] = 5
@@ -150,6 +153,8 @@ def study(config: Config) -> None:
         raise UserError(f"expected --site FOLDER of leafwise web --export, got {config.site!r}")
     if shutil.which("node") is None:
         raise UserError("expected node on the PATH, got none")
+    for module in config.modules:
+        add_module(module)
     build, told = indices[0].parent.name, json.loads(read_text(indices[0]))
     rows = []
     for one in told["variants"]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from leafwise.web.drawings import sum_of_cells, summed_text
+from leafwise.web.export import shown
 
 ROWS = np.random.default_rng(1).integers(0, 2**16, (400, 1), dtype=np.uint64)
 
@@ -60,3 +61,10 @@ def test_a_value_that_no_position_had_is_written_too_and_what_cannot_be_known_is
 )
 def test_a_text_that_depends_on_everything_is_no_sum(write) -> None:
     assert sum_of_cells(write, list(ROWS[:100]), list(ROWS[100:])) is None
+
+
+def test_an_export_says_how_positions_are_shown() -> None:
+    found = sum_of_cells(numbers, list(ROWS[:100]), list(ROWS[100:]))
+    assert shown({"svg": found, "board": None}) == "drawn by 4 cells, as in Python on 200 positions"
+    assert shown({"svg": None, "board": found}) == "its drawing is not a sum of cells; positions are shown as text"
+    assert shown({"svg": None, "board": None}).endswith("positions are shown as a table of their rows' numbers")

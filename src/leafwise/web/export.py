@@ -92,7 +92,13 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
             if (drawing := told["drawing"]) is not None:
                 yield f"{called}: {shown(drawing)}"
     listed = [
-        {"game": name, "title": title_of(name), "options": dict(option_defaults(name)), "ids": dict(ids_of(name))}
+        {
+            "game": name,
+            "title": title_of(name),
+            "options": dict(option_defaults(name)),
+            "ids": dict(ids_of(name)),
+            "svg": "" if name in GAMES else find_game(name).start().svg(),
+        }
         for name in names
     ]
     yield from pages(folder, {"games": listed, "variants": variants})

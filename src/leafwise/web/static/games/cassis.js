@@ -37,8 +37,11 @@ function place(point, n, radius = RADIUS) {
 
 /** Returns where a label may stand on an edge: the first of some places that no label covers, or the one farthest from all. */
 function freePlace(taken, x1, y1, x2, y2) {
-  const gap = (one) => Math.min(1, ...taken.map((other) => Math.max(Math.abs(one.x - other.x) / 48, Math.abs(one.y - other.y) / 20)));
-  const places = [0.5, 0.33, 0.67, 0.42, 0.58, 0.25, 0.75, 0.18, 0.82].map((t) => ({ x: x1 + (x2 - x1) * t, y: y1 + (y2 - y1) * t }));
+  const gap = (one) => Math.min(1, ...taken.map((other) => Math.max(Math.abs(one.x - other.x) / 50, Math.abs(one.y - other.y) / 20)));
+  const places = [0.5, 0.33, 0.67, 0.42, 0.58, 0.25, 0.75, 0.18, 0.82, 0.38, 0.62, 0.29, 0.71, 0.46, 0.54].map((t) => ({
+    x: x1 + (x2 - x1) * t,
+    y: y1 + (y2 - y1) * t,
+  }));
   return places.reduce((best, one) => (gap(one) > gap(best) ? one : best));
 }
 

@@ -3,7 +3,7 @@
 index.html, NOTICE.txt      the shell, with a policy that lets it ask nobody else; whose games these are
 manifest.webmanifest, sw.js what a phone installs, and what keeps the files for it
 HASH/                       the page's own files, and index.json: the variants, and which files each of them needs
-data/HASH.wasm, .gz         a game and its search; the memory of its tables and its network
+data/HASH.wasm, .gz, .svg   a game and its search; the memory of its tables and its network; a ship
 """
 
 from __future__ import annotations
@@ -41,12 +41,15 @@ from leafwise.search import Search
 from leafwise.search.answering import make_answer
 from leafwise.search.players import BEST
 from leafwise.web.app import STATIC
+from leafwise.web.gallery import ships
 from leafwise.web.games import PACES, tell_game
 from leafwise.web.requests import GameRequest
 from leafwise.web.workers import JobContext
 
 GAMES = tuple(sorted(path.stem for path in (STATIC / "alone" / "texts").glob("*.js")))
 """Games whose texts the page can write itself."""
+SHIPS = "starship"
+"""A game of which generated ships are shown instead."""
 LEAVES = {"threes": "threes-small"}
 """Networks of games whose best one is too large for a browser."""
 TABLE_MB = 32.0
@@ -60,7 +63,7 @@ POLICY = (
 )
 
 
-OWN = re.compile(r"[0-9a-f]{16}(\.wasm|\.gz)?")
+OWN = re.compile(r"[0-9a-f]{16}(\.wasm|\.gz|\.svg)?")
 """Names of files and folders that an export writes."""
 
 
@@ -69,7 +72,7 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
 
     Raises ValueError for a game that cannot be, a folder that holds something else, and where nothing can be compiled.
     """
-    known = (*GAMES, *(name for name in all_games() if source_of(name) is not None))
+    known = (*GAMES, SHIPS, *(name for name in all_games() if source_of(name) is not None))
     for name in games:
         need_among(name, known, "a game for pages without a server")
     there = (path for path in folder.rglob("*") if path != folder / "data")  # an export that was ended has no sw.js yet
@@ -79,8 +82,12 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
         raise UserError(f"expected a new or an exported folder, got {str(folder)!r}, which holds something else")
     need_linker()
     names = games or known
-    variants = []
+    variants, pictured = [], []
     for name in names:
+        if name == SHIPS:
+            pictured = [told | {"file": written(folder / "data", body, ".svg")["file"]} for told, body in ships()]
+            yield f"{name}: {len(pictured)} generated ships as pictures"
+            continue
         if name not in GAMES:
             yield f"{name}: without texts in JavaScript its positions are shown as a table of their rows' numbers"
         for options in ids_of(name).values():
@@ -90,9 +97,11 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
             yield f"{name} {options or ''}".strip() + f": {code:,} bytes of code, {tables:,} of tables and networks"
     listed = [
         {"game": name, "title": title_of(name), "options": dict(option_defaults(name)), "ids": dict(ids_of(name))}
+        if name != SHIPS
+        else {"game": name, "title": "Starship, ships as a generator makes them", "options": {}, "ids": {}}
         for name in names
     ]
-    yield from pages(folder, {"games": listed, "variants": variants})
+    yield from pages(folder, {"games": listed, "variants": variants, "ships": pictured})
 
 
 def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, Any]:
@@ -191,7 +200,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     shell = shell.replace(
         "<noscript>",
         f'<footer class="quiet">{html.escape(titles)}. <a href="NOTICE.txt">Games, people and programs</a>. '
-        "Other games, exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
+        "Other games, exact solvers, curves of games, building ships and training need leafwise web, the program.</footer>\n<noscript>",
         1,
     )
     notices = [Path(str(file.locate())) for file in distribution("leafwise").files or () if file.name == "NOTICE.md"]
@@ -202,6 +211,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     for name, text in begun.items():
         write_atomically(folder / name, text.encode())
     kept = {build, *(told[part]["file"] for told in index["variants"] for part in ("module", "image"))}
+    kept |= {ship["file"] for ship in index["ships"]}
     for old in (*folder.iterdir(), *(folder / "data").iterdir()):  # of an export before this one
         if OWN.fullmatch(old.name) and old.name not in kept:
             shutil.rmtree(old) if old.is_dir() else old.unlink()

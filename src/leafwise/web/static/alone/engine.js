@@ -98,10 +98,7 @@ export class Engine {
       stage: Number(call[STAGE]),
       returns: values[0],
       actions: player >= 0 ? Array.from(actions.subarray(0, n), Number) : [],
-      outcomes:
-        player === CHANCE
-          ? Array.from({ length: n }, (_, k) => ({ p: P[1 + k], row: this.rowAt(1 + k) }))
-          : [],
+      outcomes: player === CHANCE ? Array.from({ length: n }, (_, k) => ({ p: P[1 + k], row: this.rowAt(1 + k) })) : [],
     };
   }
 

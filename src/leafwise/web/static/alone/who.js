@@ -7,7 +7,7 @@ import { CHANCE, Engine } from "./engine.js";
 import { loadAll } from "./files.js";
 import { gamesOf } from "./gamefile.js";
 
-const PAGES = ["", "rules", "play", "analyse"];
+const PAGES = ["", "rules", "play", "analyse", "gallery"];
 const BLUNDER_CHANCE = 0.1,
   BLUNDER_SHARE = 0.1,
   LEAST_SLOPE = 0.1,
@@ -69,10 +69,7 @@ class Variant {
   /** @type {any} what writes and reads its texts */ texts;
 
   static async load(told) {
-    const [[code, image], texts] = await Promise.all([
-      loadAll([told.module, told.image], told.about.title.split(",")[0]),
-      import(`./${told.texts}.js`),
-    ]);
+    const [[code, image], texts] = await Promise.all([loadAll([told.module, told.image], told.about.title.split(",")[0]), import(`./${told.texts}.js`)]);
     return new Variant(told, await WebAssembly.compile(code), image, texts);
   }
 
@@ -338,8 +335,11 @@ async function readGames(file) {
 
 /** Returns the answer of an address that takes no body; throws Problem. */
 export async function answer(path) {
-  if (path === "api/games") return { games: (await index()).games };
-  throw new Problem("exact solvers, curves of games, ships and training need leafwise web, the program; this page has no server", 404);
+  const { games, ships } = await index();
+  if (path === "api/games") return { games };
+  if (path === "api/gallery" && ships.length)
+    return { ships: ships.map(({ file, ...one }) => ({ ...one, url: new URL(`../../data/${file}`, import.meta.url).href })) };
+  throw new Problem("exact solvers, curves of games, building ships and training need leafwise web, the program; this page has no server", 404);
 }
 
 /** Yields `{event, data}` of an answer as they come, like a server's. */
@@ -359,6 +359,6 @@ export async function* answers(path, body, signal) {
   }[path];
   if (one) yield { event: "answer", data: await one() };
   else if (path === "api/analyse") for await (const data of variant.analyse(body, signal)) yield { event: "answer", data };
-  else throw new Problem("exact solvers, curves of games, ships and training need leafwise web, the program; this page has no server", 404);
+  else throw new Problem("exact solvers, curves of games, building ships and training need leafwise web, the program; this page has no server", 404);
   yield { event: "done", data: true };
 }

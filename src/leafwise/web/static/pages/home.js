@@ -27,6 +27,7 @@ export function ways({ game, ids }, ...more) {
     h(
       "p",
       { class: "buttons" },
+      PAGES[game] && offers("gallery") && h("a", { class: "button main", href: "#/gallery" }, "Generated ships"),
       !PAGES[game] && h("a", { class: "button", href: address({ page: "analyse", game, options: Object.values(ids)[0] ?? {} }) }, "Analyse"),
       ELSEWHERE[game] && offers("follow") && h("a", { class: "button", href: ELSEWHERE[game][0] }, ELSEWHERE[game][1]),
       more,

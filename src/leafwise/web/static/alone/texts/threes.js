@@ -109,7 +109,8 @@ export function read(text, options) {
     entering = "move" in given || "lanes" in given,
     lanes = entering ? [...parts("lanes", /^([0-3]{1,4})$/, "none")[0]].map(Number) : [],
     direction = entering ? ACTIONS.indexOf(given.move) : 0;
-  if (direction < 0 || new Set(lanes).size !== lanes.length) throw new Error(`expected move=${ACTIONS.join("|")} and lanes=, each once, got '${text.slice(0, 120)}'`);
+  if (direction < 0 || new Set(lanes).size !== lanes.length)
+    throw new Error(`expected move=${ACTIONS.join("|")} and lanes=, each once, got '${text.slice(0, 120)}'`);
   const tile = given.next ? readNext(given.next, Math.max(...ranks)) : { shown: 0 };
   const fields = {
     ...tile,

@@ -26,7 +26,13 @@ export function write(row, { size }) {
     phase = field(word, PHASE, 2n);
   const lines = Array.from({ length: size }, (_, k) => marks.slice(k * size, (k + 1) * size)).join("/"),
     target = Number(field(word, TARGET, CELL));
-  const words = [lines, `turn=${field(word, TURN, 16n)}`, phase === THROW && "throw", phase === LANDING && `throw=${nameOf(target, size)}`, ENDS[Number(word >> END)]];
+  const words = [
+    lines,
+    `turn=${field(word, TURN, 16n)}`,
+    phase === THROW && "throw",
+    phase === LANDING && `throw=${nameOf(target, size)}`,
+    ENDS[Number(word >> END)],
+  ];
   return words.filter(Boolean).join(" ");
 }
 

@@ -75,7 +75,7 @@ def searched() -> None:
     print(json.dumps(found))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export."""
     found: Path = tmp_path_factory.mktemp("export") / "site"

@@ -200,7 +200,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     shell = shell.replace(
         "<noscript>",
         f'<footer class="quiet">{html.escape(titles)}. <a href="NOTICE.txt">Games, people and programs</a>. '
-        "Other games, exact solvers, curves of games, building ships and training need leafwise web, the program.</footer>\n<noscript>",
+        "Other games, exact solvers, building ships and training need leafwise web, the program.</footer>\n<noscript>",
         1,
     )
     notices = [Path(str(file.locate())) for file in distribution("leafwise").files or () if file.name == "NOTICE.md"]

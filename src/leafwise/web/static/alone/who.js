@@ -7,11 +7,12 @@ import { CHANCE, Engine } from "./engine.js";
 import { loadAll } from "./files.js";
 import { gamesOf } from "./gamefile.js";
 
-const PAGES = ["", "rules", "play", "analyse", "gallery"];
+const PAGES = ["", "rules", "play", "analyse", "review", "gallery"];
 const BLUNDER_CHANCE = 0.1,
   BLUNDER_SHARE = 0.1,
   LEAST_SLOPE = 0.1,
-  FEW = 16;
+  FEW = 16,
+  MAX_REVIEW = 900;
 
 /** Whether there is a page. */
 export const offers = (page) => PAGES.includes(page);
@@ -175,6 +176,16 @@ class Variant {
     return fixed(this.units.meanings.at(-1) > 100 ? 0 : 2);
   }
 
+  get isChance() {
+    return this.units?.name.startsWith("chance to win") ?? false;
+  }
+
+  /** Returns what a move costs at least, in the unit, that is called a blunder; null where no unit is known. */
+  blunder(best) {
+    if (!this.units) return null;
+    return this.isChance ? BLUNDER_CHANCE : BLUNDER_SHARE * Math.abs(best);
+  }
+
   // What the pages are told.
 
   position(row) {
@@ -245,7 +256,7 @@ class Variant {
     for await (const found of this.search({ row, seconds, lines: true }, signal)) {
       const values = Object.fromEntries(found.values.map((one) => [about.actions[one.action], one.value])),
         best = this.meaning(found.value),
-        limit = !units ? null : units.name.startsWith("chance to win") ? BLUNDER_CHANCE : BLUNDER_SHARE * Math.abs(best);
+        limit = this.blunder(best);
       yield {
         position: text,
         player: seen.player === CHANCE ? null : seen.player + 1,
@@ -285,6 +296,45 @@ class Variant {
     return { action: this.about.actions[action] };
   }
 
+  /** Yields what each decision of a game was worth and what it gave away, by a search of so many seconds each. */
+  async *review(row, names, seconds, signal) {
+    const { about, units } = this;
+    let move = 0;
+    for (const name of names) {
+      const { player } = this.rules.look(row);
+      if (player !== CHANCE) {
+        let found;
+        for await (found of this.search({ row, seconds }, signal));
+        const values = new Map(found.values.map((one) => [about.actions[one.action], one.value])),
+          value = values.get(name),
+          [best, played] = [found.value, value].map((one) => this.meaning(one)),
+          cost = best - played,
+          limit = this.blunder(best);
+        if (value === undefined) throw new Problem(`move ${move + 1}: expected a search that considers '${name}', got one without it`, 400);
+        yield {
+          move: ++move,
+          player: player + 1,
+          played: name,
+          value,
+          best: about.actions[found.action],
+          best_value: found.value,
+          loss: found.value - value,
+          unit: units?.name ?? null,
+          value_in_unit: units ? played : null,
+          best_value_in_unit: units ? best : null,
+          loss_in_unit: units ? cost : null,
+          exact: false,
+          depth: found.depth,
+          worth: this.text(played),
+          best_worth: this.text(best),
+          cost: cost ? this.text(-cost) : "",
+          blunder: limit !== null && cost >= limit,
+        };
+      }
+      ({ row } = this.replay(row, [name]));
+    }
+  }
+
   /** Returns a game as the text of a file. */
   record({ text, moves = [], players = [] }) {
     const { about } = this,
@@ -313,24 +363,54 @@ class Variant {
   }
 }
 
+/** Returns a game of a file: its variant, the row that it begins with, how it ended, and what the pages are told of it. */
+async function readGame({ tags, names, line }) {
+  try {
+    const variant = await variantOf({ game: tags.Game, options: tags.Options }),
+      first = variant.read(tags.Start),
+      { row, steps } = variant.replay(first, names),
+      end = variant.position(row),
+      { Players: players = [], Seed: seed = null, Result: told } = tags;
+    if (end.over && typeof told === "number" && told !== end.returns) throw new Problem(`expected the result ${end.returns}, got ${told}`, 400);
+    const result = end.over ? end.returns : typeof told === "number" ? told : null,
+      ending = end.over ? end.result : tags.Termination || "not finished";
+    return {
+      variant,
+      first,
+      ending,
+      told: { game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps },
+    };
+  } catch (problem) {
+    throw problem.status === 400 ? new Problem(`game, line ${line}: ${problem.message}`, 400) : problem;
+  }
+}
+
 /** Returns the games of a file. */
 async function readGames(file) {
   const games = [];
-  for (const { tags, names, line } of gamesOf(file)) {
-    try {
-      const variant = await variantOf({ game: tags.Game, options: tags.Options }),
-        first = variant.read(tags.Start),
-        { row, steps } = variant.replay(first, names),
-        end = variant.rules.look(row),
-        { Players: players = [], Seed: seed = null, Result: told } = tags;
-      if (end.over && typeof told === "number" && told !== end.returns) throw new Problem(`expected the result ${end.returns}, got ${told}`, 400);
-      const result = end.over ? end.returns : typeof told === "number" ? told : null;
-      games.push({ game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps });
-    } catch (problem) {
-      throw problem.status === 400 ? new Problem(`game, line ${line}: ${problem.message}`, 400) : problem;
-    }
-  }
+  for (const one of gamesOf(file)) games.push((await readGame(one)).told);
   return { games };
+}
+
+/** Yields what is said of a file's first game as a whole, then of each of its moves. */
+async function* review({ file, seconds = 0.2 }, signal) {
+  const [one] = gamesOf(file),
+    { variant, first, ending, told } = await readGame(one),
+    moves = told.steps.filter(({ player }) => player !== "chance").length;
+  if (moves * seconds > MAX_REVIEW)
+    throw new Problem(`expected at most ${(MAX_REVIEW / moves).toFixed(3)} seconds for each of ${moves.toLocaleString("en")} moves, got ${seconds}`, 400);
+  yield {
+    moves,
+    unit: variant.units?.name ?? null,
+    no_unit: variant.told.no_unit,
+    is_chance: variant.isChance,
+    has_solver: false,
+    leaf: variant.about.leaves[0].name,
+    result: told.result,
+    ending,
+    players: told.players,
+  };
+  yield* variant.review(first, one.names, seconds, signal);
 }
 
 /** Returns the answer of an address that takes no body; throws Problem. */
@@ -339,26 +419,23 @@ export async function answer(path) {
   if (path === "api/games") return { games };
   if (path === "api/gallery" && ships.length)
     return { ships: ships.map(({ file, ...one }) => ({ ...one, url: new URL(`../../data/${file}`, import.meta.url).href })) };
-  throw new Problem("exact solvers, curves of games, building ships and training need leafwise web, the program; this page has no server", 404);
+  throw new Problem("exact solvers, building ships and training need leafwise web, the program; this page has no server", 404);
 }
 
 /** Yields `{event, data}` of an answer as they come, like a server's. */
 export async function* answers(path, body, signal) {
-  if (path === "api/read") {
-    yield { event: "answer", data: await readGames(body.file) };
-    yield { event: "done", data: true };
-    return;
-  }
-  const variant = await variantOf(body);
+  const variant = body.file === undefined ? await variantOf(body) : null;
   const one = {
-    "api/game": () => variant.about,
-    "api/state": () => variant.state(body),
-    "api/record": () => variant.record(body),
-    "api/prepare": () => variant.prepare(),
-    "api/move": () => variant.move(body, signal),
-  }[path];
+      "api/game": () => variant.about,
+      "api/state": () => variant.state(body),
+      "api/record": () => variant.record(body),
+      "api/read": () => readGames(body.file),
+      "api/prepare": () => variant.prepare(),
+      "api/move": () => variant.move(body, signal),
+    }[path],
+    several = { "api/analyse": () => variant.analyse(body, signal), "api/review": () => review(body, signal) }[path];
   if (one) yield { event: "answer", data: await one() };
-  else if (path === "api/analyse") for await (const data of variant.analyse(body, signal)) yield { event: "answer", data };
-  else throw new Problem("exact solvers, curves of games, building ships and training need leafwise web, the program; this page has no server", 404);
+  else if (several) for await (const data of several()) yield { event: "answer", data };
+  else throw new Problem("exact solvers, building ships and training need leafwise web, the program; this page has no server", 404);
   yield { event: "done", data: true };
 }

@@ -1,0 +1,108 @@
+"""What an exported page answers, asked under node: a game's review is the one of Python at the same depths."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from front.test_export import NEEDS_LINKER, NODE, folder  # noqa: F401
+
+import leafwise
+from leafwise.analysis import Analyst
+from leafwise.envs.core.compile.wasm import ENVIRONMENT
+from leafwise.envs.core.contract.stream import new_stream, uniform
+from leafwise.envs.core.play.gamefile import Recorder, read_games
+from leafwise.models.leaves import named_leaf
+from leafwise.review import ending_text, reviewed_moves
+from leafwise.search import Result
+from leafwise.web.export import LEAVES
+
+pytestmark = [NEEDS_LINKER, pytest.mark.long]
+MOVES = {"trilobite": 42, "cassis": 15, "trap": 16, "threes": 16}
+"""Moves of a game that is reviewed, at most."""
+
+
+def asked(folder: Path, *questions: tuple[str, dict[str, Any]]) -> list[Any]:  # noqa: F811
+    """Returns what the page of an export answers to each (address, body): a list of answers, or {"error": LINE}."""
+    (build,) = [path.name for path in folder.iterdir() if len(path.name) == 16]
+    told = json.dumps({"folder": str(folder), "build": build, "asked": questions})
+    answers: list[Any] = json.loads(
+        subprocess.check_output([NODE, Path(__file__).with_name("asked.mjs")], input=told, text=True)
+    )
+    return answers
+
+
+def native(function: str, told: Any) -> Any:
+    """Returns what a function of this module prints of `told` where Python computes as WebAssembly does."""
+    command = [sys.executable, "-c", f"from front.test_export_answers import {function}; {function}()"]
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(Path(__file__).parents[1])}
+    return json.loads(subprocess.check_output(command, input=json.dumps(told), env=environment, text=True))
+
+
+def played(game: leafwise.Game, moves: int) -> str:
+    """Returns a game of random moves, at most so many, as a file."""
+    recorder, stream = Recorder(game.start()), new_stream(7)
+    while not recorder.state.is_terminal and len(recorder.record().moves) < moves:
+        recorder.settle(stream)
+        names = recorder.state.legal_names
+        recorder.play(names[int(uniform(stream) * len(names))])
+    return str(recorder.record())
+
+
+class AtDepths(Analyst):
+    """Searches one position after another to these depths."""
+
+    depths: Sequence[int]
+
+    def __call__(self, state: leafwise.State, seconds: float | None = None) -> Result:
+        depth, *self.depths = self.depths
+        return leafwise.Search(state.game, self.search.evaluator, depth=depth)(state)
+
+
+def review() -> None:
+    """Prints the review of a game's file by searches of the depths that are given."""
+    file, depths = json.load(sys.stdin)
+    record = next(read_games(file))
+    source = LEAVES.get(record.game.name, "best")
+    analyst = AtDepths(leafwise.Search(record.game, named_leaf(record.game, source)), source)
+    analyst.depths = depths
+    moves = [
+        {
+            **one.as_json(),
+            "worth": one.written(one.value),
+            "best_worth": one.written(one.best_value),
+            "cost": one.text(-one.cost) if one.cost else "",
+            "blunder": one.is_blunder,
+        }
+        for one in reviewed_moves(record, analyst)
+    ]
+    print(json.dumps([ending_text(record), moves]))
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_review_is_that_of_python(folder: Path, name: str) -> None:  # noqa: F811
+    game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite" else leafwise.game(name)
+    file = played(game, MOVES[name])
+    (head, *moves), refused, endless = asked(
+        folder,
+        ("api/review", {"file": file, "seconds": 0.05}),
+        ("api/review", {"file": file.replace("1. ", "2. ", 1)}),
+        ("api/review", {"file": file, "seconds": 1000}),
+    )
+    ending, expected = native("review", [file, [one["depth"] for one in moves]])
+    assert (head["moves"], head["ending"]) == (len(expected), ending)
+    assert len(moves) >= 7
+    for one, two in zip(moves, expected, strict=True):
+        numbers = [key for key in two if isinstance(two[key], float) and key != "seconds"]
+        np.testing.assert_allclose([one[key] for key in numbers], [two[key] for key in numbers], rtol=1e-12, atol=1e-12)
+        words = set(two) - {*numbers, "seconds"}
+        assert {key: one[key] for key in words} == {key: two[key] for key in words}
+    assert "expected '1. MOVE'" in refused["error"]
+    assert endless["error"].startswith("expected at most ")

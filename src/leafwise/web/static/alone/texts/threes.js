@@ -73,7 +73,7 @@ export const points = (row, returns) => returns + 3 * unpacked(row).start;
 
 /** Returns the fields of a tile that is shown so; which of them the variant shows say the rules. */
 function readNext(text, highest) {
-  if (/^[123]$/.test(text)) return { shown: Number(text) };
+  if (/^[123]$/.test(text)) return { shown: Number(text), low: 0, high: 0 };
   const last = highest - 3;
   if (text === "+" || text === "white") return { shown: text === "+" ? PLUS : WHITE, low: 4, high: last };
   const values = text.split("|"),
@@ -111,7 +111,7 @@ export function read(text, options) {
     direction = entering ? ACTIONS.indexOf(given.move) : 0;
   if (direction < 0 || new Set(lanes).size !== lanes.length)
     throw new Error(`expected move=${ACTIONS.join("|")} and lanes=, each once, got '${text.slice(0, 120)}'`);
-  const tile = given.next ? readNext(given.next, Math.max(...ranks)) : { shown: 0 };
+  const tile = given.next ? readNext(given.next, Math.max(...ranks)) : { shown: 0, low: 0, high: 0 };
   const fields = {
     ...tile,
     phase: setup ? SETUP : entering ? ENTER : given.next ? DECISION : DRAW,

@@ -43,5 +43,4 @@ for (const [path, body] of asked) {
     found.push({ error: problem.message });
   }
 }
-console.log(JSON.stringify(found));
-process.exit();
+process.stdout.write(JSON.stringify(found), () => process.exit());

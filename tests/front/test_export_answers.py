@@ -1,8 +1,9 @@
-"""What an exported page answers, asked under node: a game's review is the one of Python at the same depths."""
+"""What an exported page answers, asked under node: tree searches, reviews and a companion as in Python."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from front.test_export import NEEDS_LINKER, NODE, folder  # noqa: F401
+from front.test_export import NEEDS_LINKER, NODE, VARIANTS, folder, positions  # noqa: F401
 
 import leafwise
+import leafwise.web
 from leafwise.analysis import Analyst
 from leafwise.envs.core.compile.wasm import ENVIRONMENT
 from leafwise.envs.core.contract.stream import new_stream, uniform
@@ -22,11 +24,16 @@ from leafwise.envs.core.play.gamefile import Recorder, read_games
 from leafwise.models.leaves import named_leaf
 from leafwise.review import ending_text, reviewed_moves
 from leafwise.search import Result
-from leafwise.web.export import LEAVES
+from leafwise.search.mcts import Mcts
+from leafwise.web.export import LEAVES, TREE_MB
 
 pytestmark = [NEEDS_LINKER, pytest.mark.long]
 MOVES = {"trilobite": 42, "cassis": 15, "trap": 16, "threes": 16}
 """Moves of a game that is reviewed, at most."""
+
+
+SIMULATED, SIMULATIONS = 40, 300
+"""Decisions of a variant that are searched by so many simulations."""
 
 
 def asked(folder: Path, *questions: tuple[str, dict[str, Any]]) -> list[Any]:  # noqa: F811
@@ -54,6 +61,51 @@ def played(game: leafwise.Game, moves: int) -> str:
         names = recorder.state.legal_names
         recorder.play(names[int(uniform(stream) * len(names))])
     return str(recorder.record())
+
+
+def simulated() -> None:
+    """Prints what tree searches find, one after another with the random numbers of one seed."""
+    name, options, texts = json.load(sys.stdin)
+    game = leafwise.game(name, **options)
+    evaluator = named_leaf(game, LEAVES.get(name, "best"))
+    search, found = Mcts(game, evaluator, simulations=SIMULATIONS, memory_mb=TREE_MB, reuse=False), []
+    for text in texts:
+        result = search(game.parse(text))
+        found.append([result.action, result.value, sorted(result.values.items()), sorted(result.visits.items())])
+    print(json.dumps(found))
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_a_tree_search_is_that_of_python(
+    folder: Path,  # noqa: F811
+    name: str,
+    options: dict[str, object],
+    request: pytest.FixtureRequest,
+) -> None:
+    game, rng = leafwise.game(name, **options), np.random.default_rng(request.config.getoption("--campaign-seed"))
+    decisions = [state for state in positions(game, 1000, rng) if not (state.is_terminal or state.is_chance)]
+    states, (build,) = decisions[:SIMULATED], [path.name for path in folder.iterdir() if len(path.name) == 16]
+    rows = [{"row": [str(word) for word in one.row.tolist()], "simulations": SIMULATIONS} for one in states]
+    told = {"folder": str(folder), "build": build, "game": name, "options": options, "positions": rows, "damaged": []}
+    alone = Path(__file__).with_name("alone.mjs")
+    answers = json.loads(subprocess.check_output([NODE, alone], input=json.dumps(told), text=True))["answers"]
+    expected = native("simulated", [name, options, [str(state) for state in states]])
+    for one, (action, value, values, visits) in zip(answers, expected, strict=True):
+        assert one["best"] == action
+        assert [a for a, _ in one["values"]] == [a for a, _ in values]
+        assert one["visits"] == [n for _, n in visits]
+        np.testing.assert_allclose(one["value"], value, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose([v for _, v in one["values"]], [v for _, v in values], rtol=1e-12, atol=1e-12)
+
+
+def test_the_page_s_exponential_is_that_of_python() -> None:
+    xs = np.random.default_rng(5).uniform(-40, 40, 20_000).tolist()
+    module = (Path(leafwise.web.__file__).parent / "static" / "alone" / "exp.js").as_uri()
+    code = f"import {{ exp }} from {json.dumps(module)}; console.log(JSON.stringify({json.dumps(xs)}.map(exp)))"
+    answers = json.loads(subprocess.check_output([NODE, "--input-type=module", "-"], input=code, text=True))
+    expected = [math.exp(x) for x in xs]
+    np.testing.assert_allclose(answers, expected, rtol=2.3e-16, atol=0)
+    assert np.mean(np.array(answers) != expected) < 0.01
 
 
 class AtDepths(Analyst):

@@ -39,6 +39,7 @@ from leafwise.models.tensors import write_atomically
 from leafwise.models.units import units_of, why_no_units
 from leafwise.search import Search
 from leafwise.search.answering import make_answer
+from leafwise.search.mcts import Mcts
 from leafwise.search.players import BEST
 from leafwise.web.app import STATIC
 from leafwise.web.gallery import ships
@@ -52,7 +53,7 @@ SHIPS = "starship"
 """A game of which generated ships are shown instead."""
 LEAVES = {"threes": "threes-small"}
 """Networks of games whose best one is too large for a browser."""
-TABLE_MB = 32.0
+TABLE_MB = TREE_MB = 32.0
 DEPTHS = (1, 2, 3, 4, 6, 8)
 """Depths of players that search so deep."""
 DEPTH_SECONDS = 30.0
@@ -111,7 +112,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     units = units_of(game, source)
     about = tell_game(GameRequest(game=game.name, options=dict(options)), JobContext(lambda message: None))
     leaf = next((one for one in about["leaves"] if one["name"] == source), about["leaves"][0])
-    levels: dict[str, tuple[str, dict[str, float], float]] = {
+    levels: dict[str, tuple[str, dict[str, float | bool], float]] = {
         f"level:{level}": (f"level {level}", {"depth": game.search.depth}, share) for level, share in LEVELS.items()
     }
     players = levels if game.players == 2 else {}
@@ -122,13 +123,18 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         f"search:{leaf['name']},seconds={pace}": (f"{leaf['title']}, {words}", {"seconds": float(pace)}, 0)
         for pace, words in PACES.items()
     }
+    tree = {**leaf, "name": f"mcts:{leaf['name']}", "title": f"{leaf['title']}, tree search", "tree": True}
+    players |= {
+        f"{tree['name']},seconds={pace}": (f"{tree['title']}, {words}", {"seconds": float(pace), "tree": True}, 0)
+        for pace, words in PACES.items()
+    }
     players["random"] = "random moves", {"depth": 1}, 1
     about |= {
         "has_solver": False,
         "has_companion": False,
         "unusable": [],
         "stages": list(game.stages),
-        "leaves": [leaf],
+        "leaves": [leaf, tree],
         "opponents": [
             {"name": name, "title": title, "search": how, "random": share}
             for name, (title, how, share) in players.items()
@@ -221,13 +227,14 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
 def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     """Writes the memory of a variant's search into the folder `out`, and its module, if it is not there, into `kept`."""
     game = find_game(name).variant(**json.loads(options))
-    search = Search(game, named_leaf(game, leaf), seconds=1.0, table_mb=TABLE_MB)
-    answer, memory = make_answer(search)
+    evaluator = named_leaf(game, leaf)
+    search = Search(game, evaluator, seconds=1.0, table_mb=TABLE_MB)
+    answer, memory = make_answer(search, Mcts(game, evaluator, memory_mb=TREE_MB))
     module = Path(kept, f"{recipe(answer, *memory)}.wasm")
     if not module.exists():
         write_atomically(module, linked(answer, *memory))
     laid, most = image(memory._fields, memory), search._B.options.most
-    needed = {"call", "S", "actions", "values", "is_bound", "B.P", "B.counts", "B.deadline"}
+    needed = {"call", "S", "actions", "values", "visits", "is_bound", "B.P", "B.counts", "B.deadline", "tree.counts"}
     told = {
         "module": module.name,
         "base": BASE,

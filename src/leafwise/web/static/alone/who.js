@@ -151,6 +151,14 @@ class Variant {
     }
   }
 
+  /** Returns a leaf that is offered, and whether a tree search asks it: what `search` takes. */
+  leafOf(name = "best") {
+    const { leaves } = this.about,
+      found = name === "best" ? leaves[0] : leaves.find((one) => one.name === name);
+    if (!found) throw new Problem(`expected a leaf among ${leaves.map((one) => one.name).join(", ")}, got '${name}'`, 400);
+    return found;
+  }
+
   // Values in people's units, as leafwise.models.units has them.
 
   meaning(value) {
@@ -247,13 +255,15 @@ class Variant {
     return { ...this.position(drawn.row), first: this.write(first), steps: [...given.steps, ...drawn.steps] };
   }
 
-  async *analyse({ text, seconds = 5 }, signal) {
+  async *analyse({ text, leaf, seconds = 5 }, signal) {
     const row = this.read(text),
       { about, units } = this,
+      { name: leafName, tree = false } = this.leafOf(leaf),
       seen = this.rules.look(row),
       begun = performance.now();
     const map = (all, told) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name, told(value)]));
-    for await (const found of this.search({ row, seconds, lines: true }, signal)) {
+    if (tree && seen.player === CHANCE) throw new Problem("expected a decision for a tree search, got a position where chance acts", 400);
+    for await (const found of this.search({ row, seconds, tree, lines: true }, signal)) {
       const values = Object.fromEntries(found.values.map((one) => [about.actions[one.action], one.value])),
         best = this.meaning(found.value),
         limit = this.blunder(best);
@@ -270,7 +280,7 @@ class Variant {
         nodes: found.nodes,
         leaves: found.leaves,
         depth: found.depth,
-        leaf: about.leaves[0].name,
+        leaf: leafName,
         worth: this.text(best),
         worths: map(values, (value) => this.text(this.meaning(value))),
         differences: map(values, (value) => (this.meaning(value) === best ? "" : this.text(this.meaning(value) - best))),
@@ -297,14 +307,14 @@ class Variant {
   }
 
   /** Yields what each decision of a game was worth and what it gave away, by a search of so many seconds each. */
-  async *review(row, names, seconds, signal) {
+  async *review(row, names, { seconds, tree }, signal) {
     const { about, units } = this;
     let move = 0;
     for (const name of names) {
       const { player } = this.rules.look(row);
       if (player !== CHANCE) {
         let found;
-        for await (found of this.search({ row, seconds }, signal));
+        for await (found of this.search({ row, seconds, tree }, signal));
         const values = new Map(found.values.map((one) => [about.actions[one.action], one.value])),
           value = values.get(name),
           [best, played] = [found.value, value].map((one) => this.meaning(one)),
@@ -393,9 +403,10 @@ async function readGames(file) {
 }
 
 /** Yields what is said of a file's first game as a whole, then of each of its moves. */
-async function* review({ file, seconds = 0.2 }, signal) {
+async function* review({ file, leaf, seconds = 0.2 }, signal) {
   const [one] = gamesOf(file),
     { variant, first, ending, told } = await readGame(one),
+    { name, tree = false } = variant.leafOf(leaf),
     moves = told.steps.filter(({ player }) => player !== "chance").length;
   if (moves * seconds > MAX_REVIEW)
     throw new Problem(`expected at most ${(MAX_REVIEW / moves).toFixed(3)} seconds for each of ${moves.toLocaleString("en")} moves, got ${seconds}`, 400);
@@ -405,12 +416,12 @@ async function* review({ file, seconds = 0.2 }, signal) {
     no_unit: variant.told.no_unit,
     is_chance: variant.isChance,
     has_solver: false,
-    leaf: variant.about.leaves[0].name,
+    leaf: name,
     result: told.result,
     ending,
     players: told.players,
   };
-  yield* variant.review(first, one.names, seconds, signal);
+  yield* variant.review(first, one.names, { seconds, tree }, signal);
 }
 
 /** Returns the answer of an address that takes no body; throws Problem. */

@@ -20,12 +20,17 @@ import leafwise.web
 from leafwise.analysis import Analyst
 from leafwise.envs.core.compile.wasm import ENVIRONMENT
 from leafwise.envs.core.contract.stream import new_stream, uniform
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.play.companion import Following
 from leafwise.envs.core.play.gamefile import Recorder, read_games
 from leafwise.models.leaves import named_leaf
 from leafwise.review import ending_text, reviewed_moves
 from leafwise.search import Result
 from leafwise.search.mcts import Mcts
+from leafwise.web.analysis import follow
 from leafwise.web.export import LEAVES, TREE_MB
+from leafwise.web.requests import FollowRequest
+from leafwise.web.workers import JobContext
 
 pytestmark = [NEEDS_LINKER, pytest.mark.long]
 MOVES = {"trilobite": 42, "cassis": 15, "trap": 16, "threes": 16}
@@ -96,6 +101,60 @@ def test_a_tree_search_is_that_of_python(
         assert one["visits"] == [n for _, n in visits]
         np.testing.assert_allclose(one["value"], value, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose([v for _, v in one["values"]], [v for _, v in values], rtol=1e-12, atol=1e-12)
+
+
+def followed(rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Returns requests that follow games of Threes: boards as people type them, names of steps, steps taken back."""
+    threes = leafwise.game("threes")
+    bodies: list[dict[str, Any]] = [{}]
+    for number in range(6):
+        state, stream = threes.new(number), new_stream(number)
+        for _ in range(0 if number < 3 else 20):
+            state = state.play(str(rng.choice(state.legal_names))).settle(stream)
+        board, _, rest = str(state).partition(" deck=")
+        bodies += [{"line": board}, {"line": f"{board} deck={rest}"}, {"line": board.partition(" next=")[0]}]
+        following, text, moves = Following(threes, state), str(state), list[str]()
+        while (at := following.state) and not at.is_terminal and len(moves) < 20:
+            line = str(rng.choice([one.name for one in following.question.choices]))
+            bodies.append({"text": text, "moves": moves, "line": line})
+            following.enter(line)
+            moves = [step.name for step in following.record.steps]
+            bodies.append({"text": text, "moves": moves, "undo": True})
+    over = "1 2 1 2/2 1 2 3/1 2 1 2/2 1 2 1 next=3"
+    wrong = [
+        {"moves": ["left"]},
+        {"line": "1 2 3"},
+        {"line": over.replace("1 2 3", "1 2 1")},
+        {"text": text, "line": "north"},
+    ]
+    return bodies + wrong
+
+
+def rounded(told: Any) -> Any:
+    """Returns JSON with its numbers to 12 decimals, without what pages draw and a terminal prints."""
+    if isinstance(told, dict):
+        return {key: rounded(value) for key, value in told.items() if key not in ("svg", "board")}
+    if isinstance(told, (list, tuple)):
+        return [rounded(one) for one in told]
+    return round(told, 12) if isinstance(told, float) else told
+
+
+def test_threes_is_followed_as_python_follows_it(folder: Path, request: pytest.FixtureRequest) -> None:  # noqa: F811
+    bodies = followed(np.random.default_rng(request.config.getoption("--campaign-seed")))
+    found = asked(folder, *[("api/follow", {"game": "threes", **body}) for body in bodies])
+    context, refused = JobContext(lambda message: None), 0
+    for body, answer in zip(bodies, found, strict=True):
+        try:
+            expected = follow(FollowRequest(game="threes", **body), context)
+        except UserError:
+            assert answer["error"].startswith("expected "), body
+            refused += 1
+            continue
+        (one,) = answer
+        del one["told" if body.get("text") else "game"]  # what a step was is not told in words
+        assert rounded(one) == rounded({name: expected[name] for name in one}), body
+        assert {"question", "first", "moves", "state"} < set(one)
+    assert refused >= 3
 
 
 def test_the_page_s_exponential_is_that_of_python() -> None:

@@ -53,6 +53,8 @@ SHIPS = "starship"
 """A game of which generated ships are shown instead."""
 LEAVES = {"threes": "threes-small"}
 """Networks of games whose best one is too large for a browser."""
+COMPANIONS = ("threes",)
+"""Games that the page can follow itself."""
 TABLE_MB = TREE_MB = 32.0
 DEPTHS = (1, 2, 3, 4, 6, 8)
 """Depths of players that search so deep."""
@@ -131,7 +133,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     players["random"] = "random moves", {"depth": 1}, 1
     about |= {
         "has_solver": False,
-        "has_companion": False,
+        "has_companion": game.name in COMPANIONS,
         "unusable": [],
         "stages": list(game.stages),
         "leaves": [leaf, tree],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from front.browser.conftest import PHONE, Watched
@@ -12,6 +13,7 @@ from front.test_export import NEEDS_LINKER, folder  # noqa: F401
 from playwright.sync_api import Browser, expect
 
 pytestmark = [pytest.mark.long, NEEDS_LINKER]
+BOARD = "3 1 2 0/0 0 2 3/1 0 0 2/0 1 3 0 next=3 deck=1,1,0"
 
 
 @pytest.fixture(params=[False, True], ids=["desktop", "phone"])
@@ -56,4 +58,16 @@ def test_a_tree_search_plays_and_analyses(window: Watched) -> None:
     expect(page.locator(".moves li")).to_have_count(2)
     page = window.go(f"#/analyse/{FOUR}&m=4~4~3~3~5~5&k=mcts:learned&d=2")
     expect(page.locator("#values td.best")).to_have_count(2)
+    assert window.fits()
+
+
+def test_threes_is_followed_without_a_server(window: Watched) -> None:
+    page = window.go(f"#/companion/threes?t={quote(BOARD, safe='')}")
+    expect(page.locator("#status")).to_contain_text("Swipe ")
+    page.locator("[data-outcome]").first.click()
+    expect(page.locator("#status")).to_have_text("What comes next?")
+    page.locator("[data-outcome]").first.click()
+    expect(page.locator("#status")).to_contain_text("Swipe ")
+    page.locator("#undo").click()
+    expect(page.locator("#status")).to_have_text("What comes next?")
     assert window.fits()

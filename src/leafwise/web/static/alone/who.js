@@ -7,7 +7,7 @@ import { CHANCE, Engine } from "./engine.js";
 import { loadAll } from "./files.js";
 import { gamesOf } from "./gamefile.js";
 
-const PAGES = ["", "rules", "play", "analyse", "review", "gallery"];
+const PAGES = ["", "rules", "play", "analyse", "review", "companion", "gallery"];
 const BLUNDER_CHANCE = 0.1,
   BLUNDER_SHARE = 0.1,
   LEAST_SLOPE = 0.1,
@@ -306,6 +306,69 @@ class Variant {
     return { action: this.about.actions[action] };
   }
 
+  /** Tells where a game stands that is played elsewhere, after the name of a step was typed or the last one taken back. */
+  follow({ text, moves = [], line = null, undo = false }) {
+    const { about, rules } = this,
+      { companion } = this.texts,
+      whose = { game: about.game, options: about.given_options };
+    if (!companion) throw new Problem(`expected a game that can be followed, got '${about.game}'`, 400);
+    if (!text && moves.length) throw new Problem("expected no steps before a game has begun, got some", 400);
+    if (!text && line === null) return { ...whose, question: { ...companion.begins, choices: [] }, first: "", moves, state: null, told: "" };
+    const { first, told } = text ? { first: this.read(text), told: "" } : this.begin(line.trim());
+    this.needFollowable(first);
+    let { row, steps } = this.replay(first, undo ? this.withoutLast(first, moves) : moves);
+    if (text && line !== null && !undo) {
+      const done = this.replay(row, [line.trim()]);
+      ({ row } = done);
+      steps = [...steps, ...done.steps];
+      for (let seen; (seen = rules.look(row)).player === CHANCE && seen.outcomes.length === 1;) {
+        const [{ name, row: after }] = this.named(row, seen.outcomes);
+        row = after;
+        steps.push({ name, player: "chance", text: this.write(row) });
+      }
+    }
+    const state = this.position(row),
+      question = state.over ? { asks: companion.ending(row), choices: [], form: "" } : this.question(state);
+    return { ...whose, question, first: this.write(first), moves: steps.map((step) => step.name), state, told };
+  }
+
+  /** Returns the row that a followed game begins with, of what a person typed, and what is said of it. */
+  begin(line) {
+    const { text, draws, told } = this.texts.companion.begin(line);
+    let first = this.read(text);
+    if (draws) ({ row: first } = this.replay(first, [draws]));
+    return { first, told: told(first) };
+  }
+
+  needFollowable(first) {
+    const { over, stage } = this.rules.look(first);
+    if (over) throw new Problem("expected a position to play, got a finished game", 400);
+    if (this.about.stages[stage] === "setup") throw new Problem(`expected a board to play on, got one that is being laid: '${this.write(first)}'`, 400);
+  }
+
+  /** Returns the names of steps without the last that a person told: the last action, or act of chance that could have been another. */
+  withoutLast(row, names) {
+    let last = names.length;
+    names.forEach((name, k) => {
+      const { player, outcomes } = this.rules.look(row);
+      if (player !== CHANCE || outcomes.length > 1) last = k;
+      ({ row } = this.replay(row, [name]));
+    });
+    return names.slice(0, last);
+  }
+
+  /** Returns what may be typed next: actions in their order, outcomes with the likeliest first. */
+  question({ player, stage, actions, outcomes }) {
+    const { companion } = this.texts,
+      likely = [...outcomes].sort((a, b) => b.probability - a.probability),
+      choices = player === "chance" ? likely.map((one) => [one.name, one.probability]) : actions.map((name) => [name, null]);
+    return {
+      asks: companion.asks(stage),
+      choices: choices.map(([name, chance], k) => ({ name, words: name, number: k + 1, chance })),
+      form: player === "chance" ? "" : companion.form,
+    };
+  }
+
   /** Yields what each decision of a game was worth and what it gave away, by a search of so many seconds each. */
   async *review(row, names, { seconds, tree }, signal) {
     const { about, units } = this;
@@ -443,6 +506,7 @@ export async function* answers(path, body, signal) {
       "api/read": () => readGames(body.file),
       "api/prepare": () => variant.prepare(),
       "api/move": () => variant.move(body, signal),
+      "api/follow": () => variant.follow(body),
     }[path],
     several = { "api/analyse": () => variant.analyse(body, signal), "api/review": () => review(body, signal) }[path];
   if (one) yield { event: "answer", data: await one() };

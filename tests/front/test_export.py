@@ -28,7 +28,6 @@ NEEDS_LINKER = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"
 )
 DEPTHS = {"trilobite": 4, "cassis": 3, "trap": 2, "threes": 2}
-GAMES = [word for name in DEPTHS for word in ("--games", name)]
 VARIANTS = [(name, options) for name in DEPTHS for options in leafwise.game(name).ids.values()]
 TEXTS, SEARCHED = 2_000, 200
 """Positions of a variant; another `--campaign-seed` draws others."""
@@ -73,14 +72,6 @@ def searched() -> None:
         result = search(game.parse(text))
         found.append([result.value, sorted(result.values.items())])
     print(json.dumps(found))
-
-
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export."""
-    found: Path = tmp_path_factory.mktemp("export") / "site"
-    main(["--export", str(found), *GAMES])
-    return found
 
 
 @NEEDS_LINKER

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from front.test_export import NEEDS_LINKER, NODE, VARIANTS, folder, positions  # noqa: F401
+from front.test_export import NEEDS_LINKER, NODE, positions
 
 import leafwise
 import leafwise.web
@@ -37,11 +37,12 @@ MOVES = {"trilobite": 42, "cassis": 15, "trap": 16, "threes": 16}
 """Moves of a game that is reviewed, at most."""
 
 
+VARIANTS = [(name, options) for name in MOVES for options in leafwise.game(name).ids.values()]
 SIMULATED, SIMULATIONS = 40, 300
 """Decisions of a variant that are searched by so many simulations."""
 
 
-def asked(folder: Path, *questions: tuple[str, dict[str, Any]]) -> list[Any]:  # noqa: F811
+def asked(folder: Path, *questions: tuple[str, dict[str, Any]]) -> list[Any]:
     """Returns what the page of an export answers to each (address, body): a list of answers, or {"error": LINE}."""
     (build,) = [path.name for path in folder.iterdir() if len(path.name) == 16]
     told = json.dumps({"folder": str(folder), "build": build, "asked": questions})
@@ -82,7 +83,7 @@ def simulated() -> None:
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
 def test_a_tree_search_is_that_of_python(
-    folder: Path,  # noqa: F811
+    folder: Path,
     name: str,
     options: dict[str, object],
     request: pytest.FixtureRequest,
@@ -139,7 +140,7 @@ def rounded(told: Any) -> Any:
     return round(told, 12) if isinstance(told, float) else told
 
 
-def test_threes_is_followed_as_python_follows_it(folder: Path, request: pytest.FixtureRequest) -> None:  # noqa: F811
+def test_threes_is_followed_as_python_follows_it(folder: Path, request: pytest.FixtureRequest) -> None:
     bodies = followed(np.random.default_rng(request.config.getoption("--campaign-seed")))
     found = asked(folder, *[("api/follow", {"game": "threes", **body}) for body in bodies])
     context, refused = JobContext(lambda message: None), 0
@@ -198,7 +199,7 @@ def review() -> None:
 
 
 @pytest.mark.parametrize("name", MOVES)
-def test_a_review_is_that_of_python(folder: Path, name: str) -> None:  # noqa: F811
+def test_a_review_is_that_of_python(folder: Path, name: str) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite" else leafwise.game(name)
     file = played(game, MOVES[name])
     (head, *moves), refused, endless = asked(

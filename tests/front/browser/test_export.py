@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from front.browser.conftest import PHONE, Watched
-from front.test_export import NEEDS_LINKER, folder  # noqa: F401
+from front.test_export import NEEDS_LINKER
 from playwright.sync_api import Browser, expect
 
 pytestmark = [pytest.mark.long, NEEDS_LINKER]
@@ -17,7 +17,7 @@ FOUR = 'trilobite?o={"board":"7x6","k":4}'
 
 
 @pytest.fixture
-def served(folder: Path) -> Iterator[str]:  # noqa: F811
+def served(folder: Path) -> Iterator[str]:
     """The address of a server of the files."""
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:

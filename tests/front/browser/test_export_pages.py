@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from front.browser.conftest import PHONE, Watched
 from front.browser.test_export import FOUR, served  # noqa: F401
-from front.test_export import NEEDS_LINKER, folder  # noqa: F401
+from front.test_export import NEEDS_LINKER
 from playwright.sync_api import Browser, expect
 
 pytestmark = [pytest.mark.long, NEEDS_LINKER]

@@ -122,7 +122,7 @@ def followed(rng: np.random.Generator) -> list[dict[str, Any]]:
             moves = [step.name for step in following.record.steps]
             bodies.append({"text": text, "moves": moves, "undo": True})
     over = "1 2 1 2/2 1 2 3/1 2 1 2/2 1 2 1 next=3"
-    wrong = [
+    wrong: list[dict[str, Any]] = [
         {"moves": ["left"]},
         {"line": "1 2 3"},
         {"line": over.replace("1 2 3", "1 2 1")},

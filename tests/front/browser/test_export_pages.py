@@ -10,7 +10,7 @@ import pytest
 from front.browser.conftest import PHONE, Watched
 from front.browser.test_export import FOUR, served  # noqa: F401
 from front.test_export import NEEDS_LINKER
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 pytestmark = [pytest.mark.long, NEEDS_LINKER]
 BOARD = "3 1 2 0/0 0 2 3/1 0 0 2/0 1 3 0 next=3 deck=1,1,0"
@@ -25,7 +25,7 @@ def window(
 ) -> Iterator[Watched]:
     """A window in which nothing may go wrong."""
     width, height = PHONE if request.param else (1280, 900)
-    viewport = {"width": width, "height": height}
+    viewport: ViewportSize = {"width": width, "height": height}
     with browser.new_context(viewport=viewport, has_touch=request.param, service_workers="block") as context:
         found = Watched(context.new_page(), served, tmp_path / "pictures")
         yield found

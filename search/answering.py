@@ -93,6 +93,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
                 B.table[:] = np.uint64(0)
                 B.generation[0] = np.uint64(1)
         elif what == FOLLOW:
+            # What the tree search came to know of a decision
             for w in range(S.shape[1]):
                 W[ROW, w] = S[ROOT, w]
             node = find_node(tree, W, ROW)

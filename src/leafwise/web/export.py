@@ -42,9 +42,9 @@ from leafwise.search.answering import make_answer
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import BEST
 from leafwise.web.app import STATIC
-from leafwise.web.gallery import ships
 from leafwise.web.games import PACES, tell_game
 from leafwise.web.requests import GameRequest
+from leafwise.web.ships import gallery
 from leafwise.web.workers import JobContext
 
 GAMES = tuple(sorted(path.stem for path in (STATIC / "alone" / "texts").glob("*.js")))
@@ -88,7 +88,7 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
     variants, pictured = [], []
     for name in names:
         if name == SHIPS:
-            pictured = [told | {"file": written(folder / "data", body, ".svg")["file"]} for told, body in ships()]
+            pictured = [told | {"file": written(folder / "data", body, ".svg")["file"]} for told, body in gallery()]
             yield f"{name}: {len(pictured)} generated ships as pictures"
             continue
         if name not in GAMES:

@@ -98,9 +98,10 @@ def page(config: Config, told: dict[str, Any]) -> list[str]:
     return [
         "# Levels of play",
         "",
-        '`leafwise play GAME --level easy`, `opponent="level:easy"` of an environment, the player `level:easy`: in every',
-        "game for two the strongest player there is, the exact solver or else the search `best`, some of whose moves are random:",
-        f"{what}. Share of the points that each level takes from the next one, with 95 % intervals:",
+        "Play a level with `leafwise play GAME --level easy`, the player `level:easy`, or an environment's",
+        '`opponent="level:easy"`. In every two-player game a level is the strongest player there is: the exact solver, or else',
+        f"the search `best`. Some of its moves are random: {what}. The tables show the share of the points that each",
+        "level takes from the next one, with 95 % intervals:",
         "",
         *table(head, rows),
         "",

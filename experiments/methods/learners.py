@@ -145,8 +145,8 @@ def write(study: Study, results: Results) -> None:
         "# MaskablePPO by settings and by its defaults", "",
         f"MaskablePPO of sb3-contrib by [settings for each id](../../{SETTINGS}), in the native batch, and by its",
         "defaults in eight environments, each for the same processor time of one core. The policies alone play, by their likeliest",
-        "action. Games for two begin with up to four random moves, each opening from both seats, and show the share of the points;",
-        "games for one show mean scores, beside those of `random` and `greedy`. Intervals are of 95 %.", "",
+        "action. Two-player games begin with up to four random moves, each opening from both seats, and show the share of the",
+        "points. Single-player games show mean scores, beside those of `random` and `greedy`. Intervals are 95 % intervals.", "",
         *tables(results),
     ]  # fmt: skip
     write_page(study, "learners.md", signed(study, lines))

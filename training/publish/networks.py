@@ -184,8 +184,9 @@ class Positions(Games):
         if not nodes:
             return ["- no solver's label was learned from; the network was chosen by matches against earlier ones"]
         return [
-            f"- targets are exact where an alpha-beta search to the end takes at most {nodes:,} nodes (the solver's, which knew",
-            "  nothing by heart), else values of the network's own searches; it was chosen by matches against earlier ones",
+            f"- targets are exact where the solver's alpha-beta search to the end takes at most {nodes:,} nodes, without an "
+            "opening",
+            "  table; others are values of the network's own searches. The network was chosen by matches against earlier ones",
         ]
 
     def figures(self, told: Json) -> list[str]:
@@ -198,11 +199,11 @@ class Positions(Games):
                 f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
             ]
         low, high = first["plies"]
-        ahead = f"actions of players who see {first['ahead']} ahead and know nothing else"
+        ahead = f"actions of players who look {first['ahead']} decisions ahead without a score"
         lines = [
-            f"Share of {first['positions']} critical positions (some legal action loses value) after {low} to {high}",
-            f"{ahead if first['ahead'] else 'random actions'} in which the search's choice keeps the game's value, with Wilson's "
-            "95 % intervals:",
+            f"Share of {first['positions']} critical positions (some legal action loses value) in which the search's choice keeps",
+            f"the game's value, with Wilson's 95 % intervals. They come after {low} to {high} "
+            f"{ahead if first['ahead'] else 'random actions'}:",
             "",
             f"| search depth | learned | hand-made (`{told['hand_made']}`) |",
             "|---|---|---|",

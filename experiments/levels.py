@@ -1,4 +1,4 @@
-"""What each level of play takes from the next one, in every variant of a game for two that has an id with Gymnasium.
+"""What each level of play takes from the next one, in every variant of a two-player game that has an id with Gymnasium.
 
 `python -m leafwise.experiments.levels` plays them and writes `levels.md` and, for the command line's help, `search/levels.toml`;
 what stands there is not played again. Seeds from 2,100,000 on, each from both seats.
@@ -40,7 +40,7 @@ class Config(Study):
 
 
 def variants() -> Iterator[tuple[str, Game]]:
-    """Yields the ids of the games for two, and the games."""
+    """Yields the ids of the two-player games, and the games."""
     for name in games():
         game = find_game(name)
         if game.players == 2:

@@ -3,10 +3,10 @@
 `python -m leafwise.experiments.methods` trains every method of `PLANS` where it applies, for so many minutes of one core each, and
 beside them DQN and PPO of Stable-Baselines3 (`--dry-run` tells how many hours that is, and does nothing). Then what was learned
 plays final games: as the leaf of searches one and two decisions deep, against the best hand-made leaf in the same search or in
-games for one beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written as
-soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each other,
-those as long as their recipes say (`--minutes 0`) among them. `--seeds 5` trains each way with so many training seeds instead,
-judges each run one decision deep, and compares the ways by interquartile means and probabilities of improvement.
+single-player games beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written
+as soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each
+other, those as long as their recipes say (`--minutes 0`) among them. `--seeds 5` trains each way with so many training seeds
+instead, judges each run one decision deep, and compares the ways by interquartile means and probabilities of improvement.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Plan:
     limits: str = ""
     """Options of all searches."""
     plies: int = 0
-    """Random decisions of openings, in games for two."""
+    """Random decisions of openings, in two-player games."""
     env: dict[str, Any] = field(default_factory=dict)
     """Keywords of the environment of Stable-Baselines3."""
 
@@ -464,7 +464,7 @@ def dry_run(config: Config) -> None:
 
 
 def study(config: Config) -> None:
-    """Works the page out; raises ValueError for what there is not."""
+    """Makes the page; raises ValueError for unknown names."""
     for name in config.games:
         need_among(name, PLANS, "games")
     for way in config.ways:

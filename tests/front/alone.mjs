@@ -26,12 +26,13 @@ function parsed(text) {
   }
 }
 
-function answer({ row, depth }) {
+function answer({ row, depth, simulations = 0 }) {
   const words = row.map(BigInt),
     seen = engine.look(words),
     text = write(words, options);
   let found;
   if (depth && !seen.over) for (found of engine.deepen(words, { depth }));
+  if (simulations) for (found of engine.simulate(words, { simulations }));
   return {
     text,
     svg: svg?.(words, options),
@@ -42,6 +43,8 @@ function answer({ row, depth }) {
     over: seen.over,
     value: found?.value,
     values: found?.values.map((one) => [one.action, one.value]),
+    visits: found?.values.map((one) => one.visits),
+    best: found?.action,
   };
 }
 

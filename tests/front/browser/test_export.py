@@ -34,7 +34,7 @@ def test_a_game_is_played_and_analysed_without_a_server(
     context = browser.new_context(viewport={"width": width, "height": height}, has_touch=phone)
     window = Watched(context.new_page(), served, tmp_path / "pictures")
     page = window.go()
-    expect(page.locator("nav a")).to_have_text(["Games"])
+    expect(page.locator("nav a")).to_have_text(["Games", "Curve of a game"])
     # A level answers, and a hint is searched
     page = window.go(f"#/play/{FOUR}&s=5")
     page.locator("[data-action='4']").click()

@@ -23,9 +23,7 @@ EVERYWHERE = ("decision", "die", "face")
 def test_searches_are_the_naive_recursion(asked: tuple[str, ...]) -> None:
     leaf = replace(LEAD, stage=asked)
     naive = Naive(GAME, leaf)
-    searches = [
-        Search(GAME, leaf, 2, **options) for options in ({"pruning": False}, {"pruning": True}, {"batched": True})
-    ]
+    searches = Search(GAME, leaf, 2), Search(GAME, leaf, 2, pruning=True), Search(GAME, leaf, 2, batched=True)
     for state in positions(GAME, 60):
         expected = naive.values(state, 2)
         for search in searches:
@@ -45,7 +43,7 @@ def test_several_stages_are_the_first_of_them_that_comes() -> None:
 
 @pytest.mark.parametrize("asked", ["decision", "die", ("decision", "die"), EVERYWHERE], ids=str)
 def test_a_tree_search_asks_at_them_alone(asked: str | tuple[str, ...]) -> None:
-    met = set()
+    met: set[str] = set()
 
     def batch(rows: Any, T: Any) -> Any:
         met.update(GAME.stages[int(GAME.rules.stage(rows, np.uint64(k), T))] for k in range(len(rows)))

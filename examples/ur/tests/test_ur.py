@@ -102,7 +102,7 @@ def test_there_are_as_many_positions_as_are_published() -> None:
 def test_memory_is_asked_before_it_begins(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(leafwise_ur.solver, "cache_root", lambda: tmp_path)
     assert GAME.solver is not None
-    assert GAME.solver.memory_mb(GAME.options) == 1190  # MB
+    assert GAME.solver.memory_mb(GAME.options) == 1655  # MB
 
 
 @pytest.mark.parametrize(("mine", "theirs", "chance"), [(14, 14, 4 / 7), (13, 14, 116 / 161), (14, 13, 74 / 161)])
@@ -189,6 +189,9 @@ def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:
         "white off 7 3, black off 0, white has won",
         "white off 7, black off 0, white throws",
         "white off 7, black off 0, black has won",
+        "white off 7, black off 7, white has won",
+        "white off 0 5 5, black off 0, white throws",
+        "white off 3 1 2 3 4 6, black off 0, white throws",
         "white off 1, black off 0, white moves 5",
     ],
 )

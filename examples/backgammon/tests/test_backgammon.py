@@ -206,6 +206,15 @@ def test_whole_turns_are_searched_once_and_bear_offs_exactly() -> None:
         leafwise.player("turns:race,depth=0,width=5", GAME)
 
 
+def test_a_board_at_a_terminal_shows_every_checker() -> None:
+    start = GAME.parse(TO_THROW).board().splitlines()
+    assert start[1] == "  O  .  .  .  X  .  |  X  .  .  .  .  O"
+    assert sum(line.count("O") for line in start[:12]) == sum(line.count("X") for line in start[:12]) == 15
+    many = at({25: 2, 6: 12}, {1: 15}, "throws").board().splitlines()
+    assert many[7] == "                    | 12"
+    assert many[-2] == "white O: bar 2, off 1; black X: bar 0, off 0"
+
+
 def test_the_network_beats_the_race() -> None:
     learned, race = (measure.by_search(leaf, 1) for leaf in ("learned", "race"))
     found = [measure.points((learned, race), str(k)) - measure.points((race, learned), str(k)) for k in range(8)]

@@ -28,6 +28,7 @@ from leafwise.authoring import (
     Evaluator,
     ExactSolver,
     Game,
+    Labels,
     Observation,
     Range,
     Rules,
@@ -269,6 +270,14 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
     return canvas
 
 
+def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what an observation tells."""
+    squares = tuple(f"{side}_{square}" for side in ("own", "other") for square in range(1, 15))
+    told = (squares, "1: a piece is there"), (("own_off", "other_off"), "pieces borne off")
+    told += (("throw",), f"0 to 4; {TO_THROW}: before a throw"), (("acts",), "1: it is the turn of who looks")
+    return {"": tuple(Labels(*one) for one in told)}
+
+
 def solver_mb(options: Options) -> float:
     """Returns the memory that the solver takes."""
     from leafwise_ur import solver
@@ -287,7 +296,7 @@ GAME = Game(
         is_valid=reads_back(write, parse),
     ),
     sizes=Sizes(width=WIDTH, max_actions=PASS + 1, dtype=np.int64),
-    observation=Observation(lambda options: gym.spaces.Box(0, 7, (2 * SQUARES + 4,), np.float32)),
+    observation=Observation(lambda options: gym.spaces.Box(0, 7, (2 * SQUARES + 4,), np.float32), labels=labels),
     make_tables=lambda options: Tables(options.pieces, np.zeros(1, dtype=np.uint8), ()),
     action_names=("enter", *map(str, range(1, 15)), "pass"),
     text=Text(

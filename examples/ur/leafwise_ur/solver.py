@@ -173,7 +173,8 @@ class Solver:
         best = max(values.values()) if values else 2 * self.value(state) - 1
         good = tuple(name for name, value in values.items() if value > best - TINY)[: 1 if actions == "none" else None]
         found = values if actions == "all" else {}
-        return Solution(best, None, good, found, good[:1], self.nodes, len(good[:1]), seconds, bounds=(best, best))
+        line, work = good[:1], {"nodes": self.nodes, "seconds": seconds}
+        return Solution(best, None, good, found, line=line, depth=len(line), bounds=(best, best), **work)
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the value and `nodes`, positions valued so far."""

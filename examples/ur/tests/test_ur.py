@@ -142,6 +142,8 @@ def test_solutions_and_what_is_kept(solver: Solver) -> None:
     solution = solver.solve(state)
     assert solution.best_actions == ("3",)  # it captures
     assert solution.value == solution.action_values["3"] > solution.action_values["enter"] > -1
+    assert (solution.line, solution.depth, solution.bounds) == (("3",), 1, (solution.value, solution.value))
+    assert solver.solve(state, "none").action_values == {}
     again = Solver(solver.game, folder=solver.file.parent)
     assert again.solve(state).value == solution.value
     assert again.nodes == 0  # nothing was solved again

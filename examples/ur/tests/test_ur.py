@@ -164,6 +164,23 @@ def test_the_network_loses_less_than_the_hand_made_score(solver: Solver) -> None
     assert 0 < learned < race / 2
 
 
+def test_the_page_of_regret_says_what_was_measured() -> None:
+    folder = Path(regret.__file__).parent
+    results = json.loads((folder / "regret.json").read_text(encoding="utf-8"))
+    assert (folder / "regret.md").read_text(encoding="utf-8") == regret.page_of(results)
+    loss = {(one["leaf"], one["search"]): one["loss"] for one in results["leaves"]}
+    assert all(loss["learned", search] < loss["race", search] for search in regret.SEARCHES)
+
+
+def test_what_is_measured_is_the_loss_of_the_moves(solver: Solver) -> None:
+    found = regret.decisions(solver, 20, seed=4)
+    (one,) = regret.measured("race", ["depth=2"], found)
+    search = leafwise.Search(solver.game, leafwise.leaf(solver.game, "race"), depth=2)
+    lost = regret.losses(search, found)
+    assert one["loss"] == pytest.approx(sum(lost) / 20)
+    assert one["best"] == sum(loss < 1e-5 for loss in lost) / 20
+
+
 def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:
     solver = Solver(GAME.variant(pieces=1), folder=tmp_path)
     sweep = leafwise_ur.solver.sweep

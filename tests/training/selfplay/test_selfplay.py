@@ -253,11 +253,6 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
     assert test.decision(np.ones(10)) is None
 
 
-def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
-    with pytest.raises(ValueError, match="expected a game for two players, or one that is won or lost, got 'threes'"):
-        selfplay.SelfPlay(selfplay.Config(game="threes"))
-
-
 @pytest.mark.parametrize("steps", range(1, 9))
 def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
     game = leafwise.game("cassis")

@@ -1,4 +1,4 @@
-"""Sparse networks learn the return to come in games for one with a score, also where a game has cells for n-tuples."""
+"""Sparse networks learn the return to come in single-player games with a score, also where a game has cells for n-tuples."""
 
 from dataclasses import replace
 from typing import Any

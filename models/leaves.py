@@ -136,7 +136,9 @@ def named_leaf(game: Game, name: str) -> Evaluator:
     if name.startswith("onnx:"):
         return leaf(game, onnx_leaf.model_of(game, *onnx_leaf.files_of(name)))
     if name == LEARNED:
-        return load_with_units(game, need_shipped(game))
+        shipped = need_shipped(game)
+        found = load_with_units(game, shipped)
+        return replace(found, name=LEARNED) if os.path.isabs(shipped) else found  # a plug-in's file: its path is long
     if not is_there(name):
         scores = ", ".join(game.scores)
         raise UserError(

@@ -4,7 +4,7 @@ chance nodes.
 Without windows the algorithm is:
 
     def value(row, depth):
-        if row is terminal, or depth is 0 and row is at the evaluator's stage: return the evaluator's number
+        if row is terminal, or depth is 0 and row is at a stage of the evaluator: return the evaluator's number
         if chance acts:                  return sum(p * value(outcome, depth) for p, outcome in outcomes(row))
         best = max if player 0 acts else min
         return best(value(row after a, depth - cost of a) for a in actions(row))
@@ -14,7 +14,7 @@ call for the tables that it hands over. It is compiled with pruning or without: 
 compiled, nor a transposition table unless a search has one.
 
 Every value is player 0's. Depth counts decisions by the game's `action_cost`; chance is free. Where no decision is to go, the
-evaluator is asked at its stage, or at a decision where a line of play has no such stage.
+evaluator is asked at the first of its stages, or at a decision where a line of play has none of them.
 Sources: Knuth and Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6, 1975; Ballard, "The *-minimax search
 procedure for trees containing chance nodes", Artificial Intelligence 21, 1983.
 """
@@ -28,7 +28,7 @@ import numpy as np
 
 from leafwise.envs.core.compile.intrinsics import is_late
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.evaluator import EVALUATE, LeafSpec, finished_value
+from leafwise.envs.core.contract.evaluator import DECISION, EVALUATE, LeafSpec, finished_value, is_asked
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.stream import mix
 from leafwise.search.table import (
@@ -133,14 +133,13 @@ class LeafValues(NamedTuple):
 def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec, room: Path) -> LeafValues:
     """Compiles what leaves are worth by an evaluator's `value`, to be inlined."""
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
-    leaf_stage, to_go, rule = spec.stage, spec.to_go, spec.rule
+    asked, to_go, rule = spec.stages | DECISION, spec.to_go, spec.rule
     win, draw, loss = spec.win, spec.draw, spec.loss
     may_be_over, may_be_other = players == 2 or rule != EVALUATE, players == 2
 
     @bind(room, inline=True)
     def is_leaf(S, i, T):
-        here = stage(S, i, T)
-        return here == leaf_stage or here == 0
+        return is_asked(asked, stage(S, i, T))
 
     @bind(room, inline=True)
     def outcome_value(S, i, T):
@@ -445,7 +444,7 @@ def make_search(
         Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, the time is up, or
         no rows are left. Rows from `top` on are free; `left` decisions are to go, `reach` is the probability of the row.
         """
-        # Finished games, and rows with no decision to go at the evaluator's stage
+        # Finished games, and rows with no decision to go at a stage of the evaluator
         player = current_player(S, row, T)
         if player == TERMINAL:
             B.counts[LEAVES] += 1

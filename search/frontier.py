@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Bytes, Floats, Ints
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec, answered, finished_value, leaf_spec
+from leafwise.envs.core.contract.evaluator import (
+    DECISION,
+    EVALUATE,
+    Evaluator,
+    LeafSpec,
+    answered,
+    finished_value,
+    is_asked,
+    leaf_spec,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.errors import UserError
@@ -151,8 +160,7 @@ def make_expand(rules: Rules, room: Path) -> Compiled:
             tree.value[i] = 0.0
             leaf = player == TERMINAL or (player != CHANCE and tree.reach[i] < options.cutoff)
             if not leaf and tree.left[i] <= 0:
-                here = stage(S, i, T)
-                leaf = here == spec.stage or here == 0
+                leaf = is_asked(spec.stages | DECISION, stage(S, i, T))
             # Its value is what is known, or what is added to the evaluator's number
             if leaf:
                 tree.counts[F.LEAVES] += 1

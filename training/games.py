@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Floats, Ints, Words
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, is_asked, value_bounds
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
@@ -53,13 +53,13 @@ def make_settle(game: Game) -> Compiled:
 
 
 def make_settle_to_stage(game: Game, valued: int) -> Compiled:
-    """Returns `settle_to_stage(S, R, T)`: draws chance as `settle` does, but only up to the stage that is valued."""
+    """Returns `settle_to_stage(S, R, T)`: draws chance as `settle` does, but only up to a stage among the bits `valued`."""
     rules = game.rules
     current_player, stage, sample_outcome = rules.current_player, rules.stage, rules.sample_outcome
 
     @bind(game.room, inline=True)
     def settle_to_stage(S, R, T):
-        while current_player(S, HERE, T) == CHANCE and stage(S, HERE, T) != valued:
+        while current_player(S, HERE, T) == CHANCE and not is_asked(valued, stage(S, HERE, T)):
             sample_outcome(S, HERE, R, T)
 
     return settle_to_stage

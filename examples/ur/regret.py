@@ -1,18 +1,25 @@
 """What players lose by their moves, exactly: the loss of a move in the chance to win, by the solver.
 
-    python regret.py --pieces 4 --positions 1000
-    python regret.py --pieces 4 --positions 1000 --leaves learned runs/ur10 runs/ur60
+    python regret.py --pieces 3 --positions 1000
+    python regret.py --pieces 3 --positions 1000 --train 5 15 60 120 --runs /tmp/ur --out regret
 
 All players get the same decisions with two moves or more, of games between perfect players who draw a fifth of their moves at
-random. Each line tells the mean loss in percentage points with its 95 % interval, and how many moves were among the best.
+random. `--train` trains networks by the recipe beside the game, of so many iterations each, and measures them too. `--out` writes
+what was measured as JSON and as a page.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import os
 import random
+import subprocess
+import sys
 import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from statistics import NormalDist, mean, stdev
 from typing import Any
 
@@ -23,6 +30,7 @@ import leafwise
 from leafwise.authoring import State
 
 SEARCHES = ("depth=1", "depth=2", "depth=3", "simulations=100", "simulations=1000")
+TRAINED_SEARCHES = ("depth=1", "depth=2", "depth=3")
 DRAWN = 0.2
 """Share of the moves drawn at random in the games that positions come from."""
 
@@ -49,33 +57,106 @@ def losses(player: Any, found: list[tuple[State, dict[str, float]]]) -> list[flo
     return [100 * loss[state.game.actions[player(state).action]] for state, loss in found]
 
 
+def measured(
+    leaf: str, searches: Sequence[str], found: list[tuple[State, dict[str, float]]]
+) -> Iterator[dict[str, Any]]:
+    """Yields what searches with a leaf lose: the mean with half its 95 % interval, in points of 100, the share of best moves, and
+    the processor time of a move in ms."""
+    game = found[0][0].game
+    evaluator = leafwise.leaf(game, leaf)
+    for search in searches:
+        kind, number = search.split("=")
+        make = leafwise.Search if kind == "depth" else leafwise.Mcts
+        player = make(game, evaluator, **{kind: int(number)})
+        player(found[0][0])  # compiled before the clock runs
+        started = time.process_time()
+        lost = losses(player, found)
+        spent = 1000 * (time.process_time() - started) / len(found)
+        half = NormalDist().inv_cdf(0.975) * stdev(lost) / math.sqrt(len(lost))
+        best = mean(loss < 1e-5 for loss in lost)
+        yield {"leaf": leaf, "search": search, "loss": mean(lost), "half": half, "best": best, "ms": spent}
+
+
+def trained(steps: int, runs: Path) -> dict[str, Any]:
+    """Returns the run folder of a network of so many iterations, trained where it is not there yet, and its processor seconds."""
+    run, module = runs / f"ur-{steps}", Path(sys.modules[GAME.module].__file__ or "").parent
+    if not (run / "results.json").exists():
+        words = ["train", "ur", "--module", str(module), "--run", str(run), "--total-steps", str(steps)]
+        subprocess.run([sys.executable, "-m", "leafwise", *words], check=True, stdout=subprocess.DEVNULL)
+    return {"run": str(run), "steps": steps, "seconds": json.loads((run / "results.json").read_text())["seconds"]}
+
+
+def row_of(one: dict[str, Any]) -> str:
+    """Returns a row of the table of leaves and searches."""
+    told = f"{one['loss']:.3f} | +-{one['half']:.3f} | {100 * one['best']:.0f} % | {one['ms']:.2f}"
+    return f"| {one['leaf']} | {one['search']} | {told} |"
+
+
+HEAD = "| leaf | search | mean loss, points of 100 | 95 % | best moves | ms a move |\n|---|---|---|---|---|---|"
+
+
+def page_of(results: dict[str, Any]) -> str:
+    """Returns the page of what was measured."""
+    lines = [
+        "# What players of the Royal Game of Ur lose, exactly",
+        "",
+        f"    {results['command']}",
+        "",
+        f"All players get the same {results['positions']:,} decisions with two moves or more.",
+        f"They are of games with {results['pieces']} pieces each.",
+        "The solver says what each move loses in the chance to win, in points of 100.",
+        "`race` says who is ahead. `learned` is [the network](leafwise_ur/ur.md) that comes with the game.",
+        "",
+        HEAD,
+        *map(row_of, results["leaves"]),
+    ]
+    if results["trained"]:
+        columns = [found["search"] for found in results["trained"][0]["found"]]
+        lines += ["", "How the loss falls with training, one run of the recipe for each row:", ""]
+        lines += ["| iterations | processor time | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
+        for run in results["trained"]:
+            cells = " | ".join(f"{found['loss']:.3f} +- {found['half']:.3f}" for found in run["found"])
+            lines.append(f"| {run['steps']} | {run['seconds']:.0f} s | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pieces", type=int, default=4)
+    parser.add_argument("--pieces", type=int, default=3)
     parser.add_argument("--positions", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--leaves", nargs="+", default=["race", "learned"], help="scores, run folders or files of models"
-    )
+    parser.add_argument("--leaves", nargs="+", default=["race", "learned"], help="scores, run folders or model files")
     parser.add_argument("--searches", nargs="+", default=SEARCHES, help="depth=N or simulations=N")
+    parser.add_argument("--train", nargs="+", type=int, default=[], help="iterations of networks that are trained too")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of their runs")
+    parser.add_argument("--out", type=Path, help="file without its ending: NAME.json and NAME.md are written")
     parser.add_argument("--table-mb", type=float, default=2000, help="memory that the solver may take")
     words = parser.parse_args()
+    if words.positions < 2:
+        parser.error(f"expected --positions of 2 or more, got {words.positions}")
     game = GAME.variant(pieces=words.pieces)
     found = decisions(Solver(game, words.table_mb), words.positions, words.seed)
-    print("| leaf | search | mean loss, points of 100 | 95 % | best moves | ms a move |\n|---|---|---|---|---|---|")
+    results: dict[str, Any] = {"command": " ".join(["python examples/ur/regret.py", *sys.argv[1:]])}
+    results |= {"pieces": words.pieces, "positions": words.positions, "seed": words.seed, "leaves": [], "trained": []}
+    print(HEAD)
     for leaf in words.leaves:
-        evaluator = leafwise.leaf(game, leaf)
-        for search in words.searches:
-            kind, number = search.split("=")
-            make = leafwise.Search if kind == "depth" else leafwise.Mcts
-            player = make(game, evaluator, **{kind: int(number)})
-            player(found[0][0])  # compiled before the clock runs
-            started = time.process_time()
-            lost = losses(player, found)
-            spent = 1000 * (time.process_time() - started) / len(found)
-            half = NormalDist().inv_cdf(0.975) * stdev(lost) / math.sqrt(len(lost))
-            best = 100 * mean(loss < 1e-5 for loss in lost)
-            print(f"| {leaf} | {search} | {mean(lost):.3f} | +-{half:.3f} | {best:.0f} % | {spent:.2f} |", flush=True)
+        for one in measured(leaf, words.searches, found):
+            results["leaves"].append(one)
+            print(row_of(one), flush=True)
+    for steps in words.train:
+        run = trained(steps, words.runs)
+        results["trained"].append(run | {"found": list(measured(run["run"], TRAINED_SEARCHES, found))})
+        print(*map(row_of, results["trained"][-1]["found"]), sep="\n", flush=True)
+    if words.out:
+        write(words.out.with_suffix(".json"), json.dumps(results, indent=1) + "\n")
+        write(words.out.with_suffix(".md"), page_of(results))
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ class Mcts(BaseSearch):
         self._S, self._B = make_buffers(game, 2, 1, False, read, evaluator.speed.cache_values)
         self._add_node = make_add_node(game.rules, game.room)
         self._compiled = None if evaluator.value is None else compiled_mcts(game, evaluator)
-        self._descend = make_descend(game.rules, self._spec.stage, game.room) if batched else None
+        self._descend = make_descend(game.rules, self._spec.stages, game.room) if batched else None
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
         self._line_of = Line(self)

@@ -128,7 +128,7 @@ def tree_of(forest, g):
 def compiled_forest(rules: Rules, spec: LeafSpec, room: Path) -> ForestFunctions:
     """Compiles what a forest of a game calls, whose leaf is asked as `spec` says."""
     current_player, returns = rules.current_player, rules.returns
-    add_node, descend = make_add_node(rules, room), make_descend(rules, spec.stage, room)
+    add_node, descend = make_add_node(rules, room), make_descend(rules, spec.stages, room)
     to_go, rule, win, draw, loss = spec.to_go, spec.rule, spec.win, spec.draw, spec.loss
 
     @bind(room)

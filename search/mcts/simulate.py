@@ -10,7 +10,7 @@ import numpy as np
 
 from leafwise.envs.core.compile.intrinsics import read_clock
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
+from leafwise.envs.core.contract.evaluator import DECISION, Evaluator, LeafSpec, is_asked, leaf_spec
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.search.compiled import CompiledSearch, compiled_search
@@ -80,9 +80,10 @@ def make_add_node(rules: Rules, room: Path) -> Compiled:
 
 
 @cache
-def make_descend(rules: Rules, leaf_stage: int, room: Path) -> Compiled:
-    """Compiles `descend` for a game and the stage at which its leaf is asked."""
+def make_descend(rules: Rules, stages: int, room: Path) -> Compiled:
+    """Compiles `descend` for a game and the stages, as bits, at which its leaf is asked."""
     current_player, stage = rules.current_player, rules.stage
+    at_decisions, at_chance = is_asked(stages, 0), stages != DECISION
     apply_action, sample_outcome = rules.apply_action, rules.sample_outcome
     add_node = make_add_node(rules, room)
 
@@ -107,9 +108,9 @@ def make_descend(rules: Rules, leaf_stage: int, room: Path) -> Compiled:
                 S[ROOT_ROW, w] = tree.rows[node, w]
             apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
             # What chance does then is drawn, but where the leaf is asked
-            asks = fresh and not options.one_ply and leaf_stage != 0
+            asks = fresh and not options.one_ply and at_chance
             player = current_player(S, ROW, T)
-            while player == CHANCE and not (asks and stage(S, ROW, T) == leaf_stage):
+            while player == CHANCE and not (asks and is_asked(stages, stage(S, ROW, T))):
                 sample_outcome(S, ROW, tree.stream, T)
                 player = current_player(S, ROW, T)
             if player < 0:
@@ -118,11 +119,11 @@ def make_descend(rules: Rules, leaf_stage: int, room: Path) -> Compiled:
             if node == NONE:
                 node = add_node(S, ROW, player, A, tree, T)
                 if node == NONE:
-                    return (ASK if leaf_stage == 0 else STUCK), NONE
-                if leaf_stage == 0 or options.one_ply:
+                    return (ASK if at_decisions else STUCK), NONE
+                if at_decisions or options.one_ply:
                     return ASK, node
             if length == tree.path_nodes.shape[1]:
-                return (ASK if leaf_stage == 0 else STUCK), NONE
+                return (ASK if at_decisions else STUCK), NONE
 
     return descend
 
@@ -150,7 +151,7 @@ def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
 def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: LeafSpec, room: Path) -> MctsFunctions:
     search, leaf_value = found.plain, found.leaf_value
     apply_action, current_player, returns = rules.apply_action, rules.current_player, rules.returns
-    add_node, descend = make_add_node(rules, room), make_descend(rules, spec.stage, room)
+    add_node, descend = make_add_node(rules, room), make_descend(rules, spec.stages, room)
     has_policy, to_go = told is not None, spec.to_go
     policy = told or bind(room, inline=True)(no_policy)
 

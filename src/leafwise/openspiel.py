@@ -202,12 +202,12 @@ class SpielEvaluator(mcts.Evaluator):
         self._named, self._leaf = leaf, leaf if isinstance(leaf, Evaluator) else None
 
     def _value(self, state: State) -> float:
-        """Returns what a position is worth to player 0: chance and decisions before the leaf's stage are enumerated."""
+        """Returns what a position is worth to player 0: chance and decisions before a stage of the leaf are enumerated."""
         if state.is_terminal:
             return state.returns
         leaf = self.leaf(state)
         sign = -1.0 if state.current_player == 1 else 1.0
-        if state.stage == leaf.stage:
+        if state.stage in leaf.stages:
             return sign * state.value(leaf) + (state.returns if leaf.to_go else 0.0)
         if state.is_chance:
             return sum(p * self._value(after) for p, after in state.outcomes())

@@ -86,7 +86,7 @@ def details(game: Game, state: State) -> list[str]:
     seen = reader(O)()
     for name, array in seen.items() if isinstance(seen, dict) else [("observation", seen)]:
         lines.append(f"{name}: {shortened([number(float(x)) for x in array.ravel()])}")
-    asked = [e for e in evaluators(game) if state.stage in ("decision", e.stage)]
+    asked = [e for e in evaluators(game) if state.stage in ("decision", *e.stages)]
     lines += [f"score {e.name}: {number(state.value(e))}" for e in asked]
     images = {k: state.transformed(k) for k in some_symmetries(game) if k}
     lines += [f"symmetry {k}: {image}" for k, image in images.items()][:2]

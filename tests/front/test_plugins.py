@@ -123,13 +123,13 @@ def test_an_installed_game_is_known_without_importing_it(tmp_path: Path) -> None
 
 def test_every_command_works_for_an_installed_game(tmp_path: Path) -> None:
     lines = ("games pig", "eval pig greedy --games 10 --processes 2", "record pig --moves 2", "play pig")
-    refused = ("train pig --method selfplay", "arena pig greedy random", "solve pig")
+    refused = ("train pig --method alphazero", "arena pig greedy random", "solve pig")
     words = [line.split() for line in lines + refused]
     words.insert(1, ["analyze", "pig", "12 after 3 rolls, deciding", "--depth", "2", "--leaf", "sum"])
     done = drive(words, tmp_path, [install("pig", tmp_path / "site")], typed="h\nroll\nu\nstop\n")
     assert statuses(done.stdout) == [0] * 5 + [2] * 3, done
     assert done.stderr.splitlines() == [
-        "error: expected a method that fits pig among dqn, ppo, value-td, got 'selfplay'",
+        "error: expected a method that fits pig among dqn, ppo, value-td, selfplay, got 'alphazero'",
         "error: arena: expected a two-player game, got 'pig'",
         "error: expected a game with an exact solver, got 'pig'",
     ]

@@ -16,7 +16,7 @@ def make_naive(rules, value, spec, room):
     returns = rules.returns
     current_player, stage, chance_outcomes = rules.current_player, rules.stage, rules.chance_outcomes
     legal_actions, apply_action, action_cost = rules.legal_actions, rules.apply_action, rules.action_cost
-    leaf_stage, to_go, rule, win, draw, loss = spec
+    asked, to_go, rule, win, draw, loss = spec
     compiled = bind(room, cache=False)
 
     @compiled
@@ -40,7 +40,7 @@ def make_naive(rules, value, spec, room):
         Rows from `top` on are free; A [rows, actions] and P [rows] are scratch.
         """
         player = current_player(S, i, T)
-        if player == TERMINAL or (depth == 0 and (stage(S, i, T) == 0 or stage(S, i, T) == leaf_stage)):
+        if player == TERMINAL or (depth == 0 and (stage(S, i, T) == 0 or asked >> np.int64(stage(S, i, T)) & 1)):
             return leaf_value(S, i, T)
         if player == CHANCE:
             mean, end = 0.0, top + np.uint64(chance_outcomes(S, i, P, top, T))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.arrays import Array, Bools, Floats, Floats32, Ints, Words
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, stage_bits
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.interrupts import stoppable
@@ -69,17 +69,17 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`), without searches for one that is
     asked in batches."""
     found = None if evaluator.value is None else compiled_search(game, evaluator)
-    return _compiled(game.with_defaults, found, game.stages.index(evaluator.stage))
+    return _compiled(game.with_defaults, found, stage_bits(evaluator, game.stages))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch | None, leaf_stage: int) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch | None, stages: int) -> Kernels:
     rules = game.rules
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     legal_actions, action_cost, progress = rules.legal_actions, rules.action_cost, rules.progress
     considered = rules.candidates or legal_actions
     search, last_step = search_of(game, found) if found else (never, never)
-    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
+    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, stages), make_open_game(game)
 
     @bind(game.room)
     def start_games(table, rows, streams, plies, T):

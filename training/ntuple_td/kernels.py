@@ -471,7 +471,7 @@ def make_games(
     rules, highest, potential = game.rules, network.board.highest, network.board.potential
     current_player, legal_actions, returns = rules.current_player, rules.legal_actions, rules.returns
     initial_state, apply_action, settle = rules.initial_state, rules.apply_action, make_settle(game)
-    settle_to_stage = make_settle_to_stage(game, valued)
+    settle_to_stage = make_settle_to_stage(game, 1 << valued)
 
     @bind(game.room, inline=True)
     def act(S, R, a, T):

@@ -71,15 +71,16 @@ def has_outcomes(game: Game) -> bool:
     return game.players == 2 or game.return_range == (0.0, 1.0)
 
 
+BY_SELFPLAY = (("value-td", "value_td"), ("selfplay", "selfplay"))
+"""Learn all games; where there is a score, others are the ones to begin with."""
 METHODS = (
     Method("ntuple-td", "leafwise.training.ntuple_td.ntuple_td", has_cells),
-    Method("value-td", "leafwise.training.selfplay.value_td", has_outcomes),
-    Method("selfplay", "leafwise.training.selfplay.selfplay", has_outcomes),
+    *(Method(name, f"leafwise.training.selfplay.{code}", has_outcomes) for name, code in BY_SELFPLAY),
     Method("alphazero", "leafwise.training.alphazero.alphazero", lambda game: game.players == 2),
     Method("dqn", "leafwise.training.dqn.dqn", lambda game: True),
     Method("ppo", "leafwise.training.ppo.ppo", lambda game: True),
     Method("ntuple-q", "leafwise.training.ntuple_td.ntuple_q", has_cells),
-    Method("value-td", "leafwise.training.selfplay.value_td", lambda game: True),  # of scores a torch module alone
+    *(Method(name, f"leafwise.training.selfplay.{code}", lambda game: True) for name, code in BY_SELFPLAY),
 )
 """Methods for all games; the first that fits a game is the one to begin with, where its recipe names no other."""
 RENAMED = {"td": ("ntuple-td", "value-td"), "values": ("ship-values",)}

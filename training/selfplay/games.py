@@ -14,7 +14,7 @@ import numpy as np
 
 from leafwise.envs.core.arrays import Array, Floats, Ints
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, is_asked, stage_bits
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
@@ -50,9 +50,7 @@ from leafwise.training.games import (
     new_table,
     put_row,
 )
-
-ALL, DECISIONS, STATES_OF_CHANCE = 0, 1, 2
-"""Which positions are recorded."""
+from leafwise.training.runs.recipes import has_outcomes
 
 
 class Kernels(NamedTuple):
@@ -99,16 +97,15 @@ def row_kernels(game: Game) -> RowKernels:
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.with_defaults, compiled_search(game, evaluator), game.stages.index(evaluator.stage))
+    return _compiled(game.with_defaults, compiled_search(game, evaluator), stage_bits(evaluator, game.stages))
 
 
 @functools.cache
-def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
+def _compiled(game: Game, found: CompiledSearch, stages: int) -> Kernels:
     rules, best_action, leaf_value = game.rules, make_best_action(game, found), found.leaf_value
-    current_player, apply_action, returns, progress = (
-        rules.current_player, rules.apply_action, rules.returns, rules.progress,
-    )  # fmt: skip
-    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
+    current_player, stage, apply_action = rules.current_player, rules.stage, rules.apply_action
+    returns, progress = rules.returns, rules.progress
+    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, stages), make_open_game(game)
     random_action, write_targets = make_random_action(game), make_write_targets(game)
 
     @bind(game.room, inline=True)
@@ -154,13 +151,11 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         return n
 
     @bind(game.room, inline=True)
-    def keep(record, first, end, kept):
-        """Keeps decisions or states of chance alone, as `kept` says, of the positions from `first` on; returns where they end."""
-        if kept == ALL:
-            return end
+    def keep(record, first, end, kept, T):
+        """Keeps the positions from `first` on whose stages are among `kept`, which are bits; returns where they end."""
         n = first
         for t in range(first, end):
-            if (record.kinds[t] == AFTERSTATE) == (kept == STATES_OF_CHANCE):
+            if is_asked(kept, stage(record.rows, np.uint64(t), T)):
                 put_row(record.rows, t, record.rows, n)
                 record.targets[n], record.values[n], record.kinds[n] = (
                     record.targets[t],
@@ -193,7 +188,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         another action was played than the search's. The outcome of a game that was not won is the share `credit` of its `progress`,
         if that is more. Where the leaf is asked at a stage of chance, that is a position too, worth what comes of it. With
         `leaf_targets`, where the search's action was played, it is that of what the leaf says of the next positions themselves.
-        `by_turns`: lambda counts turns, not actions; `kept`: ALL positions are, DECISIONS or STATES_OF_CHANCE alone.
+        `by_turns`: lambda counts turns, not actions; `kept`: the stages of those that are, as bits.
         """
         S, R, counts = table.S, table.R, table.counts
         n = 0
@@ -212,12 +207,18 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
             if credit > 0.0:
                 outcome = max(outcome, credit * progress(S, HERE, T))
             write_targets(record, n, end, outcome, trace_decay, T)
-            end = keep(record, n, end, kept)
+            end = keep(record, n, end, kept, T)
             record.first[n:end], record.outcomes[n:end] = n, outcome
             n = end
         return n
 
     return Kernels(record_games)
+
+
+def got_so_far(game: Game, rows: Array) -> Floats:
+    """Returns what targets of rows [n, width] leave out, [n]: the returns so far in a game with a score, where what is learned is
+    the return to come."""
+    return np.zeros(len(rows)) if has_outcomes(game) else Observer(game, masked=False)(rows).returns
 
 
 LABELS_MB = 16.0
@@ -247,9 +248,10 @@ class Recorder:
         game = variants[0]
         self.solo, self.guide = game.players == 1, guide_of(game, options.guide)
         leaf, deepest = newest.evaluator("newest"), max(options.depth, options.guide_depth)
-        self.stage = leaf.stage
+        known = dict.fromkeys(("decision", *leaf.stages))
         for stage in options.replay_stages:
-            need_among(stage, dict.fromkeys(("decision", leaf.stage)), "--replay-stages", game.name)
+            need_among(stage, known, "--replay-stages", game.name)
+        self.kept = sum(1 << game.stages.index(stage) for stage in options.replay_stages or known)
         limits = {"rare": options.rare, "nodes": options.nodes}
         self.table = new_table(game, deepest, options.seed, leaf, **limits)
         self.guide_table = new_table(game, deepest, options.seed, self.guide, **limits)._replace(R=self.table.R)
@@ -285,11 +287,7 @@ class Recorder:
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
         even = np.inf if options.even == 1 else options.even * game.stake
-        decisions, chance = (
-            not options.replay_stages or stage in options.replay_stages for stage in ("decision", self.stage)
-        )
-        kept = ALL if decisions and chance else DECISIONS if decisions else STATES_OF_CHANCE
-        how = options.plies, even, *alone, own, credit, options.lambda_turns, kept
+        how = options.plies, even, *alone, own, credit, options.lambda_turns, self.kept
         n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
         if self.labels is not None:
             self.label(n, T)
@@ -311,7 +309,8 @@ class Recorder:
             table.R[0], table.R[1] = np.uint64(key), np.uint64(0)
         table.counts[:] = 0
         n = self.record(game, count, newest, earlier, guided=guided, credit=credit)
-        return Recorded(self.room.rows[:n].copy(), self.room.targets[:n].copy(), table.counts.copy())
+        rows, targets = self.room.rows[:n].copy(), self.room.targets[:n].copy()
+        return Recorded(rows, targets - got_so_far(game, rows), table.counts.copy())
 
 
 class BatchRecorder:
@@ -366,10 +365,7 @@ class BatchRecorder:
         if self.labels is not None:
             exact = self.labels(record.rows, record.first, options.exact_nodes)
         row_kernels(game.with_defaults).write_all_targets(record, n, exact, trace_decay, self.tables(None, game))
-        targets = record.targets
-        if leaves[0].to_go:  # what is learned is the return to come
-            targets = targets - Observer(game, masked=False)(record.rows).returns
-        return Recorded(record.rows, targets, counts)
+        return Recorded(record.rows, record.targets - got_so_far(game, record.rows), counts)
 
 
 def _batches_rebuilt(variants: Sequence[Game], options: Any, own: bool) -> BatchRecorder:

@@ -12,7 +12,8 @@ With `--network` a torch module learns instead of a sparse network: the games of
 
 A single-player game that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of
 `--mix`, and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its
-score is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`).
+score is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`). In a
+single-player game with a score the return to come is learned.
 
 What is logged stands in docs/methods/selfplay.md.
 """
@@ -47,6 +48,7 @@ from leafwise.training.runs.files import config_file
 from leafwise.training.runs.folder import Checkpoint, load_checkpoint, origin
 from leafwise.training.runs.gating import LOOK, SPARSE, IterationLearner, IterationOptions, Replay, need_sparse
 from leafwise.training.runs.loop import find_variant, run_learner
+from leafwise.training.runs.recipes import has_outcomes
 from leafwise.training.runs.run_options import (
     BufferSize,
     Count,
@@ -126,7 +128,7 @@ class Config(IterationOptions):
     lambda_turns: bool = False
     """Lambda counts turns, all that a player decides without chance between, not actions."""
     replay_stages: tuple[str, ...] = ()
-    """Stages whose positions are learned from, decision or that at which a leaf is asked (default: both)."""
+    """Stages whose positions are learned from, decision or those at which a leaf is asked (default: all of them)."""
     exploration: Share = 0.1
     """Share of actions drawn at random."""
     plies: Plies = 12
@@ -177,11 +179,7 @@ class SelfPlay(IterationLearner):
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         need_sparse(config)
         self.solo = self.game.players == 1
-        self.scored = self.solo and self.game.return_range != (0.0, 1.0)
-        if self.scored and (self.sparse or not self.own):
-            if self.own:
-                raise UserError(f"expected --network with a torch module in {self.game.name}, got {config.network!r}")
-            raise UserError(f"expected a two-player game, or one that is won or lost, got {self.game.name!r}")
+        self.scored = not has_outcomes(self.game)
         if not self.solo and (config.mix or config.easy):
             raise UserError(f"expected --mix and --easy for a single-player game, got {self.game.name!r}")
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
@@ -241,7 +239,7 @@ class SelfPlay(IterationLearner):
 
     def fresh(self) -> Module:
         """Returns the module that training starts from."""
-        from leafwise.training.networks import fresh_module, torch_module, widened
+        from leafwise.training.networks import fresh_module, torch_module, typical_return, widened
 
         if not self.sparse and not self.config.init_from:
             return torch_module(self.game, self.config)
@@ -253,12 +251,13 @@ class SelfPlay(IterationLearner):
                 )
             return network.kind.torch_module(network.at(self.config.device))
 
-        head = "chance" if self.solo else self.config.head
+        head, seed = "chance" if self.solo and not self.scored else self.config.head, self.config.seed
         if not self.config.init_from:
             sees = self.config.sees or default_seen(self.game, actions=False)
-            return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
+            scale = typical_return(self.game, seed) if self.scored else None
+            return fresh_module(self.game, self.config.hidden, seed, head=head, sees=sees, scale=scale)
         network = load_sparse(model_path(self.config.init_from), self.game)
-        return widened(network, self.config.hidden, self.config.seed, head=head)
+        return widened(network, self.config.hidden, seed, head=head)
 
     def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""

@@ -150,12 +150,13 @@ def _check_score(door: Door, name: str, rows: list[Row]) -> None:
         own = game.tables(evaluator)
     except (Exception, SystemExit) as problem:
         raise fault_of(rule, problem, game.scores[name]) from None
-    expect(evaluator.stage in game.stages, rule, f"a stage among {game.stages}", repr(evaluator.stage))
+    sound = evaluator.stages and set(evaluator.stages) <= set(game.stages)
+    expect(sound, rule, f"a stage among {game.stages}", repr(evaluator.stage))
     if evaluator.value is None:
         return
     T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
 
-    asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
+    asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", *evaluator.stages)]
     siblings = rows if evaluator.speed.sibling_values is not None and "afterstates" in door.rules else []
     chance = [row for row in siblings if door.player(row) == CHANCE]
     for check, some, most in (check_value, asked, SCORED), (check_siblings, chance, MOST_STAGES):

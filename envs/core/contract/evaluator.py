@@ -63,8 +63,8 @@ class Evaluator:
     """Compiled `(S, i, T)` -> float; its weights are `T.leaf`. None if there is only `batch`."""
     weights: Any = field(default=(), repr=False)
     """A NamedTuple of arrays, put into `T.leaf`; () if there are none."""
-    stage: str = "decision"
-    """The stage at which it may be asked, a name in `game.stages`; where a line of play has none, a decision."""
+    stage: str | tuple[str, ...] = "decision"
+    """The stage at which it may be asked, a name in `game.stages`, or several; where a line of play has none, a decision."""
     to_go: bool = False
     """True: the number is the return still to come, added to the leaf's `returns`. False: it replaces the return."""
     terminal: Terminal = "returns"
@@ -103,11 +103,21 @@ class Evaluator:
             raise UserError(f"evaluator {self.name!r}: expected sibling_values beside a value that is not to_go")
 
     @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages at which it may be asked."""
+        return stage_names(self.stage)
+
+    @property
     def compiled(self) -> Compiled:
         """The compiled `value`; raises ValueError if there is only `batch`."""
         if self.value is None:
             raise UserError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
         return self.value
+
+
+def stage_names(stage: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the names in a `stage`, which is one name or several."""
+    return (stage,) if isinstance(stage, str) else stage
 
 
 def with_own(fields: Any, path: str) -> Any:
@@ -121,11 +131,15 @@ EVALUATE, RETURNS, TRIPLE = 0, 1, 2
 """What a finished game is worth: asked like any leaf, the return, or a number for won, drawn, lost."""
 
 
+DECISION = 1
+"""Stages of what is asked at decisions alone, as bits."""
+
+
 class LeafSpec(NamedTuple):
     """An evaluator's fields `stage`, `to_go` and `terminal`."""
 
-    stage: int
-    """Index of the stage at which it is asked."""
+    stages: int
+    """Bit k is set where it is asked at the game's stage k."""
     to_go: bool
     rule: int
     """EVALUATE, RETURNS or TRIPLE."""
@@ -134,14 +148,26 @@ class LeafSpec(NamedTuple):
     loss: float
 
 
-def leaf_spec(evaluator: Evaluator, stages: tuple[str, ...]) -> LeafSpec:
-    """Returns what an evaluator says to a game with these stages; raises ValueError for a stage that the game lacks."""
-    if evaluator.stage not in stages:
+def stage_bits(evaluator: Evaluator, stages: tuple[str, ...]) -> int:
+    """Returns the stages at which an evaluator is asked, as bits; raises ValueError for none, or one that the game lacks."""
+    if not evaluator.stages or not set(evaluator.stages) <= set(stages):
         expected = ", ".join(stages)
         raise UserError(f"evaluator {evaluator.name!r}: expected a stage among {expected}, got {evaluator.stage!r}")
+    return sum(1 << k for k, stage in enumerate(stages) if stage in evaluator.stages)
+
+
+def leaf_spec(evaluator: Evaluator, stages: tuple[str, ...]) -> LeafSpec:
+    """Returns what an evaluator says to a game with these stages; raises ValueError for a stage that the game lacks."""
+    asked = stage_bits(evaluator, stages)
     rule = {"evaluate": EVALUATE, "returns": RETURNS}.get(str(evaluator.terminal), TRIPLE)
     win, draw, loss = evaluator.terminal if isinstance(evaluator.terminal, tuple) else (0.0, 0.0, 0.0)
-    return LeafSpec(stages.index(evaluator.stage), evaluator.to_go, rule, float(win), float(draw), float(loss))
+    return LeafSpec(asked, evaluator.to_go, rule, float(win), float(draw), float(loss))
+
+
+@jit(inline=True)
+def is_asked(stages, here):
+    """Whether a stage is one of `stages`, which are bits."""
+    return stages >> np.int64(here) & 1 == 1
 
 
 @jit(inline=True)

@@ -216,8 +216,8 @@ class SparseFeatures:
     of a two-player game with the view "acting"."""
     invariant: bool = False
     """Whether symmetric rows have the same features; if not, training shows rows under random symmetries."""
-    stage: str = "decision"
-    """The stage at which a learned value is asked."""
+    stage: str | tuple[str, ...] = "decision"
+    """The stage at which a learned value is asked, or several."""
     version: int = 1
     """Raised whenever a feature changes its meaning; model files name it."""
     observed: Observed | None = None
@@ -259,8 +259,8 @@ class GridFeatures:
     """Maps over the grid, numbers of about 0 to 1, never below 0; a multiple of 4."""
     numbers: int
     """Numbers beside the grid, of about -1 to 1."""
-    stage: str = "decision"
-    """The stage at which a learned value is asked."""
+    stage: str | tuple[str, ...] = "decision"
+    """The stage at which a learned value is asked, or several."""
     version: int = 1
     """Raised whenever a feature changes its meaning; model files name it."""
 

@@ -28,11 +28,13 @@ from leafwise.envs import registry
 from leafwise.envs.core.compile.intrinsics import softmax_term
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import (
+    DECISION,
     EVALUATE,
     Evaluator,
     LeafSpec,
     finished_value,
     for_player_zero,
+    is_asked,
     leaf_spec,
 )
 from leafwise.envs.core.contract.game import Game, OwnSearch, Programs
@@ -141,7 +143,7 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
     """Compiles `greedy_action` by an evaluator's `value`."""
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     legal_actions, apply_action, chance_outcomes = rules.legal_actions, rules.apply_action, rules.chance_outcomes
-    leaf_stage, to_go, rule = spec.stage, spec.to_go, spec.rule
+    asked, to_go, rule = spec.stages, spec.to_go, spec.rule
     win, draw, loss = spec.win, spec.draw, spec.loss
 
     @bind(room, inline=True)
@@ -170,7 +172,7 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
             # Chance opens its outcomes on the stack, each with its share; other rows are valued
             P[top] = 0.0
             player = current_player(S, top, T)
-            if player == CHANCE and stage(S, top, T) != leaf_stage:
+            if player == CHANCE and not is_asked(asked, stage(S, top, T)):
                 first = top + u64(1)
                 n = u64(chance_outcomes(S, top, P, first, T))
                 for k in range(n):
@@ -189,7 +191,7 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
         apply_action(S, i, a, o, T)
         return expected_value(S, o, P, T)
 
-    if rules.chance.make_expected is not None and leaf_stage == 0:
+    if rules.chance.make_expected is not None and asked == DECISION:
         prepare, expected = rules.chance.make_expected(row_value)
 
     @bind(room)

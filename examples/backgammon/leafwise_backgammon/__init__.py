@@ -108,6 +108,7 @@ GAME = Game(
         parse=text.parse,
         outcome_name=text.outcome_name,
         action_words=text.action_words,
+        board=text.board,
         action=lambda typed: typed.rstrip("*"),
         whole_turns=True,
         about=About(

@@ -172,6 +172,36 @@ def outcome_name(before: Row, after: Row, T: Any) -> str:
     return f"{PLAYERS[int(after[MOVER])]} {dice}" if before[PHASE] == OPENING else dice
 
 
+SIGNS = "OX"
+"""White's and black's checkers at a terminal."""
+
+
+def board(row: Row, T: Any) -> str:
+    """Returns the board for a terminal as white sees it: up to five checkers a point or their number, then what stands off it."""
+
+    def line(points: range, level: int) -> str:
+        cells = []
+        for point in points:
+            own = int(row[point]), int(row[SIDE + BAR - point])
+            n, sign = max(own), SIGNS[own[1] > 0]
+            cells.append(
+                "  ." if n == 0 == level else "   " if n <= level else f"{n:3}" if level == 4 < n - 1 else f"  {sign}"
+            )
+        return ("".join(cells[:6]) + "  |" + "".join(cells[6:])).rstrip()
+
+    def numbers(points: range) -> str:
+        cells = [f"{point:3}" for point in points]
+        return "".join(cells[:6]) + "   " + "".join(cells[6:])
+
+    above, below = range(13, BAR), range(12, 0, -1)
+    sides = (
+        f"{name} {sign}: bar {row[SIDE * p + BAR]}, off {row[SIDE * p]}"
+        for p, (name, sign) in enumerate(zip(PLAYERS, SIGNS, strict=True))
+    )
+    upper, lower = [line(above, level) for level in range(5)], [line(below, level) for level in range(4, -1, -1)]
+    return "\n".join([numbers(above), *upper, "", *lower, numbers(below), "; ".join(sides), write(row, T)])
+
+
 WIDE, HIGH, CELL = 460, 360, 30
 COLOURS = {"board": "#f2ead8", "dark": "#b98b5e", "light": "#dcc6a0", "bar": "#d8cbb0"}
 DISCS = ("#ffffff", "#3b3b3b")

@@ -30,8 +30,12 @@ class TurnSearch:
         if depth < 1 or width < 1:
             raise ValueError(f"turns: expected a depth and a width of 1 or more, got {depth} and {width}")
         self.name, self.width, self._rest = name, width, dict[State, int]()
-        self._first = leafwise.Search(game, evaluator, depth=1)
-        self._deeper = leafwise.Search(game, evaluator, depth=depth - 1) if depth > 1 else None
+        # In canonical order a turn has nothing for a table to find; one throw deep there is little to prune
+        table_mb = 0.0 if game.options.order == "canonical" else None
+        self._first = leafwise.Search(game, evaluator, depth=1, table_mb=table_mb, pruning=False)
+        self._deeper = None
+        if depth > 1:
+            self._deeper = leafwise.Search(game, evaluator, depth=depth - 1, table_mb=table_mb, pruning=depth > 2)
 
     def choose(self, state: State) -> int:
         """Returns the id of the next checker's move; the rest of the turn is remembered."""
@@ -50,13 +54,14 @@ class TurnSearch:
 
     def _list(self, here: State, player: int, before: tuple[tuple[State, int], ...], turns: dict[State, Turn]) -> None:
         """Lists the turns that begin with some moves, each position that they end in once."""
-        values = self._first(here).values
+        values: dict[int, float] = {}
         for action in here.legal_actions:
             after, actions = here.play(action), (*before, (here, action))
             if after.current_player == player:
                 self._list(after, player, actions, turns)
             elif after not in turns:
                 exact = not after.is_terminal and bearoff.is_exact(after)
+                values = values or self._first(here).values
                 turns[after] = Turn(-bearoff.value(after, 1 - player) if exact else values[action], actions, after)
 
     def _value(self, turn: Turn, player: int) -> float:

@@ -23,7 +23,7 @@ PLAYS = {
     "1-1": 42, "2-1": 15, "2-2": 75, "3-1": 16, "3-2": 17, "3-3": 73, "4-1": 14, "4-2": 18, "4-3": 17, "4-4": 52, "5-1": 8,
     "5-2": 8, "5-3": 9, "5-4": 9, "5-5": 4, "6-1": 10, "6-2": 14, "6-3": 14, "6-4": 14, "6-5": 7, "6-6": 11,
 }  # fmt: skip
-"""How many positions each first throw can lead to, as gnubg-nn 1.1.0a11 counts them too."""
+"""How many positions each first throw can lead to, as gnubg-nn 1.1.0a11 counts them too, and OpenSpiel those without doubles."""
 TO_THROW = "4HPwATDgc/ABMA white throws"
 
 
@@ -83,7 +83,7 @@ def test_the_data_file_says_what_the_game_says() -> None:
 
 
 def test_turns_are_those_that_trying_everything_finds() -> None:
-    compare_turns(1000, 1)
+    compare_turns(3000, 1)
 
 
 @pytest.mark.parametrize("game", [GAME, FREE], ids=["canonical", "free"])
@@ -204,6 +204,15 @@ def test_whole_turns_are_searched_once_and_bear_offs_exactly() -> None:
     assert worth[sides(race, 0)] == min(worth.values()) < max(worth.values())
     with pytest.raises(ValueError, match=r"expected a depth and a width of 1 or more, got 0 and 5"):
         leafwise.player("turns:race,depth=0,width=5", GAME)
+
+
+def test_a_board_at_a_terminal_shows_every_checker() -> None:
+    start = GAME.parse(TO_THROW).board().splitlines()
+    assert start[1] == "  O  .  .  .  X  .  |  X  .  .  .  .  O"
+    assert sum(line.count("O") for line in start[:12]) == sum(line.count("X") for line in start[:12]) == 15
+    many = at({25: 2, 6: 12}, {1: 15}, "throws").board().splitlines()
+    assert many[7] == "                    | 12"
+    assert many[-2] == "white O: bar 2, off 1; black X: bar 0, off 0"
 
 
 def test_the_network_beats_the_race() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import brute
 import pytest
-from test_backgammon import FREE, TO_THROW, ends, thrown
+from test_backgammon import FREE, PLAYS, TO_THROW, ends, thrown
 
-pyspiel = pytest.importorskip("pyspiel")
+pyspiel = pytest.importorskip("pyspiel", reason="needs OpenSpiel: pip install open_spiel")
 
 
 def board(theirs: Any, player: int) -> brute.Board:
@@ -66,6 +66,16 @@ def play(games: int, seed: int) -> None:
             player, dice = 1 - player, rng.choice(sorted(throws(theirs)))
             theirs.apply_action(throws(theirs)[dice])
             ours = thrown(ours, dice)
+
+
+def test_the_first_turn_has_as_many_ends() -> None:
+    start = pyspiel.load_game("backgammon(scoring_type=full_scoring)").new_initial_state()
+    after_throw = {dice: start.child(action) for dice, action in throws(start).items()}
+    assert {dice: len(turns(after, after.current_player())) for dice, after in after_throw.items()} == {
+        dice: n
+        for dice, n in PLAYS.items()
+        if dice[0] != dice[2]  # who begins throws no double
+    }
 
 
 def test_openspiel_plays_the_same_game() -> None:

@@ -46,7 +46,7 @@ from leafwise.authoring import (
 
 SQUARES, OFF_BOARD = 14, 15
 ROSETTES = 1 << 4 | 1 << 8 | 1 << 14
-SAFE = 1 << 8
+SAFE, SHARED = 1 << 8, 255 << 5
 PASS = 15
 """The action of who cannot move; the others are the square that a piece leaves, 0 for its start."""
 THROWS = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)
@@ -162,6 +162,7 @@ def returns(S, i, T):
 
 @jit
 def observe_as(S, i, player, O, e, T):
+    """Writes the squares of who looks and of the other, pieces borne off, the throw, and whether it is the turn of who looks."""
     for side in range(2):
         who = player if side == 0 else 1 - player
         for square in range(SQUARES):
@@ -197,6 +198,11 @@ def active(S, i, F, T):
         F[n] = 2 * SQUARES + 8 * side + T.pieces - S[i, OFF + who]
         n += 1
     return n
+
+
+SEEN = SparseFeatures(
+    active, lambda options: 2 * SQUARES + 16, lambda options: 2 * options.pieces + 2, side=in_turn, stage="throw"
+)
 
 
 @jit
@@ -236,16 +242,15 @@ def parse(text: str, T: Tables) -> NDArray[Any]:
         raise ValueError(f"ur: expected {EXPECTED}, got {text!r:.80}")
     *told, player, _, won, throw = match.groups()
     off, squares = [int(word) for word in told[::2]], [[int(word) for word in part.split()] for part in told[1::2]]
-    for borne, on in zip(off, squares, strict=True):
-        if on != sorted({*on} & {*range(1, 15)}) or len(on) + borne > T.pieces:
-            raise ValueError(f"ur: expected rising squares of 1 to 14 and at most {T.pieces} pieces, got {text!r:.80}")
-    if any(5 <= square <= 12 for square in {*squares[0]} & {*squares[1]}):
-        raise ValueError(f"ur: expected no shared square with pieces of both, got {text!r:.80}")
-    mover = PLAYERS.index(player)
-    if [borne == T.pieces for borne in off] != [bool(won) and mover == 0, bool(won) and mover == 1]:
-        raise ValueError(f"ur: expected a winner who has borne off {T.pieces} pieces, or none, got {text!r:.80}")
-    boards = [sum(1 << square for square in on) for on in squares]
-    return np.array([*boards, *off, 1 - mover if won else mover, TO_THROW if throw is None else int(throw)])
+    boards, mover = [sum(1 << k for k in {*on} & {*range(1, 15)}) for on in squares], PLAYERS.index(player)
+    row = np.array([*boards, *off, 1 - mover if won else mover, TO_THROW if throw is None else int(throw)])
+    few = max(off[0] + len(squares[0]), off[1] + len(squares[1])) <= T.pieces > min(off)
+    if write(row, T) != text.strip() or boards[0] & boards[1] & SHARED or not few:
+        raise ValueError(
+            f"ur: expected rising squares, none of 5 to 12 with pieces of both, at most {T.pieces} pieces each, and a winner where "
+            f"all are borne off, got {text!r:.80}"
+        )
+    return row
 
 
 def draw(row: NDArray[Any], T: Tables) -> Canvas:
@@ -267,15 +272,10 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what an observation tells."""
-    squares = [f"{side}_{square}" for side in ("own", "other") for square in range(1, 15)]
-    return {
-        "": (
-            Labels(tuple(squares), "1: a piece is there"),
-            Labels(("own_off", "other_off"), "pieces borne off"),
-            Labels(("throw",), f"0 to 4; {TO_THROW}: before a throw"),
-            Labels(("acts",), "1: it is the turn of who looks"),
-        )
-    }
+    squares = tuple(f"{side}_{square}" for side in ("own", "other") for square in range(1, 15))
+    told = (squares, "1: a piece is there"), (("own_off", "other_off"), "pieces borne off")
+    told += (("throw",), f"0 to 4; {TO_THROW}: before a throw"), (("acts",), "1: it is the turn of who looks")
+    return {"": tuple(Labels(*one) for one in told)}
 
 
 def solver_mb(options: Options) -> float:
@@ -291,14 +291,8 @@ GAME = Game(
     module=__name__,
     players=2,
     rules=Rules(
-        initial_state=initial_state,
-        current_player=current_player,
-        legal_actions=legal_actions,
-        apply_action=apply_action,
-        returns=returns,
-        observe=observe,
-        observe_as=observe_as,
-        chance=Chance(outcomes=chance_outcomes, sample=sample_outcome, max_outcomes=5, stages=("decision", "throw")),
+        *(initial_state, current_player, legal_actions, apply_action, returns, observe, observe_as),
+        chance=Chance(chance_outcomes, sample_outcome, max_outcomes=5, stages=("decision", "throw")),
         is_valid=reads_back(write, parse),
     ),
     sizes=Sizes(width=WIDTH, max_actions=PASS + 1, dtype=np.int64),
@@ -319,15 +313,7 @@ GAME = Game(
     draw=draw,
     options=Options(),
     scores={"race": lambda options: Evaluator("race", race, stage="throw", low=-1.0, high=1.0)},
-    features={
-        "sparse": SparseFeatures(
-            active,
-            lambda options: 2 * SQUARES + 16,
-            lambda options: 2 * options.pieces + 2,
-            side=in_turn,
-            stage="throw",
-        )
-    },
+    features={"sparse": SEEN},
     ais={"solver": ExactSolver("leafwise_ur.solver:Solver", memory_mb=solver_mb)},
     ids={"Ur": {}},
 )

@@ -1,11 +1,9 @@
 """The exact solver of the Royal Game of Ur: the chance to win of who is about to throw, in every position.
 
-Value iteration in layers. A layer holds the positions with so many pieces borne off by the player in turn and by the other. A
-piece that is borne off never comes back, so a layer depends on itself, on the layer of the same numbers for the other player, and
-on later ones: the last two layers come first, each pair is swept in place until no value moves by more than TINY. Every move but a
-capture brings the pieces on, so a sweep goes from the pieces that have come furthest to those at the start, and what depends on
-one another by a pass, a position and the same one with the other player to throw, is solved together: only what captures send
-back needs another sweep.
+Value iteration in layers. A layer holds the positions with so many pieces borne off by either player, whoever throws. A piece that
+is borne off never comes back, so a layer depends on itself and on later ones: the last one comes first. Each is swept in place,
+from the last square to the first as most moves go, until no value moves by more than TINY. A position and the same one with the
+other player to throw depend on one another by a pass: they are solved together.
 """
 
 from __future__ import annotations
@@ -22,67 +20,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.authoring import Game, Solution, State, cache_root, jit, stoppable
-from leafwise_ur import BOARD, MOVER, OFF, OFF_BOARD, ROSETTES, THROWS, captured, count, starts
+from leafwise_ur import BOARD, MOVER, OFF, OFF_BOARD, ROSETTES, SHARED, THROWS, captured, count, starts
 
 TINY = 1e-10
-SHARED, LANES = 3**8, 64
-"""Ways to fill the eight shared squares, each empty, of the player in turn, or of the other; and the six squares of one's own."""
+FILLED, LANES = 3**8, 64
+"""Ways to fill the eight shared squares, each with a piece of either or none, and the six of one's own."""
 THREADS = 2
-SIDE = 15
-"""Bits of a board."""
-BLOCK = 1024
-"""Pairs that one thread values before the next ones are the other's."""
 SWEEPS = 60
-"""About how often a position is valued, as counted with 2 to 4 pieces."""
+"""About how often a position is valued: 19 times with two pieces each, 43 with four."""
 
 
 class Places(NamedTuple):
-    """Where positions stand in the table: those with the same pieces borne off and on shared squares side by side."""
+    """Where positions stand among the values: by pieces borne off, then by shared squares, then by the squares of each player."""
 
     pieces: int
-    start: NDArray[np.int64]
-    """[pieces + 1, pieces + 1, SHARED]: the first place, by pieces borne off by the player in turn and the other, and by those on
-    shared squares."""
-    threes: NDArray[np.int64]
-    """[256]: squares of one player -> their share of the index into SHARED."""
-    shared: NDArray[np.int64]
-    """[2, SHARED]: squares of the player in turn and of the other, as bits 5 to 12 of a board."""
-    lane: NDArray[np.int64]
-    """[LANES]: the squares of one's own as bits of a board, those with fewer pieces first."""
-    rank: NDArray[np.int64]
-    """[LANES]: bits of squares 1 to 4, 13 and 14 -> their place in `lane`."""
-    width: NDArray[np.int64]
-    """[pieces + 1, SHARED]: pieces borne off by the other, pieces on shared squares -> ways to fill the other's own squares."""
-    way: NDArray[np.int64]
-    """[1 << 14]: squares of a player as bits from square 1 on -> their sum."""
-    fits: NDArray[np.int64]
-    """[9]: pieces -> ways to place at most so many on the squares of one's own."""
-    size: int
-    """Positions, finished and impossible ones too."""
+    start: NDArray[np.int64]  # [pieces + 1, pieces + 1, FILLED]: the first place
+    threes: NDArray[np.int64]  # [256]: a player's pieces on shared squares -> its share of the index into FILLED
+    shared: NDArray[np.int64]  # [2, FILLED]: the squares of the player in turn and of the other, as bits of a board
+    lane: NDArray[np.int64]  # [LANES]: one's own squares as bits of a board, those with fewer pieces first
+    rank: NDArray[np.int64]  # [LANES]: bits of squares 1 to 4, 13 and 14 -> their place in `lane`
+    fits: NDArray[np.int64]  # [pieces + 1]: pieces -> how many of `lane` have at most so many
+    size: int  # positions, finished and impossible ones too
 
 
 def make_places(pieces: int) -> Places:
     """Returns the order of positions of a game with so many pieces."""
-    ones = np.array([bits.bit_count() for bits in range(256)])
     order = sorted(range(LANES), key=lambda bits: (bits.bit_count(), bits))
-    fits = np.array([sum(bits.bit_count() <= k for bits in range(LANES)) for k in range(9)])
-    digits = np.arange(SHARED)[:, None] // 3 ** np.arange(8) % 3
-    squares = np.array([(digits == who) @ (1 << np.arange(8)) for who in (1, 2)])
-    sizes = np.zeros((pieces + 1, pieces + 1, SHARED), np.int64)
-    for x, y in np.ndindex(pieces + 1, pieces + 1):
-        left = pieces - x - ones[squares[0]], pieces - y - ones[squares[1]]
-        can = (left[0] >= 0) & (left[1] >= 0)
-        sizes[x, y][can] = fits[left[0][can]] * fits[left[1][can]]
+    fits = np.array([sum(bits.bit_count() <= k for bits in order) for k in range(pieces + 1)])
+    digits = np.arange(FILLED)[:, None] // 3 ** np.arange(8) % 3
+    left = [pieces - np.arange(pieces + 1)[:, None] - (digits == who).sum(axis=1) for who in (1, 2)]
+    ways = [np.where(one >= 0, fits[np.maximum(one, 0)], 0) for one in left]
+    sizes = ways[0][:, None] * ways[1][None]
     ends = np.cumsum(sizes)
     return Places(
         pieces,
         start=(ends - sizes.reshape(-1)).reshape(sizes.shape),
         threes=(np.arange(256)[:, None] >> np.arange(8) & 1) @ 3 ** np.arange(8),
-        shared=squares << 5,
+        shared=np.array([(digits == who) @ (1 << np.arange(5, 13)) for who in (1, 2)]),
         lane=np.array([(bits & 15) << 1 | (bits >> 4) << 13 for bits in order]),
         rank=np.argsort(order),
-        width=fits[np.maximum(pieces - np.arange(pieces + 1)[:, None] - ones[squares[1]], 0)],
-        way=(np.arange(1 << 14)[:, None] >> np.arange(14) & 1) @ np.arange(1, 15),
         fits=fits,
         size=int(ends[-1]),
     )
@@ -93,15 +69,12 @@ def place(own, other, x, y, M):
     """Returns where a position stands, from the boards and pieces borne off of the player in turn and of the other."""
     s = M.threes[own >> 5 & 255] + 2 * M.threes[other >> 5 & 255]
     i, j = M.rank[(own >> 1 & 15) | (own >> 13) << 4], M.rank[(other >> 1 & 15) | (other >> 13) << 4]
-    return M.start[x, y, s] + i * M.width[y, s] + j
+    return M.start[x, y, s] + i * M.fits[M.pieces - y - count(other & SHARED)] + j
 
 
 @jit
-def thrown_value(V, L, K, own, other, x, y, M):
-    """Returns what the throws with a move add to the chance to win of who is about to throw, and how probable a pass is.
-
-    L has the values of this layer, K those of the same numbers for the other player, V those of later ones.
-    """
+def thrown_value(V, own, other, x, y, M):
+    """Returns what the throws with a move add to the chance to win of who is about to throw, and how probable a pass is."""
     home, total, passed = M.pieces - x - count(own), 0.0, 0.0
     for n in range(5):
         bits = starts(own, other, home, n)
@@ -115,51 +88,35 @@ def thrown_value(V, L, K, own, other, x, y, M):
             if to == OFF_BOARD:
                 value = 1.0 - V[place(other, rest, y, x + 1, M)]
             elif ROSETTES >> to & 1:
-                value = L[place(rest | 1 << to, other, x, y, M) - M.start[x, y, 0]]
+                value = V[place(rest | 1 << to, other, x, y, M)]
             else:
-                value = 1.0 - K[place(captured(other, to), rest | 1 << to, y, x, M) - M.start[y, x, 0]]
+                value = 1.0 - V[place(captured(other, to), rest | 1 << to, y, x, M)]
             best = max(best, value)
         total += THROWS[n] * best
     return total, passed
 
 
 @jit
-def enlist(order, back, x, y, M):
-    """Writes the pairs of a layer to `order`, the boards of the player in turn and, SIDE bits above, of the other, and to `back`
-    how far their pieces have to go. Returns how many they are; of two that are the same pair one is listed."""
-    n = 0
-    for s in range(M.shared.shape[1]):
-        left, others = M.pieces - x - count(M.shared[0, s]), M.pieces - y - count(M.shared[1, s])
-        if left < 0 or others < 0:
-            continue
-        for i in range(M.fits[left]):
-            for j in range(M.fits[others]):
-                own, other = M.shared[0, s] | M.lane[i], M.shared[1, s] | M.lane[j]
-                if x != y or own >= other:
-                    order[n], back[n] = own | other << SIDE, -M.way[own >> 1] - M.way[other >> 1]
-                    n += 1
-    return n
-
-
-@jit
-def sweep(V, L, K, order, x, y, part, stop, M):
-    """Values a share of a layer's pairs anew, in place; returns by how much a value has moved at most."""
+def sweep(V, x, y, part, stop, M):
+    """Values a thread's share of a layer anew, in place; returns by how much a value has moved at most."""
     most = 0.0
-    for k in range(order.shape[0]):
-        if k // BLOCK % THREADS != part:
+    for s in range(FILLED - 1 - part, -1, -THREADS):
+        left, others = M.pieces - x - count(M.shared[0, s]), M.pieces - y - count(M.shared[1, s])
+        if stop[0] or left < 0 or others < 0:
             continue
-        if stop[0]:
-            break
-        own, other = np.int64(order[k]) & (1 << SIDE) - 1, np.int64(order[k]) >> SIDE
-        first = place(own, other, x, y, M) - M.start[x, y, 0]
-        second = place(other, own, y, x, M) - M.start[y, x, 0]
-        value, passed = thrown_value(V, L, K, own, other, x, y, M)
-        reply, passed_back = thrown_value(V, K, L, other, own, y, x, M)
-        # p = value + passed (1 - q), q = reply + passed_back (1 - p)
-        value = (value + passed * (1.0 - reply - passed_back)) / (1.0 - passed * passed_back)
-        reply += passed_back * (1.0 - value)
-        most = max(most, abs(value - L[first]), abs(reply - K[second]))
-        L[first], K[second] = value, reply
+        for i in range(M.fits[left] - 1, -1, -1):
+            for j in range(M.fits[others] - 1, -1, -1):
+                own, other = M.shared[0, s] | M.lane[i], M.shared[1, s] | M.lane[j]
+                if x == y and own < other:
+                    continue
+                first, second = place(own, other, x, y, M), place(other, own, y, x, M)
+                value, passed = thrown_value(V, own, other, x, y, M)
+                reply, passed_back = thrown_value(V, other, own, y, x, M)
+                # p = value + passed (1 - q), q = reply + passed_back (1 - p)
+                value = (value + passed * (1.0 - reply - passed_back)) / (1.0 - passed * passed_back)
+                reply += passed_back * (1.0 - value)
+                most = max(most, abs(value - V[first]), abs(reply - V[second]))
+                V[first], V[second] = value, reply
     return most
 
 
@@ -169,21 +126,15 @@ def kept_file(pieces: int, folder: Path | None = None) -> Path:
 
 
 def memory_mb(pieces: int) -> float:
-    """Returns the memory that the solver takes: nothing once values are kept, else 4 bytes a position and 34 for each of the
-    largest layer.
-    """
-    if kept_file(pieces).exists():
-        return 0.0
-    places = make_places(pieces)
-    largest = int(np.diff(places.start[0, :, 0], append=places.start[1, 0, 0]).max())
-    return float(np.ceil((4 * places.size + 34 * largest) / 1e6))
+    """Returns the memory that the solver takes: nothing once values are kept, else 12 bytes a position."""
+    return 0.0 if kept_file(pieces).exists() else float(np.ceil(12e-6 * make_places(pieces).size))
 
 
 class Solver:
-    """Solves every position of a variant on the first question, and keeps the values in a file of the cache.
+    """Solves every position of a variant at the first question, and keeps the values in a file of the cache.
 
-    Layers that are whole when it is stopped are kept too, and it goes on from there. It says of positions before a throw too what
-    they are worth (`solves_chance`). Raises ValueError for a file that holds something else.
+    What is known when it is stopped is kept too, and it goes on from there. It says of positions before a throw too what they are
+    worth (`solves_chance`). Raises ValueError for a file that holds something else.
     """
 
     solves_chance = True
@@ -197,9 +148,10 @@ class Solver:
 
     def value(self, state: State) -> float:
         """Returns the chance to win of whose turn it is, before a throw; all positions are solved at the first call."""
-        mover, row = int(state.row[MOVER]), state.row.tolist()
-        told = *(row[BOARD + p] for p in (mover, 1 - mover)), *(row[OFF + p] for p in (mover, 1 - mover))
-        return float(self._all()[place(*told, self.places)])
+        values = self._all() if self.values is None else self.values
+        row, mover = state.row.tolist(), int(state.row[MOVER])
+        boards, off = row[BOARD : BOARD + 2], row[OFF : OFF + 2]
+        return float(values[place(boards[mover], boards[1 - mover], off[mover], off[1 - mover], self.places)])
 
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position in which a player acts or is about to throw: values are chances to win less those to lose."""
@@ -209,28 +161,20 @@ class Solver:
             raise ValueError(f"ur: expected a position in which the game goes on, got {str(state)!r}")
         started, player = time.perf_counter(), state.row[MOVER]
         self.nodes = self.stop[0] = 0
-        stoppable(self._all, self.stop)
+        if self.values is None:
+            stoppable(self._all, self.stop)
+        values, seconds = dict[str, float](), time.perf_counter() - started
         if self.stop[0]:
-            return Solution(None, None, nodes=self.nodes, seconds=time.perf_counter() - started, complete=False)
-        values: dict[str, float] = {}
-        if not state.is_chance:
-            for name in state.legal_names:
-                after = state.play(name)
-                worth = 1.0 if after.is_terminal else 2 * self.value(after) - 1
-                values[name] = worth if after.is_terminal or after.row[MOVER] == player else -worth
+            return Solution(None, None, nodes=self.nodes, seconds=seconds, complete=False)
+        for name in () if state.is_chance else state.legal_names:
+            after = state.play(name)
+            worth = 1.0 if after.is_terminal else 2 * self.value(after) - 1
+            values[name] = worth if after.is_terminal or after.row[MOVER] == player else -worth
         best = max(values.values()) if values else 2 * self.value(state) - 1
-        good = tuple(name for name, value in values.items() if value > best - TINY)
-        return Solution(
-            value=best,
-            score=None,
-            best_actions=good[: None if actions != "none" else 1],
-            action_values=values if actions == "all" else {},
-            line=good[:1],
-            nodes=self.nodes,
-            depth=len(good[:1]),
-            seconds=time.perf_counter() - started,
-            bounds=(best, best),
-        )
+        good = tuple(name for name, value in values.items() if value > best - TINY)[: 1 if actions == "none" else None]
+        found = values if actions == "all" else {}
+        line, work = good[:1], {"nodes": self.nodes, "seconds": seconds}
+        return Solution(best, None, good, found, line=line, depth=len(line), bounds=(best, best), **work)
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the value and `nodes`, positions valued so far."""
@@ -253,52 +197,29 @@ class Solver:
         finally:
             partial.unlink(missing_ok=True)
 
-    def _layer(self, x: int, y: int) -> tuple[NDArray[Any], ...]:
-        """Returns a layer's values, those of the other player's, and its pairs, those that have come furthest first."""
-        first = self.places.start[:, :, 0]
-        size = int(first[x, y + 1] - first[x, y])
-        order, back = np.empty(size, np.int32), np.empty(size, np.int16)
-        n = enlist(order, back, x, y, self.places)
-        values = np.full(size, 0.5)
-        return values, values if x == y else values.copy(), order[np.argsort(back[:n], kind="stable")]
-
-    def _tell_time(self, V: NDArray[Any], left: int) -> None:
-        """Tells on standard error, where it is minutes, how long it takes, from the time of two sweeps of a small layer."""
-        x = max(self.places.pieces - 3, 0)
-        L, K, order = self._layer(x, x)
-        for _ in range(2):  # the first one compiles
-            started = time.perf_counter()
-            sweep(V, L, K, order[: BLOCK * 16], x, x, 0, self.stop, self.places)
-        per_pair = (time.perf_counter() - started) / max(1, min(len(order), BLOCK * 16) / THREADS)
-        minutes = SWEEPS * left / 2 * per_pair / THREADS / 60
-        if minutes >= 0.5:
-            print(f"ur: {left:,} positions take about {minutes:.0f} min; Ctrl-C keeps what is done", file=sys.stderr)
-
     def _all(self) -> NDArray[Any]:
-        """Returns the values of all positions; where they are not known yet, solves and keeps them, or, stopped, whole layers."""
-        if self.values is not None:
-            return self.values
-        M, last = self.places, self.places.pieces - 1
-        first = M.start[:, :, 0]
-        V = np.array(self._kept(self.unfinished)) if self.unfinished.exists() else np.zeros(M.size, np.float32)
-        for k in range(last + 1):  # who has borne all off has won
-            V[first[-1, k] : first[-1, k + 1]] = 1.0
-        layers = sorted(combinations_with_replacement(range(last + 1), 2), key=sum, reverse=True)
-        layers = [(x, y) for x, y in layers if V[first[x, y]] == 0]  # a chance to win is never 0
-        self._tell_time(V, sum(int(first[x, y + 1] - first[x, y]) * (2 - (x == y)) for x, y in layers))
+        """Returns the values of all positions, solved and kept; those known so far where it is stopped."""
+        M, pieces = self.places, self.places.pieces
+        V = np.array(self._kept(self.unfinished), float) if self.unfinished.exists() else np.zeros(M.size)
+        V[M.start[pieces, 0, 0] :] = 1.0  # who has borne all off has won
+        told = False
         with ThreadPoolExecutor(THREADS) as pool:
-            for x, y in layers:
-                L, K, order = self._layer(x, y)
+            for x, y in sorted(combinations_with_replacement(range(pieces), 2), key=sum, reverse=True):
+                n = int(M.start[x, y + 1, 0] - M.start[x, y, 0]) * (2 - (x == y))
                 moved = 1.0
                 while moved > TINY and not self.stop[0]:
-                    jobs = [pool.submit(sweep, V, L, K, order, x, y, part, self.stop, M) for part in range(THREADS)]
+                    begun = time.perf_counter()
+                    jobs = [pool.submit(sweep, V, x, y, part, self.stop, M) for part in range(THREADS)]
                     moved = max(job.result() for job in jobs)
-                    self.nodes += 2 * len(order)
-                if self.stop[0]:
-                    self._keep(V, self.unfinished)
-                    return V
-                V[first[x, y] :][: len(L)], V[first[y, x] :][: len(K)] = L, K
-        self._keep(V, self.file)
-        self.unfinished.unlink(missing_ok=True)
-        self.values = self._kept(self.file)
-        return self.values
+                    self.nodes += n
+                    minutes = SWEEPS * M.size / n * (time.perf_counter() - begun) / 60
+                    if n > 100_000 and minutes > 0.5 and not told:
+                        told = True
+                        words = f"{M.size:,} positions take about {minutes:.0f} min; Ctrl-C keeps what is done"
+                        print(f"ur: {words}", file=sys.stderr)
+        file = self.unfinished if self.stop[0] else self.file
+        self._keep(V.astype(np.float32), file)
+        if file == self.file:
+            self.unfinished.unlink(missing_ok=True)
+            self.values = self._kept(file)
+        return V

@@ -102,7 +102,7 @@ def test_there_are_as_many_positions_as_are_published() -> None:
 def test_memory_is_asked_before_it_begins(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(leafwise_ur.solver, "cache_root", lambda: tmp_path)
     assert GAME.solver is not None
-    assert GAME.solver.memory_mb(GAME.options) == 1190  # MB
+    assert GAME.solver.memory_mb(GAME.options) == 1655  # MB
 
 
 @pytest.mark.parametrize(("mine", "theirs", "chance"), [(14, 14, 4 / 7), (13, 14, 116 / 161), (14, 13, 74 / 161)])
@@ -142,6 +142,8 @@ def test_solutions_and_what_is_kept(solver: Solver) -> None:
     solution = solver.solve(state)
     assert solution.best_actions == ("3",)  # it captures
     assert solution.value == solution.action_values["3"] > solution.action_values["enter"] > -1
+    assert (solution.line, solution.depth, solution.bounds) == (("3",), 1, (solution.value, solution.value))
+    assert solver.solve(state, "none").action_values == {}
     again = Solver(solver.game, folder=solver.file.parent)
     assert again.solve(state).value == solution.value
     assert again.nodes == 0  # nothing was solved again
@@ -160,6 +162,23 @@ def test_the_network_loses_less_than_the_hand_made_score(solver: Solver) -> None
     searches = [leafwise.Search(solver.game, leafwise.leaf(solver.game, name), depth=1) for name in ("race", "learned")]
     race, learned = (sum(regret.losses(search, found)) for search in searches)
     assert 0 < learned < race / 2
+
+
+def test_the_page_of_regret_says_what_was_measured() -> None:
+    folder = Path(regret.__file__).parent
+    results = json.loads((folder / "regret.json").read_text(encoding="utf-8"))
+    assert (folder / "regret.md").read_text(encoding="utf-8") == regret.page_of(results)
+    loss = {(one["leaf"], one["search"]): one["loss"] for one in results["leaves"]}
+    assert all(loss["learned", search] < loss["race", search] for search in regret.SEARCHES)
+
+
+def test_what_is_measured_is_the_loss_of_the_moves(solver: Solver) -> None:
+    found = regret.decisions(solver, 20, seed=4)
+    (one,) = regret.measured("race", ["depth=2"], found)
+    search = leafwise.Search(solver.game, leafwise.leaf(solver.game, "race"), depth=2)
+    lost = regret.losses(search, found)
+    assert one["loss"] == pytest.approx(sum(lost) / 20)
+    assert one["best"] == sum(loss < 1e-5 for loss in lost) / 20
 
 
 def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:
@@ -189,6 +208,9 @@ def test_a_solver_that_is_stopped_says_so(tmp_path) -> None:
         "white off 7 3, black off 0, white has won",
         "white off 7, black off 0, white throws",
         "white off 7, black off 0, black has won",
+        "white off 7, black off 7, white has won",
+        "white off 0 5 5, black off 0, white throws",
+        "white off 3 1 2 3 4 6, black off 0, white throws",
         "white off 1, black off 0, white moves 5",
     ],
 )

@@ -121,8 +121,8 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
     assert "expected --batch-size of 1 to 1,000,000, got 0" in capsys.readouterr().err
     for words, problem in (
         (
-            ["train", "threes", "--method", "selfplay"],
-            "expected a method that fits threes among ntuple-td, dqn, ppo, ntuple-q, value-td, got 'selfplay'",
+            ["train", "threes", "--method", "alphazero"],
+            "expected a method that fits threes among ntuple-td, dqn, ppo, ntuple-q, value-td, selfplay, got 'alphazero'",
         ),
         (["train", "threes", "--method", "td"], "error: td: in Threes now ntuple-td"),
         (["train", "trap", "--method", "td"], "error: td: in Trap now value-td"),
@@ -252,7 +252,6 @@ REFUSED = {
     "selfplay --game trilobite": {
         "--total-steps many": "expected INT for --total-steps, got 'many'",
         "--td-lambda 2": "expected --td-lambda of 0 to 1, got 2.0",
-        "--game threes": "expected a method that fits threes among ntuple-td, dqn, ppo, ntuple-q, value-td, got 'selfplay'",
         "--variant board=2x2": "expected board as 3x3 to 8x7",
         "--variant k": "expected --variant with options of trilobite like board=3x3, k=3, got 'k'",
         "--variant k=x": "expected INT for k in --variant, got 'x'",

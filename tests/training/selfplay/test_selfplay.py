@@ -24,11 +24,13 @@ from leafwise.training.networks import SparseModule, fit
 from leafwise.training.runs import SELECTION_SEED
 from leafwise.training.runs.files import Curves
 from leafwise.training.selfplay import selfplay
-from leafwise.training.selfplay.games import ALL, STATES_OF_CHANCE, Recorder, kernels, row_kernels
+from leafwise.training.selfplay.games import Recorder, kernels, row_kernels
 from running.networks import random_network
 from running.training import cut_and_compare
 
 GAME = leafwise.game("trilobite")
+EVERY_STAGE = -1
+"""As bits."""
 SMALL: dict[str, Any] = {
     "game": "trilobite", "total_steps": 6, "positions": 3000, "buffer_size": 20_000, "passes": 8.0, "plies": 7,
     "batch_size": 512, "hidden": (16, 8),
@@ -150,7 +152,7 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
     network = random_network(GAME, seed=4)
     T, D = GAME.tables(network.evaluator("x")), new_record(GAME, 600)
     run = kernels(GAME, network.evaluator("x")).record_games
-    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, np.inf, 0.0, 0.0, 0.0, False, 0.0, False, ALL, T, T)
+    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, np.inf, 0.0, 0.0, 0.0, False, 0.0, False, EVERY_STAGE, T, T)
     assert n >= 500
     wins = 0
     for row, target in zip(D.rows[:n], D.targets[:n], strict=True):
@@ -186,8 +188,8 @@ def test_states_of_chance_alone_may_be_recorded_and_lambda_may_count_turns(by_tu
     T, run = game.tables(network.evaluator("x")), kernels(game, network.evaluator("x")).record_games
     whole, some = new_record(game, 3000), new_record(game, 3000)
     told = 1, 6, np.inf, 0.1, 0.0, decay, False, 0.0, by_turns
-    n = run(new_table(game, 1, 5), whole, 600, *told, ALL, T, T)
-    m = run(new_table(game, 1, 5), some, 50, *told, STATES_OF_CHANCE, T, T)
+    n = run(new_table(game, 1, 5), whole, 600, *told, EVERY_STAGE, T, T)
+    m = run(new_table(game, 1, 5), some, 50, *told, 1 << game.stages.index("die"), T, T)
     chance = np.flatnonzero(whole.kinds[:n] == AFTERSTATE)[:m]
     assert len(chance) >= 50
     assert np.array_equal(some.rows[: len(chance)], whole.rows[chance])
@@ -249,11 +251,6 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
     assert test.decision(np.full(2000, 0.5)) is False
     assert test.decision(np.ones(100)) is True
     assert test.decision(np.ones(10)) is None
-
-
-def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
-    with pytest.raises(ValueError, match="expected a two-player game, or one that is won or lost, got 'threes'"):
-        selfplay.SelfPlay(selfplay.Config(game="threes"))
 
 
 @pytest.mark.parametrize("steps", range(1, 9))

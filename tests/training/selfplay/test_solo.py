@@ -19,10 +19,12 @@ from leafwise.training.runs.files import Curves
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 from leafwise.training.selfplay import selfplay, value_td
-from leafwise.training.selfplay.games import ALL, kernels
+from leafwise.training.selfplay.games import kernels
 from running.training import cut_and_compare, learn
 
 GAME = leafwise.game("friday")
+EVERY_STAGE = -1
+"""As bits."""
 SMALL: dict[str, Any] = {
     "game": "friday", "total_steps": 3, "positions": 1500, "buffer_size": 4000, "passes": 4.0, "batch_size": 256,
     "hidden": (8, 8), "plies": 0, "exploration": 0.05, "nodes": 10, "guide": "pirates", "credit": 0.5, "credited": 3, "eased": 1,
@@ -90,12 +92,16 @@ def test_targets_are_outcomes_and_rows_before_hazards_are_worth_what_follows(run
     evaluator = leafwise.load(run)
     T, D = GAME.tables(evaluator), new_record(GAME, 3000)
     run_games = kernels(GAME, evaluator).record_games
-    n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, np.inf, 0.0, 0.0, 1.0, False, 0.5, False, ALL, T, T)
+    n = run_games(
+        new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, np.inf, 0.0, 0.0, 1.0, False, 0.5, False, EVERY_STAGE, T, T
+    )
     passed = np.flatnonzero(D.kinds[:n] == AFTERSTATE)
     assert len(passed) > 20
     assert (D.targets[passed] == D.targets[passed + 1]).all()
     assert ((D.targets[:n] > 0) & (D.targets[:n] <= 0.5)).any()  # a lost game got some way
-    n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, np.inf, 0.0, 0.0, 0.0, True, 0.0, False, ALL, T, T)
+    n = run_games(
+        new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, np.inf, 0.0, 0.0, 0.0, True, 0.0, False, EVERY_STAGE, T, T
+    )
     k = int(np.flatnonzero(D.kinds[: n - 1] == CHOSEN)[5])
     assert D.targets[k] == pytest.approx(evaluator.compiled(D.rows, np.uint64(k + 1), T))
 

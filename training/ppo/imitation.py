@@ -60,18 +60,14 @@ def returns_of(rewards: Array, dones: Array, gamma: float) -> Floats32:
     return returns
 
 
-def imitate(model: Any, game: Game, text: str, decisions: int) -> float:
-    """Has a model's policy learn what the player `text` does in its environments, and its value what that leads to.
-
-    Returns the mean cross-entropy of the last pass.
-    """
+def imitate(model: Any, game: Game, text: str, decisions: int) -> None:
+    """Has a model's policy learn what the player `text` does in its environments, and its value what that leads to."""
     seen, policy, rate = recorded(model, game, text, decisions), model.policy, model.lr_schedule(1)
     torch.manual_seed(model.seed)
     optimiser = torch.optim.Adam(policy.parameters(), lr=rate, eps=1e-5)
     policy.set_training_mode(True)
     actions, returns = torch.as_tensor(seen["actions"]), torch.as_tensor(seen["returns"])
     for _ in range(EPOCHS):
-        total = 0.0
         for chosen in torch.randperm(len(actions)).split(model.batch_size):
             where = chosen.numpy()
             observations = torch.as_tensor(seen["observations"][where]).to(model.device)
@@ -83,5 +79,3 @@ def imitate(model: Any, game: Game, text: str, decisions: int) -> float:
             (model.vf_coef * missed - likely.mean()).backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
             optimiser.step()
-            total -= float(likely.sum())
-    return total / len(actions)

@@ -136,7 +136,9 @@ class MaskedPpo(GatedLearner):
             player(config.guide, self.game)  # raises ValueError for what is none
         self.variants = [*(find_variant(config.game, text) for text in config.easy), self.game]
         self.batches = [
-            GameVectorEnv(config.envs, variant, reward=config.reward, plies=config.plies, autoreset_mode="SameStep", **seats)
+            GameVectorEnv(
+                config.envs, variant, reward=config.reward, plies=config.plies, autoreset_mode="SameStep", **seats
+            )
             for variant in self.variants
         ]
         self.place = self.place_of(0)

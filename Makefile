@@ -81,6 +81,7 @@ recipes:
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
 # Linter, formatter and types of the page's modules, from npm as package-lock.json pins them; the page itself needs none of it.
 lint-page:

@@ -7,13 +7,18 @@ repository is known, README_BASE makes them absolute (a release sets it to https
 links give way to their words and pictures are left out.
 """
 
+import gzip
 import os
 import re
+import tarfile
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.sdist import sdist
 
 ROOMS = ("envs", "search", "models", "training", "experiments")
+EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", 1_577_836_800))
+"""Time of every file in the sdist (default: the beginning of 2020)."""
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://)([^)\s]+)\)")
 
 
@@ -29,7 +34,30 @@ def description(readme: str, base: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", LINK.sub(told, readme))
 
 
+class ReproducibleSdist(sdist):
+    """Makes an archive whose bytes depend only on names and contents: no owners, and one time for all files."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        if format != "gztar":
+            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+
+        def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            member.mtime, member.uid, member.gid, member.uname, member.gname = EPOCH, 0, 0, "", ""
+            return member
+
+        path = f"{base_name}.tar.gz"
+        with (
+            open(path, "wb") as file,
+            gzip.GzipFile("", "wb", mtime=EPOCH, fileobj=file) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            archive.add(base_dir, filter=plain)
+        return path
+
+
 setup(
+    cmdclass={"sdist": ReproducibleSdist},
     package_dir={"leafwise": "src/leafwise", **{f"leafwise.{room}": room for room in ROOMS}},
     packages=find_packages("src")
     + [f"leafwise.{name}" for name in find_packages(include=[f"{room}*" for room in ROOMS])],

@@ -162,7 +162,7 @@ def _check(name: str, told: Mapping[str, Any], where: str) -> None:
 
 
 def module_name(source: str) -> str:
-    """Returns the name by which a file, a package (its folder) or a module can be imported, and makes it importable.
+    """Returns the import name of a file, a package (its folder) or a module, and makes it importable.
 
     The folder that it lies in comes last on `sys.path`, so that nothing in there hides what is installed. Raises ValueError for
     what is no such thing, or has the name of another module.

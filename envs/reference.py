@@ -47,7 +47,7 @@ def _measured() -> dict[str, Any]:
 def reference(env_id: str) -> tuple[Reference, ...]:
     """Returns what was measured for an id, `Threes-v0` or `leafwise/Threes-v0`, weakest kind of player first.
 
-    In a game for two the opponent is the id's own ("greedy"), and the player goes first. Raises ValueError for an id of which
+    In a two-player game the opponent is the id's own ("greedy"), and the player goes first. Raises ValueError for an id of which
     nothing is known.
     """
     known = _measured()

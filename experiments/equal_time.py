@@ -191,7 +191,7 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
         f"The hand-made leaf is the best of its game there: {', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
-        "In games for two both shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and",
+        "In two-player games both shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and",
         "Friday are those of [their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/turns.md)",
         f"([Friday](friday/learned.md)). Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}:",
         "depth and width with the hand-made leaf are the best that selection seeds show within the learned leaf's time. The third",

@@ -1,4 +1,4 @@
-"""What each level of play takes from the next one, in every variant of a game for two that has an id with Gymnasium.
+"""What each level of play takes from the next one, in every variant of a two-player game that has an id with Gymnasium.
 
 `python -m leafwise.experiments.levels` plays them and writes `levels.md` and, for the command line's help, `search/levels.toml`;
 what stands there is not played again. Seeds from 2,100,000 on, each from both seats.
@@ -40,7 +40,7 @@ class Config(Study):
 
 
 def variants() -> Iterator[tuple[str, Game]]:
-    """Yields the ids of the games for two, and the games."""
+    """Yields the ids of the two-player games, and the games."""
     for name in games():
         game = find_game(name)
         if game.players == 2:
@@ -98,9 +98,10 @@ def page(config: Config, told: dict[str, Any]) -> list[str]:
     return [
         "# Levels of play",
         "",
-        '`leafwise play GAME --level easy`, `opponent="level:easy"` of an environment, the player `level:easy`: in every',
-        "game for two the strongest player there is, the exact solver or else the search `best`, some of whose moves are random:",
-        f"{what}. Share of the points that each level takes from the next one, with 95 % intervals:",
+        "Play a level with `leafwise play GAME --level easy`, the player `level:easy`, or an environment's",
+        '`opponent="level:easy"`. In every two-player game a level is the strongest player there is: the exact solver, or else',
+        f"the search `best`. Some of its moves are random: {what}. The tables show the share of the points that each",
+        "level takes from the next one, with 95 % intervals:",
         "",
         *table(head, rows),
         "",

@@ -2,7 +2,7 @@
 
 A 3 by 3 convolution sees what stands on each cell (as one embedding for each code and neighbour) and the maps at the cell;
 a second, 1 by 1 one follows. What the cells say is summed, joined with the numbers beside the grid, and goes through a hidden layer
-to one value, which adds to what `see` counts from. All with ReLU; for games for one.
+to one value, which adds to what `see` counts from. All with ReLU; for single-player games.
 
 Values come in two forms that agree to rounding: compiled (`Evaluator.value`) and torch for training
 (`leafwise.training.starship.grid`).

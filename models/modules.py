@@ -1,7 +1,7 @@
-"""Torch modules as networks: built by name or from a class of one's own, trained by anybody, saved, loaded and searched with.
+"""Torch modules as networks: built by name or from your own class, trained by anybody, saved, loaded and searched with.
 
 A module is built from the space of what it sees and the number of its outputs, one value or one for each action. Its numbers
-are worth `scale` each: from -1 to 1 for who acts in a game for two, shares of the most that it is worth, from 0 to 1 in a game
+are worth `scale` each: from -1 to 1 for who acts in a two-player game, shares of the most that it is worth, from 0 to 1 in a game
 for one that is won or lost, else the return still to come. The leaf that a network becomes is that of `leafwise.models.leaves`,
 which tries the module first.
 
@@ -310,7 +310,7 @@ class TorchNetwork:
 
 
 def bounds_of(game: Game) -> tuple[float, float] | tuple[None, None]:
-    """Returns what values are between: in a game for two, or in one that is won or lost."""
+    """Returns what values are between: in a two-player game, or in one that is won or lost."""
     if game.players == 2:
         return -1.0, 1.0
     return (0.0, 1.0) if game.return_range == (0.0, 1.0) else (None, None)
@@ -397,7 +397,7 @@ def need_sound(network: TorchNetwork) -> None:
 
 
 def reason_of(problem: Exception) -> str:
-    """Returns what code of one's own raised, on one line."""
+    """Returns what the user's code raised, on one line."""
     name, message = type(problem).__name__, str(problem).partition("\n")[0]
     return short(message if isinstance(problem, UserError) else f"{name}: {message}" if message else name, 240)
 
@@ -438,7 +438,9 @@ def made(game: Game, name: str, sees: str, says: Says, scale: float, arguments: 
     need_among(says, SAYS, "says", "network")
     need_in(scale, Range(0, math.inf, above=True, below=True), "a finite scale", "network")
     if bounds_of(game)[1] is not None and scale != 1:
-        raise UserError(f"network: expected a scale in a game for one with a score, got {scale!r} in {game.name!r}")
+        raise UserError(
+            f"network: expected a scale in a single-player game with a score, got {scale!r} in {game.name!r}"
+        )
     if sees in sets_of(game) and says != "value" and features_of(game, sees).invariant:
         raise UserError(
             f"expected --sees {views_of(game)} where actions are told apart: symmetric positions share {sees!r}"

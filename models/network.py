@@ -279,9 +279,9 @@ def torch_network(
             where the game has them.
         says: "value", one number for who acts (outputs = 1), "q", one for each action (outputs = the number of actions), or
             "policy", a value and behind it a logit for each action (outputs = 1 + the number of actions).
-        scale: the return that a number of 1 stands for, in games for one with a score, where numbers are the return to come. In
-            games for two they are from -1 to 1, in games that are won or lost from 0 to 1; the named networks keep to that.
-        seed: of the weights that it begins with.
+        scale: the return that a number of 1 stands for, in single-player games with a score, where numbers are the return to
+            come. In two-player games they are from -1 to 1, in games that are won or lost from 0 to 1; the named networks keep to
+        that. seed: of the weights that it begins with.
 
     Raises ValueError in one line for what does not fit, or without torch.
     """

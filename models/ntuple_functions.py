@@ -393,7 +393,7 @@ def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunction
 def features(game: Game) -> CellFeatures:
     """Returns the game's cell features; raises ValueError for a game without, or not for one player."""
     if "ntuple" not in game.features or game.players != 1:
-        raise UserError(f"n-tuple networks: expected a game for one with cell features, got {game.name!r}")
+        raise UserError(f"n-tuple networks: expected a single-player game with cell features, got {game.name!r}")
     found: CellFeatures = game.features["ntuple"]
     return found
 

@@ -40,7 +40,7 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
 
 
 def runs_code(text: str, game: Game) -> bool:
-    """Whether making the player, leaf or prior that a text names runs code that is no part of the package or of the game.
+    """Whether making the player, leaf or prior that a text names runs code from outside the package and the game.
 
     Those are models of Stable-Baselines3 (`sb3:`, wherever it stands in the text), `program:COMMAND` and programs that a path
     names. Only the command line and Python may name them: ask this of every text that comes from a file, a request or a model's

@@ -4,10 +4,10 @@ A network sees what `leafwise.models.seen` says: the room's own features, the ob
 sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable neural-network-based
 evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The head is one value, or one
 value per action of which the best legal one counts, or one value and a policy, the logarithm of how probable each action is; in a
-game for one whose return is 1 or 0 it may be the chance of a 1, by the logistic function. In games for two the output goes through
-tanh, or there are three, for a win, a draw and a loss, whose softmax are their chances, as in Lc0 (github.com/LeelaChessZero/lc0,
-2020): the value is then the chance to win less that to lose. Else alone it is the return still to come. Both are in units of
-`scale`, in a game for two of what it is worth at most.
+game for one whose return is 1 or 0 it may be the chance of a 1, by the logistic function. In two-player games the output goes
+through tanh, or there are three, for a win, a draw and a loss, whose softmax are their chances, as in Lc0
+(github.com/LeelaChessZero/lc0, 2020): the value is then the chance to win less that to lose. Else alone it is the return still to
+come. Both are in units of `scale`, in a two-player game of what it is worth at most.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
 for training (`leafwise.training.networks`).
@@ -49,7 +49,7 @@ from leafwise.models.network import NetworkKind, Tensors, Told, check_tensors, n
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION, cells_of, cells_seen, features_of, seen_by
 
 BOUND = 0.9999
-"""A value of a game for two is less than this, so that a game won is worth more than any that is not over."""
+"""A value of a two-player game is less than this, so that a game won is worth more than any that is not over."""
 CHUNK = 2048
 """Rows that the NumPy form values at a time."""
 
@@ -215,7 +215,7 @@ class SparseNetwork:
     ) -> SparseNetwork:
         """Builds a network with layers of `hidden` outputs, the sparse one first; without `tensors` it is all zero.
 
-        Embeddings may be float16, as `rounded` makes them. `scale` is by default the most that a game for two is worth, else 1.
+        Embeddings may be float16, as `rounded` makes them. `scale` is by default the most that a two-player game is worth, else 1.
 
         Raises ValueError for sizes, a head or tensors that do not fit.
         """
@@ -229,7 +229,7 @@ class SparseNetwork:
                 f"sparse networks: expected the head chance for a game that one wins or loses, got {game.name!r}"
             )
         if head == "wdl" and game.players != 2:
-            raise UserError(f"sparse networks: expected the head wdl for a game for two, got {game.name!r}")
+            raise UserError(f"sparse networks: expected the head wdl for a two-player game, got {game.name!r}")
         features = features_of(game, sees)
         if (game.players, features.view, features.side) == (2, "acting", None) and features.stage != "decision":
             raise UserError(

@@ -63,7 +63,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def load_metadata(path: Path) -> dict[str, Any]:
-    """Reads the metadata of a file of ours alone, unchecked: to ask what it is for before it is loaded.
+    """Reads only the metadata of one of our files, unchecked: to ask what it is for before it is loaded.
 
     Raises ValueError in one line for a file that is none of ours.
     """
@@ -73,7 +73,7 @@ def load_metadata(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str], dict[str, Any]]]:
-    """Opens a file of ours: the file, its header, our metadata; raises ValueError for one that is broken or another's."""
+    """Opens one of our files: the file, its header, our metadata; raises ValueError for one that is broken or another's."""
     try:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}

@@ -1,7 +1,7 @@
 """What a leaf's numbers mean to people: the chance to win, the score to expect, by a map fitted on games.
 
-A network says what it was trained to say: in Threes a potential, in games for two a number from -1 to 1. `Units` turns the value of
-a search with that leaf into what then happened on average in games of selection seeds. A model file holds its map in its
+A network says what it was trained to say: in Threes a potential, in two-player games a number from -1 to 1. `Units` turns the
+value of a search with that leaf into what then happened on average in games of selection seeds. A model file holds its map in its
 metadata, a shipped model's stands in `weights/units.json`.
 """
 

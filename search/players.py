@@ -5,7 +5,7 @@
 
 `best` searches with the shipped network where there is one, else with the game's default score, in the way that is strongest in the
 game; `best:depth=2` is depth-limited search with that leaf;
-`level:easy`, `level:medium`, `level:hard` and `level:best` are in games for two the strongest player there is, a share of whose
+`level:easy`, `level:medium`, `level:hard` and `level:best` are in two-player games the strongest player there is, a share of whose
 moves is drawn at random: the exact solver in the variants that have an id with Gymnasium and a solver, elsewhere the search
 `best`. A game may name players of its own for some levels (Trap: the course's three opponents). What a level takes from the
 next one is measured by `python -m leafwise.experiments.levels` and stands in `levels.toml`.
@@ -123,7 +123,7 @@ class SearchPlayer(ByName):
 class GreedyPlayer(SearchPlayer):
     """Plays the action that is best one decision ahead; ties are broken at random.
 
-    In games for two it draws as the compiled opponent of environments does: from equal streams come equal moves.
+    In two-player games it draws as the compiled opponent of environments does: from equal streams come equal moves.
     """
 
     def __init__(self, game: Game, evaluator: Evaluator, seed: int, name: str) -> None:
@@ -234,9 +234,9 @@ class Weakened(ByName):
 
 
 def check_level(game: Game, level: str) -> None:
-    """Raises ValueError for a level that there is not, or a game for one player."""
+    """Raises ValueError for a level that there is not, or a single-player game."""
     if game.players != 2:
-        raise UserError(f"expected a level in a game for two players, got {game.name!r}")
+        raise UserError(f"expected a level in a two-player game, got {game.name!r}")
     need_among(level, LEVELS, "level")
 
 

@@ -106,7 +106,7 @@ def check(
     if not 0 <= exploration <= 1:
         raise UserError(f"dataset: expected exploration, a share of random moves, of 0 to 1, got {exploration!r}")
     if opponent and game.players == 1:
-        raise UserError(f"dataset: expected no opponent in {game.name!r}, a game for one player, got {opponent!r}")
+        raise UserError(f"dataset: expected no opponent in {game.name!r}, a single-player game, got {opponent!r}")
     for name in (text, opponent):
         if name:
             player(name, game)
@@ -130,7 +130,7 @@ def collect_dataset(
     progress: Callable[[int], None] = lambda done: None,
     partial_on_interrupt: bool = False,
 ) -> Dataset:
-    """Returns the decisions of games played by a player, in a game for two by itself on both sides.
+    """Returns the decisions of games played by a player, in a two-player game by itself on both sides.
 
     Args:
         text: the player, as `leafwise.player` takes it.

@@ -102,7 +102,8 @@ class Table(NamedTuple):
 def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, **limits: Any) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`.
 
-    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `limits` are options of `Search`: rare, nodes.
+    In a two-player game they prune, at chance nodes too by the bounds of `evaluator`; `limits` are options of `Search`: rare,
+    nodes.
     """
     expensive = evaluator is not None and evaluator.speed.cache_values
     remember = game.players == 2 or game.search.decisions_per_depth > 1
@@ -158,7 +159,7 @@ def forget(table: Table) -> None:
 
 
 def search_of(game: Game, found: CompiledSearch) -> tuple[Compiled, Compiled]:
-    """Returns the search of compiled games, `search(S, buffers, i, top, depth, lower, upper, T)`, with pruning in a game for two.
+    """Returns the search of compiled games, `search(S, buffers, i, top, depth, lower, upper, T)`, pruning for two players.
 
     And its `last_step`, which without the depth says at once what most rows with no decision to go are worth: calling a search
     takes as long as valuing a leaf.

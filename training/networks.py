@@ -143,7 +143,7 @@ class DuelingModule(SparseModule):
 class TorchModule(nn.Module):
     """A torch module of anybody's with trainable weights, in eval mode until `train()` is called.
 
-    As those of a sparse network, outputs are before tanh in a game for two, before the logistic function with the head "chance".
+    As those of a sparse network, outputs are before tanh in a two-player game, before the logistic function with the head "chance".
     """
 
     def __init__(self, network: TorchNetwork) -> None:
@@ -181,7 +181,7 @@ class TorchModule(nn.Module):
 def torch_module(game: Game, config: Any, *, says: Says = "value", scale: float = 0.0) -> TorchModule:
     """Returns the module that `--network`, `--sees` and `--seed` of a method's options say, with weights drawn from that seed.
 
-    In a game for one with a score a number of 1 is the return `scale`, by default that of random games. Raises ValueError as
+    In a single-player game with a score a number of 1 is the return `scale`, by default that of random games. Raises ValueError as
     `torch_network`, and before any game is played for a module that does not do what it should.
     """
     name, arguments = network_of(config.network)
@@ -320,7 +320,7 @@ def fit(
     """Trains a module by Adam over one cycle of the learning rate; returns the mean loss.
 
     `sample` returns features [n, most] and what `loss_by` takes after the outputs [n, outputs]; without one targets [n], in (-1, 1)
-    for a game for two and in [0, 1] for the head "chance". The loss is then the cross-entropy between target and the first
+    for a two-player game and in [0, 1] for the head "chance". The loss is then the cross-entropy between target and the first
     output's tanh or logistic function, both read as chances to win, or with the head "wdl" that between the softmax of the outputs
     and the chances of `outcome_chances`.
     """
@@ -357,12 +357,12 @@ def wdl_values(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def values_for_two(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Returns the loss of the first of outputs [n, outputs] in a game for two."""
+    """Returns the loss of the first of outputs [n, outputs] in a two-player game."""
     return losses_of(outputs[:, 0], targets, solo=False).mean()
 
 
 def returns_to_come(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Returns the loss of outputs [n, 1] that are returns in a game for one with a score."""
+    """Returns the loss of outputs [n, 1] that are returns in a single-player game with a score."""
     return losses_of(outputs[:, 0], targets, solo=True).mean()
 
 
@@ -373,7 +373,7 @@ def policy_loss(outputs: Tensor, policies: Tensor, legal: Tensor) -> Tensor:
 
 
 def value_of(outputs: Tensor, solo: bool) -> Tensor:
-    """Returns what outputs are worth: as they are in a game for one, through tanh in one for two."""
+    """Returns what outputs are worth: as they are in a single-player game, through tanh in a two-player one."""
     return outputs if solo else torch.tanh(outputs)
 
 

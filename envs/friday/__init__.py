@@ -18,8 +18,8 @@ from leafwise.envs.friday.companion import COMPANION
 ABOUT = About(
     actions=(
         "`free`, `pay` draw a card; `end` ends the fight; `first`, `second` choose a hazard; `discard` rejects; "
-        "`draw` draws on; `use0` to `use63` use the ability of a card on the table, `card0` to `card63` point at "
-        "one. The mask says which mean anything now."
+        "`draw` draws on. `use0` to `use63` use the ability of a card on the table, and `card0` to `card63` point at "
+        "one. The mask says which are legal now."
     ),
     ends="When both pirates are beaten (won), or life is short (lost).",
     rewards={

@@ -399,7 +399,7 @@ class Generator:
         best = max(failed, key=lambda ship: (-len(ship.reasons), ship.stats["potential"]))
         if strict:
             raise UserError(
-                f"seed {seed} should give a valid ship within {self.parameters.max_attempts} attempts, "
+                f"expected a valid ship of seed {seed} within {self.parameters.max_attempts} attempts, "
                 f"got {', '.join(best.reasons)} at best"
             )
         return best

@@ -230,16 +230,16 @@ def hull_mask(hull: Hull, grid: int) -> Bools:
     else:
         lines = [str(line) for line in hull]
         if any(len(line) != len(lines[0]) or set(line) - {".", " "} for line in lines):
-            raise UserError('hull should be rows of equal length of "." and " "')
+            raise UserError('expected a hull as rows of equal length of "." and " "')
         mask = np.array([[c == "." for c in line] for line in lines], dtype=bool)
     if mask.shape != (grid, grid):
-        raise UserError(f"hull should be {grid} by {grid} cells, got shape {mask.shape!r}")
+        raise UserError(f"expected a hull of {grid} by {grid} cells, got shape {mask.shape!r}")
     if mask[[0, -1], :].any() or mask[:, [0, -1]].any():
-        raise UserError("hull should leave the outermost ring of the grid free")
+        raise UserError("expected a hull that leaves the outermost ring of the grid free")
     from scipy.ndimage import label  # which takes a while
 
     if label(mask)[1] != 1:
-        raise UserError(f"hull should be one 4-connected piece, got {mask.sum()} cells that are not")
+        raise UserError(f"expected a hull of one 4-connected piece, got {mask.sum()} cells that are not")
     return mask
 
 
@@ -271,4 +271,4 @@ def from_run_lengths(text: str, grid: int) -> Bools:
     try:
         return hull_mask(np.frombuffer("".join(lines).encode(), np.uint8).reshape(grid, grid) == ord("."), grid)
     except UserError as problem:
-        raise UserError(f"expected another hull: {problem}, got {text[:60]!r}") from None
+        raise UserError(f"{problem}: {text[:60]!r}") from None

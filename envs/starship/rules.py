@@ -1,4 +1,4 @@
-"""Building a ship as a game for one: chance draws the hull and the requests, the builder says where each part goes.
+"""Building a ship as a single-player game: chance draws the hull and the requests, the builder says where each part goes.
 
 A decision places the current request: action `(rotation * grid + y) * grid + x`, its footprint's top-left cell. The
 request and the two after it are in sight, as far as the running stage reaches; a request without a legal place is

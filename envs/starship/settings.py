@@ -361,7 +361,7 @@ class Parameters(StageSettings, frozen=True):
         read(values, StageSettings, "parameters")
         if len(self.preset) > 40 or not self.preset.isprintable():
             got = reprlib.repr(self.preset)
-            raise UserError(f"preset should be a name of at most 40 printable characters, got {got}")
+            raise UserError(f"expected preset as a name of at most 40 printable characters, got {got}")
         shape, room = self.shape, self.grid - 2
         for where, value, low, high in (
             ("shape.circle.max_radius", shape.circle.max_radius, 0, (room - 1) // 2),
@@ -369,7 +369,7 @@ class Parameters(StageSettings, frozen=True):
             ("shape.rectangle.max_height", shape.rectangle.max_height, 1, room),
         ):
             if value > high:
-                raise UserError(f"{where} should be an integer from {low} to {high}, got {value}")
+                raise UserError(f"expected {where} as an integer from {low} to {high}, got {value}")
         groups = [("shape", [shape.circle.weight, shape.rectangle.weight])]
         for name in STAGE_NAMED:
             weights = {key: weight for key, weight in values[name].items() if key.startswith("weight_")}
@@ -377,11 +377,11 @@ class Parameters(StageSettings, frozen=True):
             groups += [(name, list(weights.values())), (name, facings)]
         for name, found in groups:
             if found and not any(found):
-                raise UserError(f"{name}: at least one weight should be greater than 0, got {found!r}")
+                raise UserError(f"expected a weight of {name} greater than 0, got {found!r}")
         _in_order("", values)
         runs(self)
         if most_parts(self) > MOST_PARTS:
-            raise UserError(f"targets should allow at most {MOST_PARTS} parts, got up to {most_parts(self)}")
+            raise UserError(f"expected targets that allow at most {MOST_PARTS} parts, got up to {most_parts(self)}")
 
 
 def _in_order(where: str, values: dict[str, Any]) -> None:
@@ -391,7 +391,7 @@ def _in_order(where: str, values: dict[str, Any]) -> None:
         if isinstance(value, dict):
             _in_order(f"{where}{name}.", value)
         elif name.startswith("min_") and top in values and value > values[top]:
-            raise UserError(f"{where}{name} should be at most {top} = {values[top]}, got {value}")
+            raise UserError(f"expected {where}{name} of at most {top} = {values[top]}, got {value}")
 
 
 class Run(NamedTuple):
@@ -412,7 +412,7 @@ def runs(parameters: Parameters) -> tuple[Run, ...]:
     found = [Run(number, number, title, getattr(parameters, field)) for number, field, title in STAGES]
     if parameters.stages:
         if len(parameters.stages) > MOST_RUNS:
-            raise UserError(f"stages should be at most {MOST_RUNS}, got {len(parameters.stages)}")
+            raise UserError(f"expected at most {MOST_RUNS} stages, got {len(parameters.stages)}")
         found = []
         for k, entry in enumerate(parameters.stages):
             try:
@@ -434,7 +434,7 @@ def stage_field(name: str) -> str:
     for field, (_, title) in STAGE_NAMED.items():
         if wanted in (field, title.lower().replace(" ", "_")):
             return field
-    raise UserError(f"stage should be one of {', '.join(title for _, _, title in STAGES)}, got {reprlib.repr(name)}")
+    raise UserError(f"expected stage as one of {', '.join(title for _, _, title in STAGES)}, got {reprlib.repr(name)}")
 
 
 def _read_entry(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
@@ -464,12 +464,12 @@ def _check_order(titles: list[str]) -> None:
     if sorted(hull, reverse=True) != hull:
         late = titles[max(k for k, own in enumerate(hull) if own)]
         raise UserError(
-            f"stages should begin with those of the hull ({', '.join(HULL_STAGES)}), got {late} after others"
+            f"expected stages that begin with those of the hull ({', '.join(HULL_STAGES)}), got {late} after others"
         )
     if "Shape" in titles[1:]:
-        raise UserError("stages should have Shape once, as the first, got it later")
+        raise UserError("expected Shape once in stages, as the first, got it later")
     if "Add Extra Doors" in titles[:-1]:
-        raise UserError("stages should have Add Extra Doors once, as the last, got it earlier")
+        raise UserError("expected Add Extra Doors once in stages, as the last, got it earlier")
 
 
 @functools.lru_cache(maxsize=256)
@@ -533,9 +533,9 @@ def _explained(problem: str, values: Any, kind: Any, name: str) -> str:
     if field and isinstance(kind, inspect.StructType):
         known = ", ".join(known.name for known in kind.fields)
         if field[1] == "missing required":
-            return f"{where} should have {known}; {field[2]!r} is missing"
+            return f"expected {where} with {known}; {field[2]!r} is missing"
         return f"{where} has no {reprlib.repr(field[2])}; known: {known}"
-    return f"{where} should be {_expected(kind)}, got {reprlib.repr(values)}"
+    return f"expected {where} as {_expected(kind)}, got {reprlib.repr(values)}"
 
 
 def _expected(kind: inspect.Type) -> str:
@@ -578,7 +578,7 @@ def toml_values(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as problem:  # a ValueError of its own, or of a number of thousands of digits
-        raise UserError(f"parameters should be TOML: {problem}") from None
+        raise UserError(f"expected parameters in TOML: {problem}") from None
 
 
 def from_toml(text: str) -> Parameters:

@@ -316,14 +316,16 @@ def read(path: str | os.PathLike[str]) -> Ship:
 def load(data: str | bytes) -> Ship:
     """Returns the ship that JSON text describes; ValueError, in one line, for anything else."""
     if len(data) > LARGEST_FILE:
-        raise UserError(f"a ship file should have at most {LARGEST_FILE} bytes, got more")
+        raise UserError(f"expected a ship file of at most {LARGEST_FILE} bytes, got more")
     text = text_of(data)
     try:
         fields = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
+    except UserError:  # of a key or number in it
+        raise
     except RecursionError:
-        raise UserError("a ship file should be JSON of at most four levels, got far deeper nesting") from None
+        raise UserError("expected a ship file in JSON of at most four levels, got far deeper nesting") from None
     except ValueError as problem:
-        raise UserError(f"a ship file should be JSON: {str(problem).splitlines()[0][:200]}") from None
+        raise UserError(f"expected a ship file in JSON: {str(problem).splitlines()[0][:200]}") from None
     return _ship(fields)
 
 
@@ -334,12 +336,12 @@ def _text(fields: dict[str, Any]) -> str:
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise UserError("an object has the same key twice")
+        raise UserError("expected each key of an object once, got one twice")
     return fields
 
 
 def _no_constants(name: str) -> Any:
-    raise UserError(f"numbers should be finite, got {name}")
+    raise UserError(f"expected finite numbers, got {name}")
 
 
 @functools.cache
@@ -388,7 +390,7 @@ def _need_all(given: dict[str, Any], known: dict[str, Any], where: str) -> None:
         raise UserError(f"{where} has no {name!r}; known: {', '.join(known)}")
     for name, value in known.items():
         if name not in given:
-            raise UserError(f"{where} should have {', '.join(known)}; {name!r} is missing")
+            raise UserError(f"expected {where} with {', '.join(known)}; {name!r} is missing")
         if isinstance(value, dict):
             _need_all(given[name], value, f"{where}.{name}")
 
@@ -396,25 +398,25 @@ def _need_all(given: dict[str, Any], known: dict[str, Any], where: str) -> None:
 def _ship(fields: Any) -> Ship:
     """Returns the ship of parsed JSON."""
     if not isinstance(fields, dict):
-        raise UserError(f"a ship file should hold an object, got {reprlib.repr(fields)}")
+        raise UserError(f"expected an object in a ship file, got {reprlib.repr(fields)}")
     grid = fields.get("grid")
     known = isinstance(grid, int) and 12 <= grid <= 64
     told = settings.read(fields, ship_form(grid if known else 64), "the ship")
     if told.seed >= 1 << 64:
-        raise UserError(f"seed should be an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
+        raise UserError(f"expected seed as an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
     if len(set(told.reasons)) != len(told.reasons):
-        raise UserError("reasons should be named once each")
+        raise UserError("expected each of reasons once")
     for name, value in told.stats.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > GREATEST:
-            raise UserError(f"stats.{reprlib.repr(name)} should be a finite number, got {reprlib.repr(value)}")
+            raise UserError(f"expected stats.{reprlib.repr(name)} as a finite number, got {reprlib.repr(value)}")
     parts = tuple(PlacedPart(part.id, part.r, part.x, part.y) for part in told.parts)
     for k, part in enumerate(parts):
         (w, h), most = part.size, PARTS[part.number].rotations - 1
         if part.r > most:
-            raise UserError(f"parts[{k}].r should be an integer from 0 to {most}, got {part.r}")
+            raise UserError(f"expected parts[{k}].r as an integer from 0 to {most}, got {part.r}")
         if part.x + w > told.grid or part.y + h > told.grid:
             got = f"{part.id} of {w} by {h} cells at ({part.x}, {part.y})"
-            raise UserError(f"parts[{k}] should lie on the grid, got {got}")
+            raise UserError(f"expected parts[{k}] on the grid, got {got}")
     stages = {}
     for k, (stage, (_, field, _)) in enumerate(zip(told.stages, STAGES, strict=True)):
         stages[field] = replace(stage.params, enabled=stage.enabled)

@@ -124,7 +124,7 @@ def survey(
     `each` yields what comes of pieces of the seeds in their order, wherever they are worked on.
     """
     if not seeds:
-        raise UserError("seeds should be at least one, got none")
+        raise UserError("expected at least one seed, got none")
     pieces = [seeds[k : k + PIECE] for k in range(0, len(seeds), PIECE)]
     work = partial(_survey, parameters, targets or {}, seeds[0], checked)
     tallies = [tally for part in each(work, pieces) for tally in part]

@@ -383,7 +383,7 @@ def sum_of_weights(low, high, law):
 
 @jit(inline=True)
 def entering_law(T):
-    """Returns by which law one of the bonuses shown enters: all are alike where a window is shown."""
+    """Returns the law that chooses among the bonuses shown: all are alike where a window is shown."""
     return T.bonus_value if T.hint != HINT_WINDOW3 else UNIFORM
 
 

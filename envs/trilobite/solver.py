@@ -601,7 +601,7 @@ class Solver:
         return int(stoppable(self._ask, self.stop))
 
     def _refresh(self, chips: int) -> None:
-        """Stores again what is known by heart, if a search may have displaced some.
+        """Stores the opening table again, if a search may have displaced some of it.
 
         `chips` are those of the one position that is asked about: after the first plies nothing known by heart is met.
         """
@@ -672,7 +672,7 @@ def label_rows(S, first, results, limit, M):
 
 
 class Labels:
-    """Exact outcomes of positions, by a search of so many nodes at most; knows no opening by heart.
+    """Exact outcomes of positions, by a search of so many nodes at most, without an opening table.
 
     See `leafwise.envs.core.play.solver.Labels`.
     """

@@ -51,7 +51,7 @@ class Position(State):
 
 
 class GameEnvironment(Environment[Answer, Prompt, Position]):
-    """A game for two, without chance, that has an exact solver: `GameEnvironment("trilobite", board="4x4")`."""
+    """A two-player game, without chance, that has an exact solver: `GameEnvironment("trilobite", board="4x4")`."""
 
     def __init__(self, game: str = "trilobite", **options: Any) -> None:
         super().__init__()

@@ -39,10 +39,11 @@ ROUNDS = (0.1, 0.4, 1.0)
 """Shares of its games that every entry has played before any plays more."""
 HEAD = """# Friday: hand-made players
 
-Fair play unless it says clairvoyant: those see the order of all hidden cards, as the public engine does; its games start with 22
-life. Seeds are 1,000,000 and the following. Intervals are 95 %: of the share won by Wilson (1927), of the mean final score (the
-booklet's, of lost games too) by Student's t. Yellow, red, pirates: share of games that got there. Time is of the processor.
-The last column is what `leafwise eval` is told to play a row again; the clairvoyant play in this study alone.
+Players are fair unless they are called clairvoyant: those see the order of all hidden cards, as the public engine does. Its games
+start with 22 life. Seeds are 1,000,000 and the following. Intervals are 95 % intervals: Wilson (1927) for the share won, and
+Student's t for the mean final score (the booklet's, of lost games too). Yellow, red and pirates are the shares of games that got
+there. Times are processor time. The last column is the player for `leafwise eval`, to play a row again. Clairvoyant players
+play only in this study.
 """
 
 

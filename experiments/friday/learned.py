@@ -148,9 +148,9 @@ def lines(results: dict[str, Any], config: Config) -> list[str]:
         "",
         "Share of games won, fair play, with its 95 % interval (Wilson) and the games played;",
         f"seeds {FIRST_SEED:,} and the following, the same for all.",
-        "In depth a decision counts only if it reveals a card; there all searches look at no more than",
+        "At equal depth a decision counts only if it reveals a card, and all searches look at no more than",
         f"{config.nodes} decisions in all.",
-        "Times are of the processor. The last column is what `leafwise eval` is told to play a row again at level L.",
+        "Times are processor time. To play a row again at level L, give the last column to `leafwise eval`.",
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"

@@ -211,8 +211,8 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
         "# Friday: strength by the time for a decision",
         "",
         f"Share of games won by the network `{config.model}` in our search, fair play, with its 95 % interval (Wilson) and the",
-        f"games played; seeds {FIRST_SEED:,} and the following. Times are of the processor; the last column is what",
-        "`leafwise eval` is told to play a row again at level N.",
+        f"games played; seeds {FIRST_SEED:,} and the following. Times are processor time. To play a row again at",
+        "level N, give the last column to `leafwise eval`.",
         "",
         "![The table as curves](strength.png)",
         "",
@@ -233,9 +233,9 @@ def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
         return []
     rows = [test_row(point, *f["told"]) for point, f in judged.items()]
     what = [
-        "What the search says at each decision against who then won, in tenths; the interval is by games drawn again and again.",
-        "By luck alone, chances that are right show less than the next column says in 95 of 100 such sets of games, and at least",
-        "the error found in the share p of them.",
+        "The chance that the search predicts at each decision is compared with who then won, in tenths. The interval comes from",
+        "games drawn again and again. Chances that are right also show an error by luck. It is less than the next column says",
+        "in 95 of 100 such sets of games, and at least the error found in the share p of them.",
     ]
     return [
         *section("Is the chance it tells the share it wins?", what, table(TESTED, rows)),
@@ -255,8 +255,8 @@ def scaled_lines(ms: int, judged: dict[Point, dict[str, Any]]) -> list[str]:
     rows = [test_row(point, *told) for point, told in zip(here, levels, strict=True)]
     (a, b), (c, d) = right.lines
     return [
-        "With one slope and one offset for the log odds told at all levels, which are learned from every other game and judged by",
-        "the games between, and the other way round:",
+        "The same with one slope and one offset for the predicted log odds at all levels. They are fitted to every other game and",
+        "tested on the games between, and the other way round:",
         "",
         *table(TESTED, rows),
         "",

@@ -3,10 +3,10 @@
 `python -m leafwise.experiments.methods` trains every method of `PLANS` where it applies, for so many minutes of one core each, and
 beside them DQN and PPO of Stable-Baselines3 (`--dry-run` tells how many hours that is, and does nothing). Then what was learned
 plays final games: as the leaf of searches one and two decisions deep, against the best hand-made leaf in the same search or in
-games for one beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written as
-soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each other,
-those as long as their recipes say (`--minutes 0`) among them. `--seeds 5` trains each way with so many training seeds instead,
-judges each run one decision deep, and compares the ways by interquartile means and probabilities of improvement.
+single-player games beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written
+as soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each
+other, those as long as their recipes say (`--minutes 0`) among them. `--seeds 5` trains each way with so many training seeds
+instead, judges each run one decision deep, and compares the ways by interquartile means and probabilities of improvement.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Plan:
     limits: str = ""
     """Options of all searches."""
     plies: int = 0
-    """Random decisions of openings, in games for two."""
+    """Random decisions of openings, in two-player games."""
     env: dict[str, Any] = field(default_factory=dict)
     """Keywords of the environment of Stable-Baselines3."""
 
@@ -464,7 +464,7 @@ def dry_run(config: Config) -> None:
 
 
 def study(config: Config) -> None:
-    """Works the page out; raises ValueError for what there is not."""
+    """Makes the page; raises ValueError for unknown names."""
     for name in config.games:
         need_among(name, PLANS, "games")
     for way in config.ways:
@@ -625,16 +625,18 @@ def write(study: Study, results: Results) -> None:
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
         "# All ways to learn, at equal processor time", "",
-        "Every method where it applies, by its game's recipe where there is one, for about so many minutes of one core, or as",
-        "long as the recipe says (`leafwise train GAME --method METHOD`); the seconds that it took, compiling included, stand",
-        "beside them. DQN and PPO of Stable-Baselines3, unmodified and with their defaults on the registered environments, are",
-        f"what a newcomer would get; MaskablePPO of sb3-contrib is by [settings](../../{SETTINGS}). Of the defaults, DQN's",
-        "replay buffer in Starship alone is shorter, so that it fits into 4 GB.",
-        "Final games have seeds from 2,000,000 on and 95 % intervals; games for two have random openings, each from both seats.",
-        "Curves are drawn where a run logged one, over its time as if that passed evenly; Elo by own matches adds up from",
-        "network to network of one run, says nothing of another's, and is drawn as its share of the last. The last command makes",
-        "a row again with `--games`, `--ways` and `--minutes` as it says (0: its recipe's); those of several training seeds with",
-        "`--seeds` besides.", "",
+        "Each method trains where it applies, by its game's recipe where there is one (`leafwise train GAME --method METHOD`). A",
+        "run takes about so many minutes of one core, or as long as the recipe says. The tables show the seconds that it took,",
+        "compiling included.",
+        "",
+        "DQN and PPO of Stable-Baselines3 are unmodified, with their defaults on the registered environments: what a newcomer",
+        f"would get. MaskablePPO of sb3-contrib has [settings](../../{SETTINGS}). One default differs: DQN's replay buffer is",
+        "shorter in Starship, so that it fits into 4 GB.",
+        "",
+        "Final games have seeds from 2,000,000 on and 95 % intervals. Two-player games have random openings, each from both seats.",
+        "Curves are drawn where a run logged one, as if its time passed evenly. Elo by a run's own matches adds up from network to",
+        "network and says nothing about another run's, so it is drawn as its share of the last. The last command makes a row again",
+        "with the `--games`, `--ways` and `--minutes` of the row (0: its recipe's), and `--seeds` for several training seeds.", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
         *bootstrapped(results.values()),

@@ -1,8 +1,9 @@
 """MaskablePPO of sb3-contrib by the settings of `examples/maskable_ppo.yml`, beside its defaults, in equal processor time.
 
 `python -m leafwise.experiments.methods.learners` trains both on one id of each game, for `--minutes` of one core each. Then the
-bare policies play final games: against `random`, `greedy` and `level:easy` in games for two, beside `random` and `greedy` in games
-for one. `learners.json` and `learners.md` are written as soon as a figure is known; a study that was stopped goes on, runs too.
+bare policies play final games: against `random`, `greedy` and `level:easy` in two-player games, beside `random` and `greedy` in
+games for one. `learners.json` and `learners.md` are written as soon as a figure is known; a study that was stopped goes on, runs
+too.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from leafwise.training.runs.loop import find_variant
 IDS = ("Trilobite7x6", "Cassis", "Threes", "Trap", "Friday", "StarshipPlace")
 OWN, DEFAULTS, ALONE = "settings", "defaults", "alone"
 SEED, PLIES = 3_000_000, 4
-"""First seed of the final games, and the random moves that games for two begin with."""
+"""First seed of the final games, and the random moves that two-player games begin with."""
 MOST_SHARE = 10.0
 """Mean scores above it are points."""
 ADDED: dict[str, Any] = {"ids": IDS, "minutes": 10.0, "runs": "runs/learners"}
@@ -63,7 +64,7 @@ class Config(PlacedStudy):
 
 
 def opponents(players: int) -> tuple[str, ...]:
-    """Returns whom policies meet in games for two, or who plays beside them in games for one."""
+    """Returns whom policies meet in two-player games, or who plays beside them in single-player games."""
     return ("random", "greedy", "level:easy") if players == 2 else ("random", "greedy")
 
 
@@ -102,7 +103,7 @@ def of_id(config: Config, results: Results, name: str) -> None:
 
 
 def study(config: Config) -> None:
-    """Works the page out; raises ValueError for what there is not."""
+    """Makes the page; raises ValueError for unknown names."""
     for name in config.ids:
         need_among(name, IDS, "ids")
     results = results_of(config, "learners.json", command=config.bare.repeated_by, anew=False)
@@ -122,7 +123,7 @@ def cell(found: Mapping[str, Any] | None, players: int) -> str:
 
 
 def tables(results: Results) -> list[str]:
-    """Returns the lines of two tables: games for two, and games for one."""
+    """Returns the lines of two tables: two-player games, and single-player games."""
     rows: dict[int, list[list[str]]] = {1: [], 2: []}
     for name in IDS:
         players = find_game(game_and_options(name)[0]).players
@@ -145,8 +146,8 @@ def write(study: Study, results: Results) -> None:
         "# MaskablePPO by settings and by its defaults", "",
         f"MaskablePPO of sb3-contrib by [settings for each id](../../{SETTINGS}), in the native batch, and by its",
         "defaults in eight environments, each for the same processor time of one core. The policies alone play, by their likeliest",
-        "action. Games for two begin with up to four random moves, each opening from both seats, and show the share of the points;",
-        "games for one show mean scores, beside those of `random` and `greedy`. Intervals are of 95 %.", "",
+        "action. Two-player games begin with up to four random moves, each opening from both seats, and show the share of the",
+        "points. Single-player games show mean scores, beside those of `random` and `greedy`. Intervals are 95 % intervals.", "",
         *tables(results),
     ]  # fmt: skip
     write_page(study, "learners.md", signed(study, lines))

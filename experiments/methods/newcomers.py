@@ -2,10 +2,10 @@
 
 `python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` learns for so much
 processor time, saving now and then, and goes on with --resume, from the weights and the optimizer's state. DQN and PPO know
-nothing of which actions are legal: one that is not loses a game for two, and does nothing in a game for one. `--settings FILE`
-takes the hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and plays in the native batch. Where the
-observations of DQN's default replay buffer, a million steps, take more than 4 GB, as Starship's grids do, it holds as many steps
-as fit.
+nothing of which actions are legal: one that is not loses a two-player game, and does nothing in a single-player game. `--settings
+FILE` takes the hyper-parameters of the game's id from a file in RL Baselines3 Zoo's format, and plays in the native batch. Where
+the observations of DQN's default replay buffer, a million steps, take more than 4 GB, as Starship's grids do, it holds as many
+steps as fit.
 """
 
 from __future__ import annotations

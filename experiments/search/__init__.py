@@ -23,7 +23,7 @@ class Contest(NamedTuple):
     options: Mapping[str, Any]
     games: Mapping[int, int]
     plies: int = 0
-    """Most random decisions of openings, in games for two."""
+    """Most random decisions of openings, in two-player games."""
 
 
 CONTESTS = {

@@ -1,9 +1,9 @@
 """Depth-limited search against Monte Carlo tree search, with the same leaf and the same processor time a move, in all six games.
 
-`python -m leafwise.experiments.search` plays, a part with `--share`. In games for two the searches meet, random openings from both
-seats; alone each plays the same seeds. The leaves are the shipped network and the game's first hand-made score; Monte Carlo tree
-search with the network meets the same with roll-outs too, at up to 10 ms a move. Every game is kept as it ends: what was stopped
-goes on where it was. `search.json` and `search.md` are what came out. What another network than the one that ships
+`python -m leafwise.experiments.search` plays, a part with `--share`. In two-player games the searches meet, random openings from
+both seats; alone each plays the same seeds. The leaves are the shipped network and the game's first hand-made score; Monte Carlo
+tree search with the network meets the same with roll-outs too, at up to 10 ms a move. Every game is kept as it ends: what was
+stopped goes on where it was. `search.json` and `search.md` are what came out. What another network than the one that ships
 now has played is played anew, and what tree searches with other defaults have. Seeds from 2,400,000 on, used for nothing else.
 """
 
@@ -111,7 +111,7 @@ def report(config: Config, results: Results) -> None:
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
     lines = [
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
-        f"Games for two begin with random decisions ({openings}), each opening from both seats. Both searches value the actions",
+        f"Two-player games begin with random decisions ({openings}), each opening from both seats. Both searches value the actions",
         "of a decision once, however long that takes: of Starship's more than 1 ms where a part has hundreds of places.", "",
         *table(head, rows), "", *bootstrapped(results.values()),
     ]  # fmt: skip

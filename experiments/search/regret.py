@@ -171,8 +171,9 @@ def report(config: Config, results: Results) -> None:
     lines = [
         "# Regret against perfect play",
         "",
-        "The exact value of the best action less that of the chosen one, mean over critical decisions with its 95 % interval,",
-        "in units of returns (a win 1, a loss -1), and the share of decisions that keep the value. Times are processor time.",
+        "Regret is the exact value of the best action minus that of the chosen one, in units of returns (a win 1, a loss -1). The",
+        "tables have its mean over critical decisions with the 95 % interval, and the share of decisions that keep the value.",
+        "Times are processor time.",
         "",
     ]
     for label, found in results.items():

@@ -43,7 +43,7 @@ class Match:
     """What plays seeds in place of `evaluate`."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a game for two without chance: blocks of seeds would draw the same openings again."""
+        """Raises ValueError for a two-player game without chance: blocks of seeds would draw the same openings again."""
         if self.game.players == 2 and not self.game.max_stages:
             raise ValueError(f"{self.title}: expected a game of chance, or for one, got {self.game.name!r}")
 

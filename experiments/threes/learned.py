@@ -157,8 +157,8 @@ def page(config: Config, results: Results) -> list[str]:
     about = {
         "depth": (
             "Equal depth",
-            "Decisions less probable than 0.003 are leaves at depths 4 and 5, and than 0.001 with the learned leaf at depth 3: "
-            "that costs it little, and makes it two to three times faster.",
+            "At depths 4 and 5, decisions less probable than 0.003 are leaves. With the learned leaf at depth 3 those less "
+            "probable than 0.001 are: that costs little, and makes the search two to three times faster.",
         ),
         "time": (
             "Equal time per move",

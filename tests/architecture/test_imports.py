@@ -92,7 +92,7 @@ def floors_imported(name: str) -> set[str]:
 
 
 def module_of(name: str) -> str:
-    """Returns the name by which a source file is imported."""
+    """Returns the import name of a source file."""
     parts = Path(name).with_suffix("").parts
     parts = parts[1:] if parts[0] == "src" else ("leafwise", *parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -93,14 +93,14 @@ def test_the_lists_are_those_of_the_modules() -> None:
     assert [name for name in leafwise.__all__ if not hasattr(leafwise, name)] == []
 
 
-def test_the_page_names_them() -> None:
-    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-    first, second = page.split("## leafwise.authoring")
-    for part, names in ((first, set(LEAFWISE) - {"envs"}), (second, set(AUTHORING))):
-        table = {
-            name for row in re.findall(r"^\|.*\|(.*)\|$", part, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
-        }
-        assert table == names
+def test_the_reference_has_each_name_once() -> None:
+    pages = [(ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("api", "search")]
+    described = [
+        name for page in pages for name in re.findall(r"^::: (leafwise(?:\.authoring|\.openspiel)?\.\w+)$", page, re.M)
+    ]
+    names = [name.rpartition(".")[2] for name in described]
+    assert sorted(names) == sorted({*LEAFWISE, *AUTHORING, *OPENSPIEL} - {"envs"})
+    assert [name for name in described if name.rpartition(".")[2] not in PUBLIC[name.rpartition(".")[0]]] == []
 
 
 @pytest.mark.parametrize("name", OUTSIDE)

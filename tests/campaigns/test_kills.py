@@ -1,4 +1,4 @@
-"""Learners killed at random moments (kill -9): gone on with, each ends as one that was left alone."""
+"""Learners killed at random moments (kill -9): resumed, each ends as one that was left alone."""
 
 import shutil
 import subprocess

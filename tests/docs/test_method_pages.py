@@ -43,7 +43,7 @@ def test_a_page_names_every_tag(method: str) -> None:
         missing -= {"train/learning_rate", "rollout/staleness", "rollout/repeated"}
     if method == "alphazero":  # for two alone
         missing -= {"eval/calibration_error"}
-    if method != "selfplay":  # games for one in several variants: of the others only selfplay plays these
+    if method != "selfplay":  # single-player games in several variants: of the others only selfplay plays these
         missing -= {"eval/score_mean_"}
     assert missing == set()
     for part in ("## What it learns", "## What it logs", "## Deviations from the paper", "## Options"):

@@ -97,7 +97,7 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     ]
     page = (tmp_path / "methods.md").read_text()
     assert page.count("| ppo |") == page.count("| dqn |") == 2
-    assert page.count("| hand-made |") == 1  # games for two are played against it
+    assert page.count("| hand-made |") == 1  # two-player games are played against it
     assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
     known = json.loads((tmp_path / "methods.json").read_text())
     assert "--games" not in known["command"]  # games may be added one by one

@@ -1,4 +1,4 @@
-"""The studies of Threes: what they play, what their pages say, and that compiled games are gone on with."""
+"""The studies of Threes: what they play, what their pages say, and that compiled games are resumed."""
 
 import json
 from pathlib import Path

@@ -15,5 +15,5 @@ def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def dice_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the dice race, a game for two, known by its name."""
+    """Makes the dice race, a two-player game, known by its name."""
     monkeypatch.setitem(registry._added, "dice", dice.GAME)

@@ -130,7 +130,7 @@ def test_every_command_works_for_an_installed_game(tmp_path: Path) -> None:
     assert statuses(done.stdout) == [0] * 5 + [2] * 3, done
     assert done.stderr.splitlines() == [
         "error: expected a method that fits pig among dqn, ppo, value-td, got 'selfplay'",
-        "error: arena: expected a game for two players, got 'pig'",
+        "error: arena: expected a two-player game, got 'pig'",
         "error: expected a game with an exact solver, got 'pig'",
     ]
     assert (tmp_path / "game.gif").read_bytes().startswith(b"GIF8")

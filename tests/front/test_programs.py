@@ -1,4 +1,4 @@
-"""Other people's programs as players, players of ours as programs, and who may name one."""
+"""Other people's programs as players, our players as programs, and who may name one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's network of a class of one's own, wherever leaves are taken: --module names it, else one line says what is missing."""
+"""A run's network of the user's class, wherever leaves are taken: --module names it, else one line says what is missing."""
 
 import json
 import os

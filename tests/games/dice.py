@@ -1,4 +1,4 @@
-"""The dice race of `examples/race`: the tests' game for two, with chance in two stages and an action without cost."""
+"""The dice race of `examples/race`: the tests' two-player game, with chance in two stages and an action without cost."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Torch modules as networks: built, saved, loaded and searched; classes of one's own are named by a person, never by a file."""
+"""Torch modules as networks: built, saved, loaded and searched; the user's classes are named by a person, never by a file."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_class_of_ones_own_is_named_by_a_person(tmp_path: Path) -> None:
         ("conv", FRIDAY, {}, r"expected a board \[channels, rows, columns\] for convolutions"),
         ("mlp", TRILOBITE, {"sees": "pixels"}, "expected an observation among default, planes"),
         ("mlp", TRILOBITE, {"says": "moves"}, "says among value, q, policy"),
-        ("mlp", TRILOBITE, {"scale": 10.0}, "expected a scale in a game for one with a score"),
+        ("mlp", TRILOBITE, {"scale": 10.0}, "expected a scale in a single-player game with a score"),
         ("mlp", THREES, {"hidden": (10**8, 10**8)}, r"expected parameters that fit into .* MB, got 40,[\d,]+ MB$"),
         (Faulty, TRILOBITE, {"fault": "pair"}, "expected one tensor in eval mode, got tuple$"),
         (Faulty, TRILOBITE, {"fault": "assert"}, r"takes float32 \[8, 2, 3, 3\] in eval mode, got AssertionError: wrong$"),

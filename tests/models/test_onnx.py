@@ -106,7 +106,7 @@ def drawn(case: str) -> Any:
 
 
 def torch_net(name: str) -> Any:
-    """Returns a network of torch: for a game for two, for a score, and for actions."""
+    """Returns a network of torch: for a two-player game, for a score, and for actions."""
     cases: dict[str, tuple[str, dict[str, Any]]] = {
         "mlp": ("trilobite", {}),
         "conv": ("threes", {"sees": "planes", "scale": 20.0, "channels": (4,)}),

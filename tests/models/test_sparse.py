@@ -22,7 +22,7 @@ from running.networks import SAID, random_sparse
 
 
 def of_stake(game: Game, stake: float) -> Game:
-    """Returns a game for two that says it is worth so much at most."""
+    """Returns a two-player game that says it is worth so much at most."""
     return replace(game, return_range=(-stake, stake))
 
 

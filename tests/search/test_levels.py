@@ -58,7 +58,7 @@ def test_the_best_player_of_some_games_is_a_tree_search_unless_told_a_depth() ->
 def test_wrong_levels() -> None:
     with one_line(r"^player 'level:silly': expected level among easy, medium, hard, best, got 'silly'$"):
         player("level:silly", leafwise.game("cassis"))
-    with one_line(r"^player 'level:easy': expected a level in a game for two players, got 'threes'$"):
+    with one_line(r"^player 'level:easy': expected a level in a two-player game, got 'threes'$"):
         player("level:easy", leafwise.game("threes"))
     with one_line("expected a player like random, "):
         player("silly", leafwise.game("cassis"))

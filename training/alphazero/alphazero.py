@@ -1,7 +1,7 @@
-"""AlphaZero: a network with a value and a policy learns from the Monte Carlo tree searches by which it plays itself.
+"""AlphaZero: a network with a value and a policy learns from its Monte Carlo tree searches in self-play.
 
 As in Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play" (Science,
-2018), for games for two, with chance or without. Each iteration plays games with the newest network: every action is chosen by
+2018), for two-player games, with chance or without. Each iteration plays games with the newest network: every action is chosen by
 `leafwise.search.mcts`, whose new nodes the network values and gives a prior in one evaluation, with noise on the prior of the
 root. A position teaches the shares of the simulations that its actions got, and the outcome of the game, or with `--td-lambda`
 below 1 what the searches that follow say of it. The last positions are learned from, under random symmetries. After every
@@ -106,7 +106,7 @@ class AlphaZero(IterationLearner):
         super().__init__(config)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         if self.game.players != 2:
-            raise UserError(f"alphazero: expected a game for two players, got {self.game.name!r}")
+            raise UserError(f"alphazero: expected a two-player game, got {self.game.name!r}")
         self.module = self.fresh()
         self.start = origin(config.init_from) if config.init_from else {}
         self.newest = self.module.export()

@@ -82,9 +82,9 @@ class Config(ActorOptions):
     final_learning_rate: Rate = 0.0001
     """Learning rate at the end; linear in between."""
     gamma: Share = 1.0
-    """Discount per decision; below 1 in games for one."""
+    """Discount per decision; below 1 in single-player games."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
-    """Return that counts as 1, in games for one (a torch module's, where it is not given: that of random games)."""
+    """Return that counts as 1, in single-player games (a torch module's, where it is not given: that of random games)."""
     n_step: Annotated[int, Range(1, 1000)] = 1
     """Decisions between one that is valued and the one whose value its target ends with."""
     cut: bool = True
@@ -129,7 +129,7 @@ class Config(ActorOptions):
     guide_depth: Depth = 1
     """Depth of the guide's searches."""
     credit: Share = 0.0
-    """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in games for one."""
+    """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in single-player games."""
     credited: Rate = 0.5
     """Part of the run over which that falls to 0."""
     hidden: tuple[int, ...] = (128, 64)
@@ -150,7 +150,7 @@ def check(config: Config, game: Any) -> None:
     if config.head == "max" and config.target_depth and config.n_step > 1:
         raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
     if config.credit and game.players == 2:
-        raise UserError(f"expected --credit in a game for one player, got {game.name!r}")
+        raise UserError(f"expected --credit in a single-player game, got {game.name!r}")
     if config.network != SPARSE:
         need_sparse(config)
         return

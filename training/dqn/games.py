@@ -207,7 +207,7 @@ class Playing(NamedTuple):
     exploration: Floats
     """Chance of a random action in each game, [n]."""
     credit: float = 0.0
-    """A game that is over is worth at least this share of its progress; in games for one."""
+    """A game that is over is worth at least this share of its progress; in single-player games."""
     guided: bool = False
     """The guide plays."""
 

@@ -145,7 +145,7 @@ class Decided(Replay):
         return places, (weights / weights.max()).astype(np.float32)
 
     def learned(self, places: Ints, errors: NDArray[np.floating[Any]]) -> None:
-        """Takes note of the sizes of errors [n], by which places [n] are drawn from now on."""
+        """Stores the sizes of errors [n], which decide how often places [n] are drawn from now on."""
         if self.priorities is not None:
             self.highest = max(self.highest, float((errors.max() + LEAST) ** self.alpha))
             self.priorities.put(places, (errors.astype(np.float64) + LEAST) ** self.alpha)
@@ -201,7 +201,7 @@ class Learning:
     def __init__(self, game: Game, config: Any, wanted: Target, replay: Decided) -> None:
         """`config` are the method's options; `wanted` says which target is learned.
 
-        The network says the chance of a win where a game for one is won or lost and states are valued.
+        The network says the chance of a win where a single-player game is won or lost and states are valued.
         """
         self.game, self.config, self.wanted, self.replay, self.solo = game, config, wanted, replay, game.players == 1
         self.online: Any = self.fresh()

@@ -169,7 +169,7 @@ def check(
     if games % game.players:
         raise UserError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
     if opponent is None and plies:
-        raise UserError(f"evaluate: expected no plies in {game.name!r}, a game for one player, got {plies!r}")
+        raise UserError(f"evaluate: expected no plies in {game.name!r}, a single-player game, got {plies!r}")
     for name in (text, opponent):
         if name is not None and dealt(player(name, game), first_seed) is not None and keep:
             raise UserError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
@@ -219,7 +219,7 @@ def evaluate(
     file: Path | None = None,
     resume: bool = False,
 ) -> Evaluation:
-    """Plays games with seeds from `first_seed` on; a game for two players needs an opponent and an even number of games.
+    """Plays games with seeds from `first_seed` on; a two-player game needs an opponent and an even number of games.
 
     The same seed starts the same game for every player, and against an opponent is played from both seats. Games against an
     opponent begin with `plies` random decisions (default: 4, or none in games of chance); no two openings of a game without
@@ -492,7 +492,7 @@ class Tournament:
         }
 
     def settings(self) -> Json:
-        """Returns what a file must agree on to be gone on with."""
+        """Returns what a file must agree on to be resumed."""
         return {"game": self.game.name, "options": self.game.given_options, "plies": self.plies, "seed": self.seed}
 
     def counts(self) -> Json:
@@ -545,7 +545,7 @@ def plan(
     `openings` default to one per two games, `plies` to 4, or 0 in games of chance.
     """
     if game.players != 2:
-        raise UserError(f"arena: expected a game for two players, got {game.name!r}")
+        raise UserError(f"arena: expected a two-player game, got {game.name!r}")
     if len(players) < 2 or len(set(players)) != len(players):
         raise UserError(f"arena: expected at least two players, all different, got {', '.join(players) or 'none'}")
     check_amounts(games, seed)

@@ -1,4 +1,4 @@
-"""Games between networks as pieces of work: matches of the sequential test, games for one, games against reference players.
+"""Games between networks as pieces of work: matches of the sequential test, single-player games, games against reference players.
 
 Reference players are those, by name, that every network of a run meets, so that its Elo means the same from start to end.
 """
@@ -81,7 +81,7 @@ def pairs_side_by_side(
 
 
 def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes: int) -> Played:
-    """Returns games of one network in a variant of a game for one."""
+    """Returns games of one network in a variant of a single-player game."""
     evaluator = network.get().evaluator("newest")
     if evaluator.value is not None:
         return play_solo(game, evaluator, seeds[0], len(seeds), depth=depth, nodes=nodes)
@@ -91,7 +91,7 @@ def _alone(network: Shared[Learned], game: Game, seeds: range, depth: int, nodes
 def play_alone(
     line: Executor[Any, Any], network: Learned, wanted: Sequence[tuple[Game, int, int]], first_seed: int, nodes: int
 ) -> Iterator[Played]:
-    """Yields the games of a network in variants of a game for one: variant, games and depth are wanted, in this order."""
+    """Yields the games of a network in variants of a single-player game: variant, games and depth are wanted, in this order."""
     own = line.share(network)
     pieces = [
         [

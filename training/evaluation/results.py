@@ -181,7 +181,7 @@ class GameStore(dict[K, V]):
         self._saved = time.monotonic()
 
     def begin(self, who: str, resume: bool) -> None:
-        """Takes over the games of the file, if there is one; raises ValueError for one that is not to be gone on with."""
+        """Takes over the games of the file, if there is one; raises ValueError for one that cannot be resumed."""
         if self.file is None or not self.file.exists() or is_stream(self.file):
             return
         if not resume:

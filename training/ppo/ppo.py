@@ -3,8 +3,8 @@
 Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
 action masking" (2022); opponents out of earlier selves as in Bansal et al., "Emergent complexity via multi-agent competition"
 (2018). Policy and value share a first layer, which sees one feature for each cell and value of the observation, or what `sees`
-names; in games for two the value goes through tanh, and the agent sits at a random seat. Rewards are divided by
-`scale`, in games for two by the most that one is worth. A policy may begin with what a guide does, and in easier variants.
+names; in two-player games the value goes through tanh, and the agent sits at a random seat. Rewards are divided by
+`scale`, in two-player games by the most that one is worth. A policy may begin with a guide's games, and in easier variants.
 What is kept is one network that says the value, what a decision is worth to the player who acts, and the policy.
 
 What is logged stands in docs/methods/ppo.md.
@@ -45,8 +45,8 @@ class Config(Options):
     rollout: Count = 16
     """Decisions in each game between two updates."""
     opponent: str = "self"
-    """Opponent in games for two: self (the policy as it is now or was, its actions drawn), or any player's text; greedy and random
-    are compiled into the environment's step too."""
+    """Opponent in two-player games: self (the policy as it is now or was, its actions drawn), or any player's text; greedy and
+    random are compiled into the environment's step too."""
     newest: Share = 0.5
     """Share of the rollouts against the policy as it is now; the others are against one that won its match (--opponent self)."""
     pool: Annotated[int, Range(1, 100)] = 8
@@ -64,7 +64,7 @@ class Config(Options):
     eased: Annotated[int, Range(0, 1e12)] = 1_000_000
     """Decisions played in those."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
-    """Return that counts as 1, in games for one (a torch module's, where it is not given: that of random games)."""
+    """Return that counts as 1, in single-player games (a torch module's, where it is not given: that of random games)."""
     learning_rate: Rate = 0.002
     """Learning rate at the start (Adam)."""
     final_learning_rate: Rate = 0.0001

@@ -2,7 +2,7 @@
 
 python -m leafwise.training.publish --run runs/threes-td-1
 
-The kinds of models differ in what is measured: n-tuples play games (`ntuples`), sparse `networks` of games for two are judged by
+The kinds of models differ in what is measured: n-tuples play games (`ntuples`), sparse `networks` of two-player games are judged by
 the exact solver, or where there is none play, those that say chances play every variant, and a room may bring a kind of its own
 (`modules.publish` in its recipes). A kind is a module, or a class of `networks`, with `OPTIONS` (the options it has besides those
 of all), `load`, `prepare`, `measure`, and for the card, which the file itself tells, `WHAT`, `UNIT` (of steps), `about`, `made` and
@@ -73,19 +73,19 @@ class Config:
     first_seed: int = FINAL_SEED
     """N-tuples: first seed of the final games, from 1,000,000 on; one that no network before was judged by is fairest."""
     judged: int = 500
-    """Games for two: critical positions (some legal action loses value) that judge it."""
+    """Two-player games: critical positions (some legal action loses value) that judge it."""
     judged_plies: tuple[int, int] = (8, 20)
-    """Games for two: least and most actions before such a position."""
+    """Two-player games: least and most actions before such a position."""
     judged_depth: int = 0
-    """Games for two: those are random, or with a depth of players who search so deep for an end and else act at random."""
+    """Two-player games: those are random, or with a depth of players who search so deep for an end and else act at random."""
     depths: tuple[int, ...] = (1, 2, 3)
-    """Games for two: search depths at which it is judged."""
+    """Two-player games: search depths at which it is judged."""
     variants: tuple[str, ...] = ()
     """Chances: variants that it plays (default: those of the game's recipe)."""
     nodes: int = 100
     """Chances: most decisions that a search looks at, as in players `search:LEAF,nodes=`."""
     half: bool = False
-    """Games for two: whether the embeddings of a sparse network are rounded to 16 bits, so that the file is half as large."""
+    """Two-player games: whether the embeddings of a sparse network are rounded to 16 bits, so that the file is half as large."""
     rematch: int = 0
     """Games (chances: in each variant) that a run's best and newest networks play, to publish the better (0: the best)."""
     calibrate: int = 0

@@ -1,9 +1,9 @@
 """Publishing sparse networks, of three kinds by who judges them.
 
-`Positions`: of games for two with an exact solver, on critical positions of the final seeds; where a room's own game has no solver,
-nothing judges here, and the card names the study that measures the shipped file. `Games`: of games that no solver judges, by games
-of the final seeds beside the hand-made leaf. `Chances`: of games for one that are won or lost, which say the chance to win, played
-in all variants, calibrated where it is asked for.
+`Positions`: of two-player games with an exact solver, on critical positions of the final seeds; where a room's own game has no
+solver, nothing judges here, and the card names the study that measures the shipped file. `Games`: of games that no solver judges,
+by games of the final seeds beside the hand-made leaf. `Chances`: of single-player games that are won or lost, which say the
+chance to win, played in all variants, calibrated where it is asked for.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def newest_of(source: Path, best: SparseNetwork) -> Prepared:
 
 
 class Games:
-    """Networks that play games of the final seeds: alone beside the hand-made leaf, in a game for two against it."""
+    """Networks that play games of the final seeds: alone beside the hand-made leaf, in a two-player game against it."""
 
     WHAT, UNIT, load = "value network", "steps", staticmethod(load_sparse)
     OPTIONS: tuple[str, ...] = ("games",)
@@ -66,7 +66,7 @@ class Games:
         return network, {"hand_made": network.game.default_score}
 
     def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
-        """Yields the mean return by depth: of both leaves in a game for one, of the network against the other in a game for two."""
+        """Yields the mean return by depth: of both leaves, or in a two-player game of the network against the other."""
         game, hand_made = network.game, network.game.default_score
         with executor_for(call, config.processes, config.cluster) as executor:
             own = executor.share(network)
@@ -184,8 +184,9 @@ class Positions(Games):
         if not nodes:
             return ["- no solver's label was learned from; the network was chosen by matches against earlier ones"]
         return [
-            f"- targets are exact where an alpha-beta search to the end takes at most {nodes:,} nodes (the solver's, which knew",
-            "  nothing by heart), else values of the network's own searches; it was chosen by matches against earlier ones",
+            f"- targets are exact where the solver's alpha-beta search to the end takes at most {nodes:,} nodes, without an "
+            "opening",
+            "  table; others are values of the network's own searches. The network was chosen by matches against earlier ones",
         ]
 
     def figures(self, told: Json) -> list[str]:
@@ -198,11 +199,11 @@ class Positions(Games):
                 f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
             ]
         low, high = first["plies"]
-        ahead = f"actions of players who see {first['ahead']} ahead and know nothing else"
+        ahead = f"actions of players who look {first['ahead']} decisions ahead without a score"
         lines = [
-            f"Share of {first['positions']} critical positions (some legal action loses value) after {low} to {high}",
-            f"{ahead if first['ahead'] else 'random actions'} in which the search's choice keeps the game's value, with Wilson's "
-            "95 % intervals:",
+            f"Share of {first['positions']} critical positions (some legal action loses value) in which the search's choice keeps",
+            f"the game's value, with Wilson's 95 % intervals. They come after {low} to {high} "
+            f"{ahead if first['ahead'] else 'random actions'}:",
             "",
             f"| search depth | learned | hand-made (`{told['hand_made']}`) |",
             "|---|---|---|",
@@ -227,7 +228,7 @@ def with_interval(share: float, positions: int) -> dict[str, float | None]:
 
 
 class Chances(Games):
-    """Networks that say the chance to win a game for one, in all its variants."""
+    """Networks that say the chance to win a single-player game, in all its variants."""
 
     WHAT, UNIT = "network that says the chance to win", "iterations"
     OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")

@@ -86,8 +86,8 @@ def about(path: Path, told: Json) -> list[str]:
     packed = [tensor for name, tensor in load_tensors(path)[0].items() if "low" in name]
     seen = sum(int(np.frombuffer(zlib.decompress(tensor.tobytes()), np.uint8).size) for tensor in packed)
     return [
-        f"An n-tuple network ({tuples}) with {seen:,} entries that are not 0, in {path.stat().st_size / 1e6:.1f} MB,",
-        f"which values the potential still to come (a cell's points to the power {told['power']}).",
+        f"An n-tuple network with {seen:,} entries that are not 0, in {path.stat().st_size / 1e6:.1f} MB.",
+        f"It values the potential still to come (a cell's points to the power {told['power']}). Its tuples: `{tuples}`.",
     ]
 
 
@@ -95,10 +95,10 @@ def made(told: Json) -> list[str]:
     """Returns what else was done to the model."""
     loss = told["loss"]
     return [
-        f"- packed: entries are multiples of {told['step']:g}; on {loss['rows']:,} states of games (values about",
+        f"- packed: entries are multiples of {told['step']:g}. On {loss['rows']:,} states of games (values about",
         f"  {loss['mean_value']:,.0f}) that changes the value by {loss['rms_error']:.2g} (root mean square), at most "
-        f"{loss['largest_error']:.2g},",
-        f"  and the score of {loss['games']} paired games at depth 1 by {loss['score_difference']:+,.0f} "
+        f"{loss['largest_error']:.2g}.",
+        f"  It changes the score of {loss['games']} paired games at depth 1 by {loss['score_difference']:+,.0f} "
         f"(standard error {loss['standard_error']:,.0f})",
     ]
 

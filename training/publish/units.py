@@ -65,7 +65,7 @@ class Config:
     depth: int = 1
     """Decisions that both players look ahead."""
     plies: int = 8
-    """Games for two: most random moves that a game begins with."""
+    """Two-player games: most random moves that a game begins with."""
     nodes: int = 0
     """Most decisions that a search looks at, as in players (0: as the recipe says, else no limit)."""
     every: int = 0

@@ -117,7 +117,7 @@ class Gate:
         """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
 
         Their games begin with up to `plies` random actions, a share `from_start` of the pairs with none.
-        A game for one is played in all `variants` (default: the network's), which are logged by their names. `line` works on
+        A single-player game is played in all `variants` (default: the network's), which are logged by their names. `line` works on
         the games (default: this process). `play` plays the games of two networks from openings at places among the selection seeds
         (default: those of the searches above, `play_pairs`).
         """
@@ -235,7 +235,7 @@ class Options(RunOptions):
     """Where a torch module learns and plays: cpu, or cuda, whose tensors may differ from run to run; other processes play on the
     processor."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 500
-    """Most pairs of games in a match against the best network; games played, in games for one."""
+    """Most pairs of games in a match against the best network; games played, in single-player games."""
     judged: Annotated[int, Range(0, 100000)] = 200
     """Positions judged by the exact solver, where there is one; 0: none."""
     judged_plies: tuple[int, int] = (4, 12)

@@ -10,9 +10,9 @@ seen. What is learned is the value for the player who acts.
 With `--network` a torch module learns instead of a sparse network: the games of an iteration are played side by side, in pieces of
 `--piece` games each from a key of its own, so that all leaves of a round of decisions are valued in one call.
 
-A game for one that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of `--mix`,
-and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its score
-is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`).
+A single-player game that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of
+`--mix`, and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its
+score is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`).
 
 What is logged stands in docs/methods/selfplay.md.
 """
@@ -87,7 +87,7 @@ class Config(IterationOptions):
     sees: str = ""
     """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
     head: str = "value"
-    """What the network says in games for two: value, one number, or wdl, the chances to win, draw and lose."""
+    """What the network says in two-player games: value, one number, or wdl, the chances to win, draw and lose."""
     depth: Depth = 1
     """Depth of the search whose root values are learned."""
     nodes: Limit = 0
@@ -106,14 +106,14 @@ class Config(IterationOptions):
     guide_candidates: str = ""
     """Actions that the guide's searches consider (default: those of the others)."""
     mix: tuple[str, ...] = ()
-    """Variants that games for one are played in, like level=1 level=4 (default: that of --variant alone); one that is named twice
-    gets twice the positions."""
+    """Variants that single-player games are played in, like level=1 level=4 (default: that of --variant alone); one that is named
+    twice gets twice the positions."""
     easy: tuple[str, ...] = ()
     """Easier variants that the first iterations are played in instead."""
     eased: Annotated[int, Range(0, 1e6)] = 2
     """Iterations played in those; over as many more they give way to the others one by one."""
     credit: Share = 0.0
-    """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in games for one."""
+    """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in single-player games."""
     credited: Count = 20
     """Iterations over which that falls to 0."""
     init_from: str = ""
@@ -181,11 +181,11 @@ class SelfPlay(IterationLearner):
         if self.scored and (self.sparse or not self.own):
             if self.own:
                 raise UserError(f"expected --network with a torch module in {self.game.name}, got {config.network!r}")
-            raise UserError(f"expected a game for two players, or one that is won or lost, got {self.game.name!r}")
+            raise UserError(f"expected a two-player game, or one that is won or lost, got {self.game.name!r}")
         if not self.solo and (config.mix or config.easy):
-            raise UserError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
+            raise UserError(f"expected --mix and --easy for a single-player game, got {self.game.name!r}")
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
-            raise UserError(f"expected --head value, or wdl in a game for two, got {config.head!r}")
+            raise UserError(f"expected --head value, or wdl in a two-player game, got {config.head!r}")
         if config.match_from_start and (self.solo or not self.game.max_stages):
             raise UserError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
         self.mix, self.easy = (

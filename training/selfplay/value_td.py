@@ -1,10 +1,10 @@
 """Temporal differences as in TD-Gammon: a network learns what it says itself of the positions that follow in its own games.
 
-As in Tesauro, "Temporal difference learning and TD-Gammon" (1995), in games for two and in games for one that are won or lost. The
-target of a position is the lambda-return of the network's own values of the next positions, and of the outcome; where an action was
-drawn at random, the value of the best one stands in for what follows. A network with a sparse first layer learns it, or with
-`--network` a torch module, in games for one with a score too. Games, replay, matches, files and what is logged are those of
-`leafwise.training.selfplay`, which learns what searches say instead.
+As in Tesauro, "Temporal difference learning and TD-Gammon" (1995), in two-player games and in single-player games that are won or
+lost. The target of a position is the lambda-return of the network's own values of the next positions, and of the outcome; where
+an action was drawn at random, the value of the best one stands in for what follows. A network with a sparse first layer learns
+it, or with `--network` a torch module, in single-player games with a score too. Games, replay, matches, files and what is logged
+are those of `leafwise.training.selfplay`, which learns what searches say instead.
 """
 
 from __future__ import annotations

@@ -292,7 +292,7 @@ def records(game: Game, text: str, seeds: Sequence[int]) -> list[dict[str, Any]]
 
 @functools.lru_cache(maxsize=4)
 def _ready(game: Game, text: str) -> Build:
-    """Returns a builder that has loaded its machine code, which is no part of a ship's time."""
+    """Returns a builder that has loaded its machine code, which is excluded from a ship's time."""
     build = builder(text, game)
     build(0)
     return build

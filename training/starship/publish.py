@@ -122,8 +122,8 @@ def figures(told: dict[str, Any]) -> list[str]:
         for score in told["score"]
     ]
     return [
-        f"Ships on the hulls and requests of the {seeds_line(first, last)}, one placement ahead in one pass;",
-        "quality 0 where a ship is not valid; 95 % intervals:",
+        f"Ships on the hulls and requests of the {seeds_line(first, last)}, one placement ahead in one pass.",
+        "Quality is 0 where a ship is not valid. With 95 % intervals:",
         "",
         "| preset | learned | by hand | gain, paired | valid, learned |",
         "|---|---|---|---|---|",

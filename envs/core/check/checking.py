@@ -211,7 +211,7 @@ def _end(process: Process, note: Note, call_s: float) -> str:
 
 
 def carry_out(job: dict[str, Any], note: Note) -> dict[str, Any]:
-    """Returns what came of a game: `positions` and `twins`, or a `fault`, a `problem` of its module, or an `error` of ours."""
+    """Returns what came of a game: `positions` and `twins`, or a `fault`, a `problem` of its module, or our own `error`."""
     note.calling("import")
     try:
         game = load(job["origin"])

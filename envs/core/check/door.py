@@ -481,7 +481,7 @@ class Door:
 
 
 def look_rule(view: str, player: int | None) -> str:
-    """Returns what the rule is called by which a player sees a view."""
+    """Returns the name of the rule that shows a player a view."""
     return f"view {view}" if view != DEFAULT_VIEW else "observe" if player is None else "observe_as"
 
 

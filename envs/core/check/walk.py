@@ -660,7 +660,7 @@ def worth(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any) -> floa
 
 
 def _worth(door: Door, rule: str, evaluator: Evaluator, leaf: Row, T) -> float:
-    """Returns what a search of a game for one takes a leaf for."""
+    """Returns what a search of a single-player game takes a leaf for."""
     stage, acts = door.game.stages[door.whole_number("stage", leaf)], door.player(leaf)
     expect(stage in (evaluator.stage, "decision"), rule, f"siblings of leaves at {evaluator.stage!r}", repr(stage))
     if acts != TERMINAL or evaluator.terminal == "evaluate":

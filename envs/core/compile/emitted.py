@@ -254,7 +254,7 @@ def hold(function: Callable[..., Any], *arguments) -> Callable[[], Any]:
 
 
 def words_of(kind, value, place: Callable[[Any], int] = lambda array: array.ctypes.data) -> Iterator[int]:
-    """Yields the words by which `_value` finds an argument again; `place` says at which address an array stands."""
+    """Yields the words with which `_value` finds an argument again; `place` says at which address an array stands."""
     if isinstance(kind, types.BaseTuple):
         for part, own in zip(kind, value, strict=True):  # type: ignore[call-overload]
             yield from words_of(part, own, place)

@@ -477,7 +477,7 @@ class Game:
 
     @property
     def stake(self) -> float:
-        """What a game for two is worth at most: values of networks, and points of matches, are shares of it."""
+        """What a two-player game is worth at most: values of networks, and points of matches, are shares of it."""
         return max(map(abs, self.return_range))
 
     @property
@@ -764,7 +764,7 @@ def _chance(game: Game) -> Needs:
     both = (chance.afterstates is None) == (chance.apply_outcome is None)
     yield both, "both of afterstates and apply_outcome or none", chance.afterstates or chance.apply_outcome
     alone = chance.afterstates is None or (game.players == 1 and game.search.decisions_per_depth == 1)
-    yield alone, "afterstates of a game for one, whose actions all cost 1", chance.afterstates
+    yield alone, "afterstates of a single-player game, whose actions all cost 1", chance.afterstates
     if chance is NO_CHANCE or chance.outcomes in DEFAULTS or chance.max_outcomes == chance.max_stages == 0:
         return
     need_in(chance.max_outcomes, POSITIVE, "max_outcomes", game.name, int)

@@ -155,8 +155,8 @@ class Chance:
     """`(S, i, j, T)` -> n, where outcomes leave the actions alone, as a card that is drawn does: what the n legal actions, in
     ascending order, make of all outcomes of row i, to rows j, j+1, ... to be read by `apply_outcome` alone; 0: not here.
 
-    May be left out, with `apply_outcome`: it spares searches of games for one to act anew for each outcome. Where it answers, every
-    outcome is a decision with these n actions, each of which leads to a chance stage and costs 1.
+    May be left out, with `apply_outcome`: it spares searches of single-player games to act anew for each outcome. Where it
+    answers, every outcome is a decision with these n actions, each of which leads to a chance stage and costs 1.
     """
     apply_outcome: Compiled | None = None
     """`(S, k, o, j, T)`: writes to row j what an action, of which `afterstates` wrote row k, makes of outcome o: just what

@@ -26,7 +26,7 @@ from leafwise.envs.core.ranges import need_among
 
 
 class GameAECEnv(AECEnv):
-    """Every player is an agent, `player_0` and (in a game for two) `player_1`; the next agent is who acts in the game.
+    """Every player is an agent, `player_0` and (in a two-player game) `player_1`; the next agent is who acts in the game.
 
     An observation is a dict: `observation`, the game as the agent sees it whoever acts, and `action_mask`, int8 [A]: 1 for each
     legal action, and all ones for an agent that does not act. Rewards are differences of returns. An illegal action

@@ -77,7 +77,7 @@ class Stepped:
 
 @explained
 class GameEnv(Stepped, gym.Env[Observation, int]):
-    """One game as an environment; in a game for two, against a built-in opponent.
+    """One game as an environment; in a two-player game, against a built-in opponent.
 
     Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
     int8 [A], 1 for each legal action and all ones at the end; what else a game tells there says `game.observation.info`.

@@ -200,7 +200,7 @@ def _checked(one: Field[Any], given, game: Game, kind: Kind):
     if choices is not None:
         need_among(given, choices(game, kind), one.name, game.name)
     if one.metadata["two_player"] and game.players == 1 and given != default:
-        raise UserError(f"{game.name}: expected no {one.name} in a game for one player, got {given!r}")
+        raise UserError(f"{game.name}: expected no {one.name} in a single-player game, got {given!r}")
     return given
 
 

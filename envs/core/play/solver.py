@@ -141,7 +141,7 @@ UNKNOWN = 2
 
 
 class Labels(Protocol):
-    """Exact outcomes of positions that a search of so many nodes comes to the end of; it knows nothing by heart."""
+    """Exact outcomes of positions that a search of so many nodes solves, without an opening table."""
 
     def __call__(self, rows: Array, first: Ints, nodes: int) -> NDArray[np.int8]:
         """Returns what rows [n, width] are worth to the player to move: 1, 0 or -1, or UNKNOWN.

@@ -94,9 +94,9 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "worse; `learned` is what `leafwise ship gen --builder learned` does. `best:`, `refine:` and `learned` may try the same",
         "requests again and again. `policy:RUN` is what masked PPO learned (`leafwise train starship --method ppo`).",
         "",
-        "Quality counts 0 where a ship is not valid; gains are paired, with 95 % intervals; the terms are means over",
-        'valid ships; "both valid" is the gain where both ships are valid; seconds are processor time a ship. The layout of the',
-        "core is the rotation of the cockpit and where the reactor stands off it, over the valid ships.",
+        "Quality counts 0 where a ship is not valid. Gains are paired, with 95 % intervals. The terms are means over",
+        'valid ships; "both valid" is the gain where both ships are valid. Seconds are processor time a ship. The layout of the',
+        "core is the rotation of the cockpit and the place of the reactor beside it, over the valid ships.",
     ]
     for preset, own in sections.items():
         lines += ["", f"## {preset}", "", "```", own["command"], "```", "", *own["lines"], ""]

@@ -236,9 +236,9 @@ def report(config: Config, positions: list[Position], results: Results) -> None:
     lines = [
         "# Connect Four: critical positions and perfect play",
         "",
-        "A position is critical if some legal move keeps the game's value and another does not. Intervals are of 95 %.",
-        f"The exact solver plays all of this without an error{spent}: the networks",
-        "are a yardstick of learning here, not the strongest players of this package.",
+        "A position is critical if some legal move keeps the game's value and another does not. Intervals are 95 % intervals.",
+        f"The exact solver plays all of this without an error{spent}.",
+        "So the networks measure learning here. They are not the strongest players of this package.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):
         lines += kept_table(positions, results, kind)

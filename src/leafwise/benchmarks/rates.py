@@ -244,7 +244,7 @@ CLOCK = 0.2
 
 
 RARE = 0.25
-"""Outcomes of chance less probable than this are then valued at once, in games for two."""
+"""Outcomes of chance less probable than this are then valued at once, in two-player games."""
 
 
 def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Lets players of a game for two meet, every two of them, and rates them: Elo with errors."""
+"""Lets players of a two-player game meet, every two of them, and rates them: Elo with errors."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Config:
     player: str = "search:RUN,depth=1"
     """Player that a run is judged by; RUN stands for its folder."""
     opponent: str = "greedy"
-    """Player on the other side, in games for two."""
+    """Player on the other side, in two-player games."""
     games: int = 200
     """Games of each run; against an opponent half of them from each seat."""
     seed: int = FINAL_SEED

@@ -20,7 +20,7 @@ class Config:
 
     A .npz file is read by numpy.load, a .parquet file by any reader of Parquet; both hold `about`, which says how the games
     were played and what each array holds. minari:NAME-v0 writes to Minari's store, one episode for each player of a game.
-    Parquet and Minari need the extra `data`. In a game for two the player plays both sides unless there is an opponent.
+    Parquet and Minari need the extra `data`. In a two-player game the player plays both sides unless there is an opponent.
 
     Examples:
       leafwise dataset trap --player greedy --games 10 --out games.npz
@@ -34,7 +34,7 @@ class Config:
     player: str = "best"
     """Who plays: best, random, search:LEAF,depth=2, sb3:FILE.zip, ..."""
     opponent: str = ""
-    """In games for two, who plays the other side; its decisions are not written."""
+    """In two-player games, who plays the other side; its decisions are not written."""
     games: int = 100
     """Games to play."""
     seed: int = 0

@@ -45,9 +45,9 @@ class Config:
     seed: int = FINAL_SEED
     """Seed of the first game; from 1,000,000 on for final figures."""
     opponent: str = "greedy"
-    """Player on the other side, in games for two."""
+    """Player on the other side, in two-player games."""
     plies: int = -1
-    """Random moves that games for two begin with (-1: 4, or none in games of chance); no two openings are alike. 0: the start."""
+    """Random moves that two-player games begin with (-1: 4, or none with chance); no two openings are alike. 0: the start."""
     processes: int = 1
     """Processes that play at the same time."""
     cluster: str = ""

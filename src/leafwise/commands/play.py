@@ -61,12 +61,12 @@ class Config:
     seed: Annotated[int, Range(0, 2**63 - 1)] = 0
     """Seed of the game's chance."""
     opponent: str = ""
-    """In games for two: the other player, or `human` for two people (default: best, the search with the shipped network)."""
+    """In two-player games: the other player, or `human` for two people (default: best, the search with the shipped network)."""
     strength: str = ""
-    """In games for two: easy, medium, hard or best as your opponent; --level is short for it where that is no option of the
+    """In two-player games: easy, medium, hard or best as your opponent; --level is short for it where that is no option of the
     game."""
     seat: str = "first"
-    """In games for two: your seat, first or second."""
+    """In two-player games: your seat, first or second."""
     assist: bool = False
     """Follow a game played elsewhere, Friday at a table or Threes on a phone: you type what falls there, and are told what every
     option is worth."""
@@ -310,9 +310,9 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
 
     if game.players == 1:
         if config.opponent or config.strength:
-            raise UserError(f"expected no --opponent and no --strength in {game.name}, a game for one player")
+            raise UserError(f"expected no --opponent and no --strength in {game.name}, a single-player game")
         if config.seat != "first":
-            raise UserError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
+            raise UserError(f"expected no --seat in {game.name}, a single-player game, got {config.seat!r}")
         return {0: None}
     need_among(config.seat, ("first", "second"), "--seat")
     if config.strength and config.opponent:

@@ -35,10 +35,10 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game."""
     player: str = ""
-    """Player; in games for two, of the first seat (default: best, the search with the shipped network; in games for one as
+    """Player; in two-player games, of the first seat (default: best, the search with the shipped network; in single-player games as
     best:depth=1)."""
     opponent: str = ""
-    """In games for two, the player of the second seat (default: best)."""
+    """In two-player games, the player of the second seat (default: best)."""
     seed: Annotated[int, Range(0, 2**63 - 1)] = 0
     """Seed of the game's chance."""
     out: OutputFile = "game.gif"
@@ -71,7 +71,7 @@ def played(config: Config, game: Game) -> GameRecord:
 
     usual = "best" if game.players == 2 else "best:depth=1"
     if config.opponent and game.players == 1:
-        raise UserError(f"expected no --opponent in {game.name}, a game for one player")
+        raise UserError(f"expected no --opponent in {game.name}, a single-player game")
     names = [name or usual for name in (config.player, config.opponent)][: game.players]
     players = [player(name, game, config.seed + seat) for seat, name in enumerate(names)]
     record = play_game(game, players, config.seed, config.moves).record()

@@ -77,7 +77,7 @@ def infer(game: Game) -> None:
 
 
 def without_hooks(game: Game) -> Game:
-    """Returns a game without the optional rules and hooks by which searches value siblings together."""
+    """Returns a game without the optional rules and hooks with which searches value siblings together."""
     chance = replace(game.rules.chance, afterstates=None, apply_outcome=None)
 
     def alone(score: Callable[[Any], Evaluator]) -> Callable[[Any], Evaluator]:

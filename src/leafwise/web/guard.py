@@ -43,7 +43,7 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], token: str = "") -> None:
-        """`hosts` are the names by which the server may be called, with the port: `127.0.0.1:8000`."""
+        """`hosts` are the server's allowed names, with the port: `127.0.0.1:8000`."""
         self.app, self.hosts, self.token = app, hosts, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -73,7 +73,7 @@ def network_address() -> str:
 
 
 def names_of(host: str, port: int) -> frozenset[str]:
-    """Returns the names by which a page may call the server."""
+    """Returns the names that a page may use for the server."""
     everywhere = host in (EVERYWHERE, "::")
     names = {host, network_address()} if everywhere else {host}
     if everywhere or is_loopback(host):

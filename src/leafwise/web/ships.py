@@ -43,7 +43,7 @@ _kept: Kept[LookAhead] = Kept(len(PRESETS))
 
 
 def need_ship(request: ShipRequest, context: JobContext) -> State:
-    """Returns the ship that is asked about, of a preset's building game; raises ValueError for what there is not."""
+    """Returns the requested ship of a preset's building game; raises ValueError if it does not exist."""
     game = need_game(GameRequest(game="starship", options={"preset": request.preset}), context)
     return state_of(game, request.seed, request.moves)
 

@@ -47,29 +47,29 @@ def test_toml_changes_a_preset():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a =", "should be TOML"),
-        ("a = " + "[" * 5000, "should be TOML"),
-        ('[thrusters]\nmin_score = "x"', "thrusters.min_score should be an integer from 0 to 1000, got 'x'"),
-        ("[thrusters]\nmin_score = 1.5", "thrusters.min_score should be an integer from 0 to 1000, got 1.5"),
-        ("[thrusters]\nmin_score = true", "thrusters.min_score should be an integer from 0 to 1000, got True"),
+        ("a =", "in TOML"),
+        ("a = " + "[" * 5000, "in TOML"),
+        ('[thrusters]\nmin_score = "x"', "thrusters.min_score as an integer from 0 to 1000, got 'x'"),
+        ("[thrusters]\nmin_score = 1.5", "thrusters.min_score as an integer from 0 to 1000, got 1.5"),
+        ("[thrusters]\nmin_score = true", "thrusters.min_score as an integer from 0 to 1000, got True"),
         ("[thrusters]\nspeed = 1", "thrusters has no 'speed'"),
         ("[engines]\nspeed = 1", "parameters has no 'engines'"),
-        ("shape = 3", "shape should be an object, got 3"),
-        ("[crew]\nenabled = 1", "crew.enabled should be true or false"),
+        ("shape = 3", "shape as an object, got 3"),
+        ("[crew]\nenabled = 1", "crew.enabled as true or false"),
         (
             '[reactor]\nstrategy = "x"',
-            "reactor.strategy should be one of centralized, centralized_a.*, random, got 'x'",
+            "reactor.strategy as one of centralized, centralized_a.*, random, got 'x'",
         ),
-        ("grid = 65", "grid should be an integer from 12 to 64, got 65"),
-        ("[thrusters]\nmin_score = 46", "thrusters.min_score should be at most max_score = 45, got 46"),
+        ("grid = 65", "grid as an integer from 12 to 64, got 65"),
+        ("[thrusters]\nmin_score = 46", "thrusters.min_score of at most max_score = 45, got 46"),
         ("[thrusters]\nmax_score = 900", "at most 250 parts, got up to 933"),
-        ("[crew]\nweight_bunk = -1", "crew.weight_bunk should be an integer from 0 to 1000, got -1"),
-        ("[crew]\nweight_bunk = 0\nweight_quarters = 0", "crew: at least one weight"),
-        ("[shape.rectangle]\nmax_width = 47", "shape.rectangle.max_width should be an integer from 1 to 46"),
-        ("[fill_gaps]\nmin_directions = 5", "fill_gaps.min_directions should be an integer from 1 to 4"),
-        ("[crew]\nmin_seats = nan", "crew.min_seats should be an integer from 0 to 1000, got nan"),
-        ("grid = " + "9" * 400, r"grid should be an integer from 12 to 64, got 9+\.\.\.9+$"),
-        ("[crew]\nmin_seats = 1979-05-27", "crew.min_seats should be an integer from 0 to 1000, got datetime.date"),
+        ("[crew]\nweight_bunk = -1", "crew.weight_bunk as an integer from 0 to 1000, got -1"),
+        ("[crew]\nweight_bunk = 0\nweight_quarters = 0", "a weight of crew greater than 0"),
+        ("[shape.rectangle]\nmax_width = 47", "shape.rectangle.max_width as an integer from 1 to 46"),
+        ("[fill_gaps]\nmin_directions = 5", "fill_gaps.min_directions as an integer from 1 to 4"),
+        ("[crew]\nmin_seats = nan", "crew.min_seats as an integer from 0 to 1000, got nan"),
+        ("grid = " + "9" * 400, r"grid as an integer from 12 to 64, got 9+\.\.\.9+$"),
+        ("[crew]\nmin_seats = 1979-05-27", "crew.min_seats as an integer from 0 to 1000, got datetime.date"),
         ('[crew]\n"a` - at `$.b\\n" = 3', "crew has no 'a` - at `"),
         ('"a` - at `$.crew\\n" = 3', "has no 'a"),
     ],
@@ -84,7 +84,7 @@ def test_stages_are_switched_by_name():
     assert not switched(CLASSIC, ["Exterior Armour"], False).exterior_armour.enabled
     assert not switched(CLASSIC, ["add-extra-doors", "CREW"], False).crew.enabled
     assert switched(CLASSIC, ["carve"], True).carve.enabled
-    with pytest.raises(ValueError, match="stage should be one of Shape, Fill Gaps"):
+    with pytest.raises(ValueError, match="stage as one of Shape, Fill Gaps"):
         switched(CLASSIC, ["Sails"], False)
 
 
@@ -101,13 +101,13 @@ def test_the_presets_are_those_of_the_rules():
 
 
 def test_parameters_check_themselves():
-    with pytest.raises(ValueError, match=r"thrusters\.max_score should be an integer"):
+    with pytest.raises(ValueError, match=r"thrusters\.max_score as an integer"):
         Parameters(thrusters=Thrusters(max_score="many"))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"shape\.min_modules should be an integer from 1"):
+    with pytest.raises(ValueError, match=r"shape\.min_modules as an integer from 1"):
         Parameters(shape=Shape(min_modules=0))
-    with pytest.raises(ValueError, match="thrusters should be an object, got 3"):
+    with pytest.raises(ValueError, match="thrusters as an object, got 3"):
         Parameters(thrusters=3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"shape\.symmetry should be one of none, pairs, x"):
+    with pytest.raises(ValueError, match=r"shape\.symmetry as one of none, pairs, x"):
         Parameters(shape=Shape(symmetry="y"))  # type: ignore[arg-type]
 
 
@@ -117,7 +117,7 @@ def test_the_sources_spelling_of_stages_is_understood():
     assert switched(CLASSIC, ["Fill With Armor", "Exterior Armor"], True) == switched(
         CLASSIC, ["fill_with_armour", "exterior_armour"], True
     )
-    with pytest.raises(ValueError, match=r"stage should be one of Shape, .*, got 'Armory'"):
+    with pytest.raises(ValueError, match=r"stage as one of Shape, .*, got 'Armory'"):
         switched(CLASSIC, ["Armory"], True)
 
 
@@ -169,19 +169,22 @@ def test_a_finished_ship_has_to_keep_the_last_run() -> None:
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        (["Sails"], "stages[0]: stage should be one of Shape, Fill Gaps"),
+        (["Sails"], "stages[0]: expected stage as one of Shape, Fill Gaps"),
         (["Shape", "Armour"], "stages[1]: expected the part that armour goes round, like 'Armour part=reactor', got"),
-        (["Shape", "Armour part=sail"], "stages[1]: part should be one of ammo_supply"),
-        (["Shape", "Weapons max_score=2"], "stages[1]: min_score should be at most max_score = 2, got 3"),
-        (["Shape", "Weapons min_score=x"], "stages[1]: min_score should be an integer from 0 to 1000, got 'x'"),
+        (["Shape", "Armour part=sail"], "stages[1]: expected part as one of ammo_supply"),
+        (["Shape", "Weapons max_score=2"], "stages[1]: expected min_score of at most max_score = 2, got 3"),
+        (["Shape", "Weapons min_score=x"], "stages[1]: expected min_score as an integer from 0 to 1000, got 'x'"),
         (["Shape", "Crew range=3"], "stages[1]: Crew has no 'range'; known: "),
         (["Shape", "Crew enabled=false"], "stages[1]: Crew has no 'enabled'; known: "),
-        (["Cockpit", "Shape"], "stages should begin with those of the hull (Shape, Fill Gaps, Carve), got Shape after"),
-        (["Fill Gaps", "Shape"], "stages should have Shape once, as the first, got it later"),
-        (["Shape", "Add Extra Doors", "Crew"], "stages should have Add Extra Doors once, as the last, got it earlier"),
-        (["Shape", *["Crew"] * 30], "stages should be at most 30, got 31"),
-        ([3], "stages[0] should be a text, got 3"),
-        ("Shape", "stages should be a list of texts, got 'Shape'"),
+        (
+            ["Cockpit", "Shape"],
+            "expected stages that begin with those of the hull (Shape, Fill Gaps, Carve), got Shape after",
+        ),
+        (["Fill Gaps", "Shape"], "expected Shape once in stages, as the first, got it later"),
+        (["Shape", "Add Extra Doors", "Crew"], "expected Add Extra Doors once in stages, as the last, got it earlier"),
+        (["Shape", *["Crew"] * 30], "expected at most 30 stages, got 31"),
+        ([3], "expected stages[0] as a text, got 3"),
+        ("Shape", "expected stages as a list of texts, got 'Shape'"),
     ],
 )
 def test_wrong_lists_get_one_line(stages: Any, message: str) -> None:

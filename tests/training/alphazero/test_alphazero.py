@@ -133,7 +133,7 @@ def test_policies_turn_with_their_positions() -> None:
 def test_what_does_not_fit_is_refused(run, tmp_path) -> None:
     config = alphazero.Config(run=str(tmp_path / "none"), **SMALL)
     for change, message in (
-        ({"game": "threes"}, "alphazero: expected a game for two players, got 'threes'"),
+        ({"game": "threes"}, "alphazero: expected a two-player game, got 'threes'"),
         ({"init_from": str(run), "hidden": (8, 8)}, "expected --init-from with the head policy and --hidden as given"),
     ):
         with pytest.raises(ValueError, match=message):

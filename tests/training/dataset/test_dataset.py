@@ -1,4 +1,4 @@
-"""Datasets: what is written is what the environment shows and pays; files both ways; a network of one's own learns from one."""
+"""Datasets: what is written is what the environment shows and pays; files both ways; the user's network learns from one."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -179,7 +179,7 @@ def test_the_command_writes_a_file_and_says_so(shell: Shell, tmp_path: Path) -> 
         ("trilobite --games 0", "dataset: expected 1 to 1,000,000 games, got 0"),
         ("trilobite --seed 900000", "dataset: expected seeds for training, 0 to 899,999, got 900000 to 900099"),
         ("trilobite --exploration 2", "dataset: expected exploration, a share of random moves, of 0 to 1, got 2.0"),
-        ("threes --opponent random", "dataset: expected no opponent in 'threes', a game for one player, got 'random'"),
+        ("threes --opponent random", "dataset: expected no opponent in 'threes', a single-player game, got 'random'"),
         ("threes --player nobody", "expected a player like random, "),
     ],
 )

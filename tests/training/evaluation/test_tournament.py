@@ -1,4 +1,4 @@
-"""Round robins: openings, both seats, faulty players, files that are gone on with."""
+"""Round robins: openings, both seats, faulty players, files that are resumed."""
 
 import json
 import os
@@ -315,7 +315,7 @@ def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
         (["random", "greedy"], {"seed": -1}, "a first seed of 0"),
         (["random", "greedy"], {"seconds": 0.0}, "seconds above 0"),
         (["random", "greedy"], {"processes": 0}, "expected 1 to 1,024 processes"),
-        (["random", "greedy"], {"game": leafwise.game("threes")}, "expected a game for two players, got 'threes'"),
+        (["random", "greedy"], {"game": leafwise.game("threes")}, "expected a two-player game, got 'threes'"),
     ],
 )
 def test_wrong_arguments_are_refused(players: list[str], options: dict[str, object], problem: str) -> None:

@@ -252,7 +252,7 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
 
 
 def test_a_game_that_is_not_won_or_lost_is_refused_in_python_too() -> None:
-    with pytest.raises(ValueError, match="expected a game for two players, or one that is won or lost, got 'threes'"):
+    with pytest.raises(ValueError, match="expected a two-player game, or one that is won or lost, got 'threes'"):
         selfplay.SelfPlay(selfplay.Config(game="threes"))
 
 

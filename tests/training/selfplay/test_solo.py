@@ -1,4 +1,4 @@
-"""Learning a game for one that is won or lost: chances, all levels by one network, runs that were cut, calibration."""
+"""Learning a single-player game that is won or lost: chances, all levels by one network, runs that were cut, calibration."""
 
 from typing import Any
 

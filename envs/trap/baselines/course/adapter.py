@@ -1,4 +1,4 @@
-"""A player of ours with the interface of the course's programs."""
+"""One of our players with the interface of the course's programs."""
 
 from __future__ import annotations
 

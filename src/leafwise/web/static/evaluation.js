@@ -1,4 +1,4 @@
-// The bar beside a board: the first player's chance to win, or in a game for one the chance or the final score that is expected.
+// The bar beside a board: the first player's chance to win, or in a single-player game the chance or the final score that is expected.
 
 import { h } from "./dom.js";
 

@@ -197,10 +197,10 @@ PLAYERS = ".*search:LEAF,depth=3, .*, a Player or a function of the state"
         (BATCH, dice.GAME, {"autoreset_mode": None}, r"dice: expected autoreset_mode among NextStep, .*, got None"),
         (partial(GameVectorEnv, 0), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got 0"),
         (partial(GameVectorEnv, "8"), "threes", {}, r"threes: expected num_envs of 1 to 2\*\*63 - 1, got '8'"),  # type: ignore[arg-type]
-        (ENV, "threes", {"seat": "second"}, r"threes: expected no seat in a game for one player, got 'second'"),
+        (ENV, "threes", {"seat": "second"}, r"threes: expected no seat in a single-player game, got 'second'"),
         (ENV, dice.GAME, {"seat": 1}, r"dice: expected seat among first, second, random, got 1"),
         (ENV, dice.GAME, {"seat": None}, r"dice: expected seat among first, second, random, got None"),
-        (ENV, "threes", {"opponent": "random"}, r"threes: expected no opponent in a game for one player, got 'random'"),
+        (ENV, "threes", {"opponent": "random"}, r"threes: expected no opponent in a single-player game, got 'random'"),
         (ENV, dice.GAME, {"opponent": "lead"}, rf"dice: {OPPONENT}greedy:lead, .*'lead'"),
         (ENV, dice.GAME, {"opponent": "greedy:"}, rf"dice: {OPPONENT}.*, got 'greedy:'"),
         (ENV, dice.GAME, {"opponent": 3}, rf"dice: {OPPONENT}.*, got 3"),

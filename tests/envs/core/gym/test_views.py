@@ -29,7 +29,7 @@ from leafwise.envs.starship.tables import PARTS_PLACED
 from leafwise.training.dataset import collect_dataset
 from leafwise.training.sb3 import Sb3VecEnv
 
-# Every player of a game for two sees the game from its own side: at every time, and at the end of it.
+# Every player of a two-player game sees the game from its own side: at every time, and at the end of it.
 
 
 GAMES = [leafwise.game("trilobite"), leafwise.game("cassis", n=5), leafwise.game("trap", size=3), dice.GAME, nim.GAME]

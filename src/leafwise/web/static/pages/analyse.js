@@ -255,7 +255,7 @@ class AnalysePage {
       : `Searching … ${seconds} s ${notes && `· ${notes}`}`;
   }
 
-  /** Returns for whom a value is, in games for two. */
+  /** Returns for whom a value is, in two-player games. */
   whose(player) {
     const { about, module } = this.session;
     return about.players === 1 || !player ? "" : ` for ${(module.players || ["player 1", "player 2"])[player - 1]}`;

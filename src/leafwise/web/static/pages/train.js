@@ -175,7 +175,7 @@ function openGames(host, run, told, signal) {
     }
   }
   host.append(
-    h("p", {}, "The network that the run keeps plays by its values alone, in games for two against itself."),
+    h("p", {}, "The network that the run keeps plays by its values alone, in two-player games against itself."),
     h("div", { class: "buttons" }, button),
     line,
     board,

@@ -1,5 +1,5 @@
-"""A game's rules and one search of it as a single compiled function, for hosts without Python: they write a question, call it and
-read the answer.
+"""A game's rules and two searches of it, by depth and by simulations, as a single compiled function, for hosts without Python: they
+write a question, call it and read the answer.
 
 Questions and answers stand in `call` (int64): what is asked, and its arguments. A position is row 0 of `S`.
 """
@@ -16,19 +16,25 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import CHANCE, copy_row
 from leafwise.search.engine import ROOT, TOP, Search
 from leafwise.search.expectiminimax import FAILED, NODES
+from leafwise.search.mcts.engine import Mcts
+from leafwise.search.mcts.root import judge
+from leafwise.search.mcts.tree import DEEPEST, LEAVES, NONE, ROW, SIMULATIONS, Options, Tree, find_node, is_proven
 from leafwise.search.search_options import Buffers
 from leafwise.search.table import GENERATIONS
 
-LOOK, ACT, CHECK, BEGIN, DEEPEN = range(5)
+LOOK, ACT, CHECK, BEGIN, DEEPEN, PLANT, SIMULATE, FOLLOW = range(8)
 """What is asked, in call[WHAT].
 
 LOOK: who acts (PLAYER), at which STAGE, the return so far in values[0], and how many actions stand in `actions`, or how many
 outcomes of chance in the rows after the first, their probabilities in P (COUNT). ACT: to take action call[AT]. CHECK: whether the
 row is a position (COUNT). BEGIN: to begin a search. DEEPEN: to search a depth, call[AT], after the one before it or after
 BEGIN, with all values or, call[ALL] 0, only the best one; how many stand in `values` (COUNT), and how many were searched in time
-(DONE). Where chance acts it is values[0].
+(DONE). Where chance acts it is values[0]. PLANT: to begin a tree search of a decision; DONE is 0 where there is no room.
+SIMULATE: to make at most call[AT] more simulations of it; how many were made (DONE), their `values` and `visits` by action, and
+the place of the action to play (BEST). FOLLOW: the action to play in a later decision, by what is known of it so far (BEST); COUNT
+is 0 where nothing is.
 """
-WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE = range(7)
+WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE, BEST = range(8)
 CALL = 8
 
 
@@ -42,21 +48,30 @@ class Memory(NamedTuple):
     values: Floats
     is_bound: Array
     T: Any
+    W: Array
+    """The rows, and in D the other memory, of the tree search."""
+    D: Buffers
+    tree: Tree
+    how: Options
+    visits: Ints
 
 
-def make_answer(search: Search) -> tuple[Callable[..., int], Memory]:
-    """Returns `answer(memory)` for the game, the leaf and the options of a search, and its memory."""
+def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]:
+    """Returns `answer(memory)` for the game, the leaf and the options of two searches, and its memory."""
     game, rules, options = search.game, search.game.rules, search.options
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     legal_actions, apply_action, chance_outcomes = rules.legal_actions, rules.apply_action, rules.chance_outcomes
     candidates = rules.candidates or rules.legal_actions
     search_row, search_root = search._search_row._function, search._search_root._function
     is_valid: Any = rules.is_valid if hasattr(rules.is_valid, "py_func") else rules.current_player
+    assert mcts._compiled is not None
+    plant, simulate = mcts._compiled.plant, mcts._compiled.simulate
     has_chance, prunes, rounding = game.max_outcomes > 0, options.prunes(game), search._rounding
 
     @bind(game.room)
     def answer(held):
         call, S, B, actions, values, is_bound, T = held[0], held[1], held[2], held[3], held[4], held[5], held[6]
+        W, D, tree, how, visits = held[7], held[8], held[9], held[10], held[11]
         what, player = call[WHAT], np.int64(current_player(S, ROOT, T))
         call[PLAYER], n = player, np.int64(0)
         if what == LOOK:
@@ -77,6 +92,24 @@ def make_answer(search: Search) -> tuple[Callable[..., int], Memory]:
             if B.generation[0] == 0:
                 B.table[:] = np.uint64(0)
                 B.generation[0] = np.uint64(1)
+        elif what == FOLLOW:
+            # What the tree search came to know of a decision
+            for w in range(S.shape[1]):
+                W[ROW, w] = S[ROOT, w]
+            node = find_node(tree, W, ROW)
+            if node != NONE and (tree.visits[node] > 0 or is_proven(tree, node)):
+                call[BEST], n = tree.action[tree.first[node] + judge(tree, node, values)], np.int64(1)
+        elif what == PLANT:
+            for w in range(S.shape[1]):
+                W[ROW, w] = S[ROOT, w]
+            tree.counts[SIMULATIONS], tree.counts[LEAVES], tree.counts[DEEPEST] = 0, 0, 0
+            call[DONE] = plant(W, D, tree, how, T) != NONE
+        elif what == SIMULATE:
+            call[DONE] = simulate(W, D, tree, 0, NONE, call[AT], how, T)
+            call[BEST] = judge(tree, 0, values)
+            n = np.int64(tree.end[0] - tree.first[0])
+            for k in range(n):
+                actions[k], visits[k] = tree.action[tree.first[0] + k], tree.n[tree.first[0] + k]
         elif player == CHANCE:
             values[0] = search_row(S, B, ROOT, TOP, call[AT], -np.inf, np.inf, T)
         else:
@@ -117,5 +150,10 @@ def make_answer(search: Search) -> tuple[Callable[..., int], Memory]:
         search._values,
         search._is_bound,
         search._T,
+        mcts._S,
+        mcts._B,
+        mcts.tree,
+        mcts._read,
+        np.zeros(search.game.max_actions, dtype=np.int64),
     )
     return answer, memory

@@ -30,7 +30,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.root import choice, halve, values_of_edges
+from leafwise.search.mcts.root import halve, judge
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import (
     NONE,
@@ -210,18 +210,16 @@ class Mcts(BaseSearch):
         crowded = 2 * tree.counts[M.NODES] > len(tree.rows) or 2 * tree.counts[M.EDGES] > len(tree.action)
         if root != NONE and self.options.reuse and not crowded:
             return root
-        forget_nodes(tree)
-        root = int(self._add_node(self._S, ROW, state.current_player, self._B.A[0], tree, self._rules_T))
+        if self._compiled is not None and self._descend is None:
+            root = int(self._compiled.plant(self._S, self._B, tree, self._read, self._T))
+        else:
+            forget_nodes(tree)
+            root = int(self._add_node(self._S, ROW, state.current_player, self._B.A[0], tree, self._rules_T))
         if root == NONE:
             raise UserError(
                 f"mcts: expected memory for {len(state.legal_actions)} actions, got {len(tree.action)} edges"
             )
-        self._S[ROW] = state.row
-        if self._read.one_ply and self._compiled is not None:
-            self._compiled.one_ply(self._S, self._B, root, tree, self._read.temperature, self._T)
-        elif self._read.policy and self._compiled is not None:
-            self._compiled.by_policy(self._S, root, tree, self._T)
-        elif callable(self.options.prior):
+        if callable(self.options.prior):
             self._ask_policy(np.array([root]))
         elif self._advises:
             _, logits = advised(self.evaluator, tree.rows[root : root + 1], self._T, self.game.max_actions)
@@ -321,9 +319,9 @@ class Mcts(BaseSearch):
     def _result(self, state: State, root: int, forced: int | None) -> MctsResult:
         tree = self.tree
         edges = edges_of(tree, root)
-        actions, n, values = tree.action[edges].tolist(), tree.n[edges], values_of_edges(tree, root)
-        least, most = bounds_of_edges(tree, root)
-        best = choice(tree, root)
+        actions, n = tree.action[edges].tolist(), tree.n[edges]
+        values, (least, most) = np.zeros(len(n)), bounds_of_edges(tree, root)
+        best = judge(tree, root, values)
         if forced is not None and most[forced - edges.start] > least.max():
             best = forced - edges.start
         visits = dict(zip(actions, n.tolist(), strict=True))
@@ -369,6 +367,6 @@ class Mcts(BaseSearch):
             node = int(find_node(tree, self._S, ROW))
             if not left or node == NONE or not (tree.visits[node] or knows_all(tree, node)):
                 return None
-            return int(tree.action[int(tree.first[node]) + choice(tree, node)])
+            return int(tree.action[int(tree.first[node]) + judge(tree, node, self._B.scores[0])])
 
         return principal_line(result.state, result.chosen, answer)

@@ -17,7 +17,7 @@ import numpy as np
 from leafwise.envs.core.arrays import Floats, Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import uniform
-from leafwise.search.mcts.tree import NONE, Tree, bounds_of_edges, edges_of, scaled
+from leafwise.search.mcts.tree import NONE, Tree, bounds_of_edge, edges_of, proves, scaled
 
 LEAST = 1e-300
 
@@ -186,29 +186,50 @@ def improved_policy(tree, root, value, shares):
         shares[k] /= total
 
 
-def values_of_edges(tree: Tree, node: int) -> Floats:
-    """Returns what each edge of a node is worth to who acts: the mean of its simulations, within its bounds."""
-    edges = edges_of(tree, node)
-    n, known = tree.n[edges], tree.known[edges]
-    mean = tree.total[node] / tree.visits[node] if tree.visits[node] else 0.0
-    sign = -1.0 if tree.player[node] == 1 else 1.0
-    values = sign * np.where(n > 0, tree.w[edges] / np.maximum(n, 1), np.where(np.isnan(known), mean, known))
-    return np.clip(values, *bounds_of_edges(tree, node)) + 0.0  # no -0.0
+@jit
+def judge(tree, node, values):
+    """Returns the place among a node's edges of the one to play, and writes what each is worth to who acts to `values` [the node's
+    edges or more]: the mean of its simulations, within its bounds.
 
-
-def choice(tree: Tree, node: int) -> int:
-    """Returns the place among a node's edges of the one to play: that with most simulations, the best of equals.
-
-    What can be no better than what is certain is left out, and what is certain goes before what seems worth less.
+    That with most simulations is played, the best of equals. What can be no better than what is certain is left out, and what is
+    certain goes before what seems worth less.
     """
-    n, values = tree.n[edges_of(tree, node)], values_of_edges(tree, node)
-    least, most = bounds_of_edges(tree, node)
-    certain, hoped = least.max(), most > least.max()
+    first, n, proven = tree.first[node], tree.end[node] - tree.first[node], proves(tree)
+    sign = -1.0 if tree.player[node] == 1 else 1.0
+    mean = tree.total[node] / tree.visits[node] if tree.visits[node] > 0 else 0.0
+    certain = -np.inf
+    for k in range(n):
+        e = first + k
+        value = mean if np.isnan(tree.known[e]) else tree.known[e]
+        if tree.n[e] > 0:
+            value = tree.w[e] / tree.n[e]
+        least, most = -np.inf, np.inf
+        if proven:
+            least, most = bounds_of_edge(tree, e, sign)
+        certain = max(certain, least)
+        values[k] = min(max(sign * value, least), most) + 0.0  # no -0.0
+    # Among what may be better than what is certain, then among what is certain
     best = 0
-    for among in (hoped, least == certain):
-        oftenest = np.flatnonzero(among & (n == n[among].max(initial=-1)))
-        if len(oftenest):
-            best = int(oftenest[values[oftenest].argmax()])
-            if values[best] > certain or least[best] == certain:
+    for only_certain in (False, True):
+        oftenest, found = -1, -1
+        for k in range(n):
+            e = first + k
+            least, most = -np.inf, np.inf
+            if proven:
+                least, most = bounds_of_edge(tree, e, sign)
+            if (least == certain if only_certain else most > certain) and (
+                tree.n[e] > oftenest or (tree.n[e] == oftenest and values[k] > values[found])
+            ):
+                oftenest, found = tree.n[e], k
+        if found >= 0:
+            best = found
+            if values[best] > certain or (proven and bounds_of_edge(tree, first + best, sign)[0] == certain):
                 break
     return best
+
+
+def values_of_edges(tree: Tree, node: int) -> Floats:
+    """Returns what each edge of a node is worth to who acts."""
+    values = np.zeros(int(tree.end[node] - tree.first[node]))
+    judge(tree, node, values)
+    return values

@@ -21,6 +21,7 @@ from leafwise.search.mcts.tree import (
     ROOT_ROW,
     ROW,
     back_up,
+    forget_nodes,
     is_proven,
     open_bounds,
     proves,
@@ -133,6 +134,8 @@ class MctsFunctions(NamedTuple):
     """`(S, B, node, tree, temperature, T)` -> the best value of a node's actions, which become its prior."""
     by_policy: Compiled
     """`(S, node, tree, T)` -> the value of a node whose decision is row ROW of S; the leaf's policy becomes its prior."""
+    plant: Compiled
+    """`(S, B, tree, options, T)` -> the root of a tree begun anew, the decision of row ROW of S; NONE: no room."""
     simulate: Compiled
     """`(S, B, tree, root, root_edge, most, options, T)` -> how many simulations were made."""
 
@@ -147,7 +150,7 @@ def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
 def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: LeafSpec, room: Path) -> MctsFunctions:
     search, leaf_value = found.plain, found.leaf_value
     apply_action, current_player, returns = rules.apply_action, rules.current_player, rules.returns
-    descend = make_descend(rules, spec.stage, room)
+    add_node, descend = make_add_node(rules, room), make_descend(rules, spec.stage, room)
     has_policy, to_go = told is not None, spec.to_go
     policy = told or bind(room, inline=True)(no_policy)
 
@@ -191,6 +194,18 @@ def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: 
         return worth + returns(S, ROW, T) if to_go else worth
 
     @bind(room)
+    def plant(S, B, tree, options, T):
+        """Begins a tree anew with the decision of row ROW of S, its prior set; returns its node, NONE where there is no room."""
+        forget_nodes(tree)
+        root = add_node(S, ROW, current_player(S, ROW, T), B.A[0], tree, T)
+        if root != NONE:
+            if options.one_ply:
+                one_ply(S, B, root, tree, options.temperature, T)
+            elif has_policy and options.policy:
+                by_policy(S, root, tree, T)
+        return root
+
+    @bind(room)
     def simulate(S, B, tree, root, root_edge, most, options, T):
         """Makes at most so many simulations, until the search is stopped or late, or knows all; returns how many were made."""
         clock, end, before, look, pause = B.deadline[0], B.deadline[1], np.int64(0), 0, 1
@@ -229,4 +244,4 @@ def _compiled(rules: Rules, found: CompiledSearch, told: Compiled | None, spec: 
             back_up(tree, 0, value, node, how == ENDED)
         return most
 
-    return MctsFunctions(one_ply, by_policy, simulate)
+    return MctsFunctions(one_ply, by_policy, plant, simulate)

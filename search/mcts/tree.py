@@ -171,6 +171,12 @@ def is_proven(tree, node):
 
 
 @jit(inline=True)
+def bounds_of_edge(tree, e, sign):
+    """Returns the least and the most that an edge of a tree with bounds is worth to who acts, whose `sign` is -1 for player 1."""
+    return (-tree.edge_high[e], -tree.edge_low[e]) if sign < 0.0 else (tree.edge_low[e], tree.edge_high[e])
+
+
+@jit(inline=True)
 def open_bounds(tree, node):
     """Gives a new node and its edges the bounds of all games."""
     tree.low[node], tree.high[node] = tree.limits[0], tree.limits[1]

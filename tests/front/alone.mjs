@@ -25,12 +25,13 @@ function parsed(text) {
   }
 }
 
-function answer({ row, depth }) {
+function answer({ row, depth, simulations = 0 }) {
   const words = row.map(BigInt),
     seen = engine.look(words),
     text = write(words, options);
   let found;
   if (depth && !seen.over) for (found of engine.deepen(words, { depth }));
+  if (simulations) for (found of engine.simulate(words, { simulations }));
   return {
     text,
     parsed: parsed(text),
@@ -40,6 +41,8 @@ function answer({ row, depth }) {
     over: seen.over,
     value: found?.value,
     values: found?.values.map((one) => [one.action, one.value]),
+    visits: found?.values.map((one) => one.visits),
+    best: found?.action,
   };
 }
 

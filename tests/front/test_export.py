@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +17,17 @@ import pytest
 import leafwise
 from leafwise.commands.web import main
 from leafwise.envs.core.compile.wasm import ENVIRONMENT
+from leafwise.envs.starship.draw import hull_box
+from leafwise.envs.starship.generator import Generator
 from leafwise.models.leaves import named_leaf
 from leafwise.web.export import LEAVES
+from leafwise.web.ships import picture
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
 NEEDS_LINKER = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"
 )
 DEPTHS = {"trilobite": 4, "cassis": 3, "trap": 2, "threes": 2}
-GAMES = [word for name in DEPTHS for word in ("--games", name)]
 VARIANTS = [(name, options) for name in DEPTHS for options in leafwise.game(name).ids.values()]
 TEXTS, SEARCHED = 2_000, 200
 """Positions of a variant; another `--campaign-seed` draws others."""
@@ -69,14 +72,6 @@ def searched() -> None:
         result = search(game.parse(text))
         found.append([result.value, sorted(result.values.items())])
     print(json.dumps(found))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export."""
-    found: Path = tmp_path_factory.mktemp("export") / "site"
-    main(["--export", str(found), *GAMES])
-    return found
 
 
 @NEEDS_LINKER
@@ -133,6 +128,21 @@ def test_an_exported_search_answers_as_python_does(
         assert [a for a, _ in answer["values"]] == [a for a, _ in values], state
         np.testing.assert_allclose([v for _, v in answer["values"]], [v for _, v in values], rtol=0, atol=1e-12)
         np.testing.assert_allclose(answer["value"], value, rtol=0, atol=1e-12)
+
+
+@NEEDS_LINKER
+def test_a_gallery_shows_the_ships_of_seeds(tmp_path: Path) -> None:
+    main(["--export", str(tmp_path), "--games", "starship"])
+    (index,) = tmp_path.glob("*/index.json")
+    told = json.loads(index.read_text())
+    assert [one["game"] for one in told["games"]] == ["starship"]
+    assert Counter(one["preset"] for one in told["ships"]) == {"scout": 67, "classic": 67, "cruiser": 66}
+    assert len({one["file"] for one in told["ships"]}) == 200
+    for one in told["ships"][::20]:
+        ship = Generator(one["preset"]).ship(one["seed"])
+        assert ship.valid
+        assert one["quality"] == ship.stats["quality"]
+        assert (tmp_path / "data" / one["file"]).read_text() == picture(ship, hull_box(ship, 2))
 
 
 @pytest.mark.parametrize(

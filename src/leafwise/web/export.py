@@ -3,7 +3,7 @@
 index.html, NOTICE.txt      the shell, with a policy that lets it ask nobody else; whose games these are
 manifest.webmanifest, sw.js what a phone installs, and what keeps the files for it
 HASH/                       the page's own files, and index.json: the variants, and which files each of them needs
-data/HASH.wasm, .gz         a game and its search; the memory of its tables and its network
+data/HASH.wasm, .gz, .svg   a game and its search; the memory of its tables and its network; a ship
 """
 
 from __future__ import annotations
@@ -39,17 +39,23 @@ from leafwise.models.tensors import write_atomically
 from leafwise.models.units import units_of, why_no_units
 from leafwise.search import Search
 from leafwise.search.answering import make_answer
+from leafwise.search.mcts import Mcts
 from leafwise.search.players import BEST
 from leafwise.web.app import STATIC
 from leafwise.web.games import PACES, tell_game
 from leafwise.web.requests import GameRequest
+from leafwise.web.ships import gallery
 from leafwise.web.workers import JobContext
 
 GAMES = tuple(sorted(path.stem for path in (STATIC / "alone" / "texts").glob("*.js")))
 """Games whose texts the page can write itself."""
+SHIPS = "starship"
+"""A game of which generated ships are shown instead."""
 LEAVES = {"threes": "threes-small"}
 """Networks of games whose best one is too large for a browser."""
-TABLE_MB = 32.0
+COMPANIONS = ("threes",)
+"""Games that the page can follow itself."""
+TABLE_MB = TREE_MB = 32.0
 DEPTHS = (1, 2, 3, 4, 6, 8)
 """Depths of players that search so deep."""
 DEPTH_SECONDS = 30.0
@@ -60,7 +66,7 @@ POLICY = (
 )
 
 
-OWN = re.compile(r"[0-9a-f]{16}(\.wasm|\.gz)?")
+OWN = re.compile(r"[0-9a-f]{16}(\.wasm|\.gz|\.svg)?")
 """Names of files and folders that an export writes."""
 
 
@@ -69,7 +75,7 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
 
     Raises ValueError for a game that cannot be, a folder that holds something else, and where nothing can be compiled.
     """
-    known = (*GAMES, *(name for name in all_games() if source_of(name) is not None))
+    known = (*GAMES, SHIPS, *(name for name in all_games() if source_of(name) is not None))
     for name in games:
         need_among(name, known, "a game for pages without a server")
     there = (path for path in folder.rglob("*") if path != folder / "data")  # an export that was ended has no sw.js yet
@@ -79,8 +85,12 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
         raise UserError(f"expected a new or an exported folder, got {str(folder)!r}, which holds something else")
     need_linker()
     names = games or known
-    variants = []
+    variants, pictured = [], []
     for name in names:
+        if name == SHIPS:
+            pictured = [told | {"file": written(folder / "data", body, ".svg")["file"]} for told, body in gallery()]
+            yield f"{name}: {len(pictured)} generated ships as pictures"
+            continue
         if name not in GAMES:
             yield f"{name}: without texts in JavaScript its positions are shown as a table of their rows' numbers"
         for options in ids_of(name).values():
@@ -90,9 +100,11 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
             yield f"{name} {options or ''}".strip() + f": {code:,} bytes of code, {tables:,} of tables and networks"
     listed = [
         {"game": name, "title": title_of(name), "options": dict(option_defaults(name)), "ids": dict(ids_of(name))}
+        if name != SHIPS
+        else {"game": name, "title": "Starship, ships as a generator makes them", "options": {}, "ids": {}}
         for name in names
     ]
-    yield from pages(folder, {"games": listed, "variants": variants})
+    yield from pages(folder, {"games": listed, "variants": variants, "ships": pictured})
 
 
 def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, Any]:
@@ -102,7 +114,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     units = units_of(game, source)
     about = tell_game(GameRequest(game=game.name, options=dict(options)), JobContext(lambda message: None))
     leaf = next((one for one in about["leaves"] if one["name"] == source), about["leaves"][0])
-    levels: dict[str, tuple[str, dict[str, float], float]] = {
+    levels: dict[str, tuple[str, dict[str, float | bool], float]] = {
         f"level:{level}": (f"level {level}", {"depth": game.search.depth}, share) for level, share in LEVELS.items()
     }
     players = levels if game.players == 2 else {}
@@ -113,13 +125,18 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         f"search:{leaf['name']},seconds={pace}": (f"{leaf['title']}, {words}", {"seconds": float(pace)}, 0)
         for pace, words in PACES.items()
     }
+    tree = {**leaf, "name": f"mcts:{leaf['name']}", "title": f"{leaf['title']}, tree search", "tree": True}
+    players |= {
+        f"{tree['name']},seconds={pace}": (f"{tree['title']}, {words}", {"seconds": float(pace), "tree": True}, 0)
+        for pace, words in PACES.items()
+    }
     players["random"] = "random moves", {"depth": 1}, 1
     about |= {
         "has_solver": False,
-        "has_companion": False,
+        "has_companion": game.name in COMPANIONS,
         "unusable": [],
         "stages": list(game.stages),
-        "leaves": [leaf],
+        "leaves": [leaf, tree],
         "opponents": [
             {"name": name, "title": title, "search": how, "random": share}
             for name, (title, how, share) in players.items()
@@ -191,7 +208,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     shell = shell.replace(
         "<noscript>",
         f'<footer class="quiet">{html.escape(titles)}. <a href="NOTICE.txt">Games, people and programs</a>. '
-        "Other games, exact solvers, curves of games, ships and training need leafwise web, the program.</footer>\n<noscript>",
+        "Other games, exact solvers, building ships and training need leafwise web, the program.</footer>\n<noscript>",
         1,
     )
     notices = [Path(str(file.locate())) for file in distribution("leafwise").files or () if file.name == "NOTICE.md"]
@@ -202,6 +219,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     for name, text in begun.items():
         write_atomically(folder / name, text.encode())
     kept = {build, *(told[part]["file"] for told in index["variants"] for part in ("module", "image"))}
+    kept |= {ship["file"] for ship in index["ships"]}
     for old in (*folder.iterdir(), *(folder / "data").iterdir()):  # of an export before this one
         if OWN.fullmatch(old.name) and old.name not in kept:
             shutil.rmtree(old) if old.is_dir() else old.unlink()
@@ -211,13 +229,14 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
 def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     """Writes the memory of a variant's search into the folder `out`, and its module, if it is not there, into `kept`."""
     game = find_game(name).variant(**json.loads(options))
-    search = Search(game, named_leaf(game, leaf), seconds=1.0, table_mb=TABLE_MB)
-    answer, memory = make_answer(search)
+    evaluator = named_leaf(game, leaf)
+    search = Search(game, evaluator, seconds=1.0, table_mb=TABLE_MB)
+    answer, memory = make_answer(search, Mcts(game, evaluator, memory_mb=TREE_MB))
     module = Path(kept, f"{recipe(answer, *memory)}.wasm")
     if not module.exists():
         write_atomically(module, linked(answer, *memory))
     laid, most = image(memory._fields, memory), search._B.options.most
-    needed = {"call", "S", "actions", "values", "is_bound", "B.P", "B.counts", "B.deadline"}
+    needed = {"call", "S", "actions", "values", "visits", "is_bound", "B.P", "B.counts", "B.deadline", "tree.counts"}
     told = {
         "module": module.name,
         "base": BASE,

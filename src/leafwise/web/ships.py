@@ -6,7 +6,7 @@ seed, so that the three fit into an address and say all of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -36,6 +36,8 @@ BUILDER = "build:learned,depth=1"
 """Places the request where the ship that comes of it is worth most to the shipped network."""
 MARGIN = 3
 """Cells round the hull that a board shows."""
+GALLERY, GALLERY_MARGIN = {"scout": 67, "classic": 67, "cruiser": 66}, 2
+"""How many valid ships of each preset the gallery of an export shows, from seed 0 on, and cells round their hulls."""
 SHOWN = 8
 """Places that are shown of those that the learned builder values, the best first."""
 _kept: Kept[LookAhead] = Kept(len(PRESETS))
@@ -161,6 +163,19 @@ def tell_stages(request: StagesRequest, context: JobContext) -> dict[str, Any]:
             for k, (name, at_stage) in enumerate(stages)
         ],
     }
+
+
+def gallery() -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yields each ship of an export's gallery: its preset, seed and quality, and its picture as SVG."""
+    for preset, wanted in GALLERY.items():
+        generator, seed = Generator(preset), 0
+        while wanted:
+            ship = generator.ship(seed)
+            if ship.valid:
+                told = {"preset": preset, "seed": seed, "quality": ship.stats["quality"]}
+                yield told, picture(ship, hull_box(ship, GALLERY_MARGIN)).encode()
+                wanted -= 1
+            seed += 1
 
 
 def picture(ship: Ship, box: Box) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from front.browser.conftest import PHONE, Watched
-from front.test_export import NEEDS_LINKER, folder  # noqa: F401
+from front.test_export import NEEDS_LINKER
 from playwright.sync_api import Browser, expect
 
 pytestmark = [pytest.mark.long, NEEDS_LINKER]
@@ -17,7 +17,7 @@ FOUR = 'trilobite?o={"board":"7x6","k":4}'
 
 
 @pytest.fixture
-def served(folder: Path) -> Iterator[str]:  # noqa: F811
+def served(folder: Path) -> Iterator[str]:
     """The address of a server of the files."""
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
@@ -34,7 +34,7 @@ def test_a_game_is_played_and_analysed_without_a_server(
     context = browser.new_context(viewport={"width": width, "height": height}, has_touch=phone)
     window = Watched(context.new_page(), served, tmp_path / "pictures")
     page = window.go()
-    expect(page.locator("nav a")).to_have_text(["Games"])
+    expect(page.locator("nav a")).to_have_text(["Games", "Curve of a game"])
     # A level answers, and a hint is searched
     page = window.go(f"#/play/{FOUR}&s=5")
     page.locator("[data-action='4']").click()

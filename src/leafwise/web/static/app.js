@@ -15,6 +15,7 @@ const PAGES = {
   review: () => import("./pages/review.js"),
   follow: () => import("./pages/follow.js"),
   ship: () => import("./pages/ship.js"),
+  gallery: () => import("./pages/gallery.js"),
   train: () => import("./pages/train.js"),
 };
 /** What stands at the top of every page: [address, title]. */

@@ -4,7 +4,7 @@ import { tell } from "./dom.js";
 import { Problem, arriving } from "./problem.js";
 
 /** Whether there is a page. */
-export const offers = (page) => page !== undefined;
+export const offers = (page) => page !== "gallery";
 
 async function send(path, options) {
   const response = await arriving(fetch(path, options));

@@ -1,8 +1,13 @@
 // A game and its search, compiled for WebAssembly: questions are written into its memory, as leafwise.search.answering tells.
 
-const [LOOK, ACT, CHECK, BEGIN, DEEPEN] = [0, 1, 2, 3, 4];
-const [WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE] = [0, 1, 2, 3, 4, 5, 6];
+import { exp } from "./exp.js";
+
+const [LOOK, ACT, CHECK, BEGIN, DEEPEN, PLANT, SIMULATE, FOLLOW] = [0, 1, 2, 3, 4, 5, 6, 7];
+const [WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE, BEST] = [0, 1, 2, 3, 4, 5, 6, 7];
 const [NODES, LEAVES, , FAILED] = [0, 1, 2, 3]; // of the search's counts
+const [TREE_NODES, , TREE_SIMULATIONS, TREE_LEAVES, , , DEEPEST] = [0, 1, 2, 3, 4, 5, 6]; // of the tree's
+const SLICE = 50, // milliseconds of simulations at a time, at most
+  FIRST_SLICE = 16; // simulations of the first
 export const CHANCE = -1;
 const OVER = -4,
   ROUNDING = 1e-12,
@@ -39,7 +44,7 @@ export class Engine {
       new BigInt64Array(memory.buffer, at, 2).set([BigInt(Math.floor(now / 1e9)), BigInt(Math.floor(now % 1e9))]);
       return 0;
     };
-    const env = { memory, clock_gettime: clock, numba_nextafter: nextafter };
+    const env = { memory, clock_gettime: clock, numba_nextafter: nextafter, exp };
     for (const { name, kind } of WebAssembly.Module.imports(module)) if (kind === "function") env[name] ??= Math[name];
     /** @type {any} */
     const { answer } = new WebAssembly.Instance(module, { env }).exports;
@@ -98,10 +103,7 @@ export class Engine {
       stage: Number(call[STAGE]),
       returns: values[0],
       actions: player >= 0 ? Array.from(actions.subarray(0, n), Number) : [],
-      outcomes:
-        player === CHANCE
-          ? Array.from({ length: n }, (_, k) => ({ p: P[1 + k], row: this.rowAt(1 + k) }))
-          : [],
+      outcomes: player === CHANCE ? Array.from({ length: n }, (_, k) => ({ p: P[1 + k], row: this.rowAt(1 + k) })) : [],
     };
   }
 
@@ -138,6 +140,44 @@ export class Engine {
       if (late || (!all && (n === 1 || value >= this.most - ROUNDING))) return;
       if (seconds) deadline[1] = BigInt(Math.ceil((begun + 1000 * seconds) * 1e6));
     }
+  }
+
+  /** Yields what ever more simulations of a tree search from a decision find, until so many are made, the time is up or all is known. */
+  *simulate(row, { seconds = 0, simulations = Infinity }) {
+    const { call, actions, values, visits } = this.views,
+      counts = this.views["tree.counts"],
+      begun = performance.now(),
+      end = seconds ? begun + 1000 * seconds : Infinity;
+    this.row = row;
+    this.ask(PLANT);
+    if (call[DONE] === 0n) throw new Error("the tree search has no room for this position");
+    for (let done = 0, slice = FIRST_SLICE, now = begun; ;) {
+      const most = Math.min(slice, simulations - done),
+        before = now,
+        n = this.ask(SIMULATE, most);
+      now = performance.now();
+      done += Number(call[DONE]);
+      const found = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], visits: Number(visits[k]), bound: false }));
+      const { action, value } = found[Number(call[BEST])];
+      yield {
+        action,
+        value,
+        values: found,
+        depth: Number(counts[DEEPEST]),
+        nodes: Number(counts[TREE_NODES]),
+        leaves: Number(counts[TREE_LEAVES]),
+        simulations: Number(counts[TREE_SIMULATIONS]),
+      };
+      if (call[DONE] < BigInt(most) || done >= simulations || now >= end) return;
+      const each = Math.max((now - before) / most, 1e-4);
+      slice = Math.max(1, Math.min(2 * slice, Math.floor(Math.min(SLICE, end - now) / each)));
+    }
+  }
+
+  /** Returns the action to play in a decision that the last tree search came to, null where it did not. */
+  follow(row) {
+    this.row = row;
+    return this.ask(FOLLOW) ? Number(this.views.call[BEST]) : null;
   }
 
   /** Returns what work does, and leaves the search that is under way as it was. */

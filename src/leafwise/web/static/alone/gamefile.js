@@ -3,7 +3,15 @@
 import { Problem } from "../problem.js";
 
 const MOST_GAMES = 100,
-  TAGS = { Game: ["string"], Options: ["object"], Seed: ["number"], Start: ["string"], Players: ["array"], Result: ["number", "string"], Termination: ["string"] };
+  TAGS = {
+    Game: ["string"],
+    Options: ["object"],
+    Seed: ["number"],
+    Start: ["string"],
+    Players: ["array"],
+    Result: ["number", "string"],
+    Termination: ["string"],
+  };
 
 const bad = (line, expected, got) => new Problem(`game, line ${line}: expected ${expected}, got '${got.slice(0, 80)}'`, 400);
 

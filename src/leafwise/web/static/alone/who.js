@@ -7,11 +7,12 @@ import { CHANCE, Engine } from "./engine.js";
 import { loadAll } from "./files.js";
 import { gamesOf } from "./gamefile.js";
 
-const PAGES = ["", "rules", "play", "analyse"];
+const PAGES = ["", "rules", "play", "analyse", "review", "companion", "gallery"];
 const BLUNDER_CHANCE = 0.1,
   BLUNDER_SHARE = 0.1,
   LEAST_SLOPE = 0.1,
-  FEW = 16;
+  FEW = 16,
+  MAX_REVIEW = 900;
 
 /** Whether there is a page. */
 export const offers = (page) => PAGES.includes(page);
@@ -69,10 +70,7 @@ class Variant {
   /** @type {any} what writes and reads its texts */ texts;
 
   static async load(told) {
-    const [[code, image], texts] = await Promise.all([
-      loadAll([told.module, told.image], told.about.title.split(",")[0]),
-      import(`./${told.texts}.js`),
-    ]);
+    const [[code, image], texts] = await Promise.all([loadAll([told.module, told.image], told.about.title.split(",")[0]), import(`./${told.texts}.js`)]);
     return new Variant(told, await WebAssembly.compile(code), image, texts);
   }
 
@@ -153,6 +151,14 @@ class Variant {
     }
   }
 
+  /** Returns a leaf that is offered, and whether a tree search asks it: what `search` takes. */
+  leafOf(name = "best") {
+    const { leaves } = this.about,
+      found = name === "best" ? leaves[0] : leaves.find((one) => one.name === name);
+    if (!found) throw new Problem(`expected a leaf among ${leaves.map((one) => one.name).join(", ")}, got '${name}'`, 400);
+    return found;
+  }
+
   // Values in people's units, as leafwise.models.units has them.
 
   meaning(value) {
@@ -176,6 +182,16 @@ class Variant {
     if (!this.units) return fixed(4);
     if (this.isShare) return `${(100 * meaning).toFixed(2)} %`;
     return fixed(this.units.meanings.at(-1) > 100 ? 0 : 2);
+  }
+
+  get isChance() {
+    return this.units?.name.startsWith("chance to win") ?? false;
+  }
+
+  /** Returns what a move costs at least, in the unit, that is called a blunder; null where no unit is known. */
+  blunder(best) {
+    if (!this.units) return null;
+    return this.isChance ? BLUNDER_CHANCE : BLUNDER_SHARE * Math.abs(best);
   }
 
   // What the pages are told.
@@ -239,16 +255,18 @@ class Variant {
     return { ...this.position(drawn.row), first: this.write(first), steps: [...given.steps, ...drawn.steps] };
   }
 
-  async *analyse({ text, seconds = 5 }, signal) {
+  async *analyse({ text, leaf, seconds = 5 }, signal) {
     const row = this.read(text),
       { about, units } = this,
+      { name: leafName, tree = false } = this.leafOf(leaf),
       seen = this.rules.look(row),
       begun = performance.now();
     const map = (all, told) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name, told(value)]));
-    for await (const found of this.search({ row, seconds, lines: true }, signal)) {
+    if (tree && seen.player === CHANCE) throw new Problem("expected a decision for a tree search, got a position where chance acts", 400);
+    for await (const found of this.search({ row, seconds, tree, lines: true }, signal)) {
       const values = Object.fromEntries(found.values.map((one) => [about.actions[one.action], one.value])),
         best = this.meaning(found.value),
-        limit = !units ? null : units.name.startsWith("chance to win") ? BLUNDER_CHANCE : BLUNDER_SHARE * Math.abs(best);
+        limit = this.blunder(best);
       yield {
         position: text,
         player: seen.player === CHANCE ? null : seen.player + 1,
@@ -262,7 +280,7 @@ class Variant {
         nodes: found.nodes,
         leaves: found.leaves,
         depth: found.depth,
-        leaf: about.leaves[0].name,
+        leaf: leafName,
         worth: this.text(best),
         worths: map(values, (value) => this.text(this.meaning(value))),
         differences: map(values, (value) => (this.meaning(value) === best ? "" : this.text(this.meaning(value) - best))),
@@ -286,6 +304,108 @@ class Variant {
     let action = actions[Math.floor(random() * actions.length)];
     if (random() >= told.random) for await (const found of this.search({ row, all: false, ...told.search }, signal)) ({ action } = found);
     return { action: this.about.actions[action] };
+  }
+
+  /** Tells where a game stands that is played elsewhere, after the name of a step was typed or the last one taken back. */
+  follow({ text, moves = [], line = null, undo = false }) {
+    const { about, rules } = this,
+      { companion } = this.texts,
+      whose = { game: about.game, options: about.given_options };
+    if (!companion) throw new Problem(`expected a game that can be followed, got '${about.game}'`, 400);
+    if (!text && moves.length) throw new Problem("expected no steps before a game has begun, got some", 400);
+    if (!text && line === null) return { ...whose, question: { ...companion.begins, choices: [] }, first: "", moves, state: null, told: "" };
+    const { first, told } = text ? { first: this.read(text), told: "" } : this.begin(line.trim());
+    this.needFollowable(first);
+    let { row, steps } = this.replay(first, undo ? this.withoutLast(first, moves) : moves);
+    if (text && line !== null && !undo) {
+      const done = this.replay(row, [line.trim()]);
+      ({ row } = done);
+      steps = [...steps, ...done.steps];
+      for (let seen; (seen = rules.look(row)).player === CHANCE && seen.outcomes.length === 1;) {
+        const [{ name, row: after }] = this.named(row, seen.outcomes);
+        row = after;
+        steps.push({ name, player: "chance", text: this.write(row) });
+      }
+    }
+    const state = this.position(row),
+      question = state.over ? { asks: companion.ending(row), choices: [], form: "" } : this.question(state);
+    return { ...whose, question, first: this.write(first), moves: steps.map((step) => step.name), state, told };
+  }
+
+  /** Returns the row that a followed game begins with, of what a person typed, and what is said of it. */
+  begin(line) {
+    const { text, draws, told } = this.texts.companion.begin(line);
+    let first = this.read(text);
+    if (draws) ({ row: first } = this.replay(first, [draws]));
+    return { first, told: told(first) };
+  }
+
+  needFollowable(first) {
+    const { over, stage } = this.rules.look(first);
+    if (over) throw new Problem("expected a position to play, got a finished game", 400);
+    if (this.about.stages[stage] === "setup") throw new Problem(`expected a board to play on, got one that is being laid: '${this.write(first)}'`, 400);
+  }
+
+  /** Returns the names of steps without the last that a person told: the last action, or act of chance that could have been another. */
+  withoutLast(row, names) {
+    let last = names.length;
+    names.forEach((name, k) => {
+      const { player, outcomes } = this.rules.look(row);
+      if (player !== CHANCE || outcomes.length > 1) last = k;
+      ({ row } = this.replay(row, [name]));
+    });
+    return names.slice(0, last);
+  }
+
+  /** Returns what may be typed next: actions in their order, outcomes with the likeliest first. */
+  question({ player, stage, actions, outcomes }) {
+    const { companion } = this.texts,
+      likely = [...outcomes].sort((a, b) => b.probability - a.probability),
+      choices = player === "chance" ? likely.map((one) => [one.name, one.probability]) : actions.map((name) => [name, null]);
+    return {
+      asks: companion.asks(stage),
+      choices: choices.map(([name, chance], k) => ({ name, words: name, number: k + 1, chance })),
+      form: player === "chance" ? "" : companion.form,
+    };
+  }
+
+  /** Yields what each decision of a game was worth and what it gave away, by a search of so many seconds each. */
+  async *review(row, names, { seconds, tree }, signal) {
+    const { about, units } = this;
+    let move = 0;
+    for (const name of names) {
+      const { player } = this.rules.look(row);
+      if (player !== CHANCE) {
+        let found;
+        for await (found of this.search({ row, seconds, tree }, signal));
+        const values = new Map(found.values.map((one) => [about.actions[one.action], one.value])),
+          value = values.get(name),
+          [best, played] = [found.value, value].map((one) => this.meaning(one)),
+          cost = best - played,
+          limit = this.blunder(best);
+        if (value === undefined) throw new Problem(`move ${move + 1}: expected a search that considers '${name}', got one without it`, 400);
+        yield {
+          move: ++move,
+          player: player + 1,
+          played: name,
+          value,
+          best: about.actions[found.action],
+          best_value: found.value,
+          loss: found.value - value,
+          unit: units?.name ?? null,
+          value_in_unit: units ? played : null,
+          best_value_in_unit: units ? best : null,
+          loss_in_unit: units ? cost : null,
+          exact: false,
+          depth: found.depth,
+          worth: this.text(played),
+          best_worth: this.text(best),
+          cost: cost ? this.text(-cost) : "",
+          blunder: limit !== null && cost >= limit,
+        };
+      }
+      ({ row } = this.replay(row, [name]));
+    }
   }
 
   /** Returns a game as the text of a file. */
@@ -316,49 +436,81 @@ class Variant {
   }
 }
 
+/** Returns a game of a file: its variant, the row that it begins with, how it ended, and what the pages are told of it. */
+async function readGame({ tags, names, line }) {
+  try {
+    const variant = await variantOf({ game: tags.Game, options: tags.Options }),
+      first = variant.read(tags.Start),
+      { row, steps } = variant.replay(first, names),
+      end = variant.position(row),
+      { Players: players = [], Seed: seed = null, Result: told } = tags;
+    if (end.over && typeof told === "number" && told !== end.returns) throw new Problem(`expected the result ${end.returns}, got ${told}`, 400);
+    const result = end.over ? end.returns : typeof told === "number" ? told : null,
+      ending = end.over ? end.result : tags.Termination || "not finished";
+    return {
+      variant,
+      first,
+      ending,
+      told: { game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps },
+    };
+  } catch (problem) {
+    throw problem.status === 400 ? new Problem(`game, line ${line}: ${problem.message}`, 400) : problem;
+  }
+}
+
 /** Returns the games of a file. */
 async function readGames(file) {
   const games = [];
-  for (const { tags, names, line } of gamesOf(file)) {
-    try {
-      const variant = await variantOf({ game: tags.Game, options: tags.Options }),
-        first = variant.read(tags.Start),
-        { row, steps } = variant.replay(first, names),
-        end = variant.rules.look(row),
-        { Players: players = [], Seed: seed = null, Result: told } = tags;
-      if (end.over && typeof told === "number" && told !== end.returns) throw new Problem(`expected the result ${end.returns}, got ${told}`, 400);
-      const result = end.over ? end.returns : typeof told === "number" ? told : null;
-      games.push({ game: tags.Game, options: variant.about.given_options, first: variant.write(first), players, seed, result, steps });
-    } catch (problem) {
-      throw problem.status === 400 ? new Problem(`game, line ${line}: ${problem.message}`, 400) : problem;
-    }
-  }
+  for (const one of gamesOf(file)) games.push((await readGame(one)).told);
   return { games };
+}
+
+/** Yields what is said of a file's first game as a whole, then of each of its moves. */
+async function* review({ file, leaf, seconds = 0.2 }, signal) {
+  const [one] = gamesOf(file),
+    { variant, first, ending, told } = await readGame(one),
+    { name, tree = false } = variant.leafOf(leaf),
+    moves = told.steps.filter(({ player }) => player !== "chance").length;
+  if (moves * seconds > MAX_REVIEW)
+    throw new Problem(`expected at most ${(MAX_REVIEW / moves).toFixed(3)} seconds for each of ${moves.toLocaleString("en")} moves, got ${seconds}`, 400);
+  yield {
+    moves,
+    unit: variant.units?.name ?? null,
+    no_unit: variant.told.no_unit,
+    is_chance: variant.isChance,
+    has_solver: false,
+    leaf: name,
+    result: told.result,
+    ending,
+    players: told.players,
+  };
+  yield* variant.review(first, one.names, { seconds, tree }, signal);
 }
 
 /** Returns the answer of an address that takes no body; throws Problem. */
 export async function answer(path) {
-  if (path === "api/games") return { games: (await index()).games };
-  throw new Problem("exact solvers, curves of games, ships and training need leafwise web, the program; this page has no server", 404);
+  const { games, ships } = await index();
+  if (path === "api/games") return { games };
+  if (path === "api/gallery" && ships.length)
+    return { ships: ships.map(({ file, ...one }) => ({ ...one, url: new URL(`../../data/${file}`, import.meta.url).href })) };
+  throw new Problem("exact solvers, building ships and training need leafwise web, the program; this page has no server", 404);
 }
 
 /** Yields `{event, data}` of an answer as they come, like a server's. */
 export async function* answers(path, body, signal) {
-  if (path === "api/read") {
-    yield { event: "answer", data: await readGames(body.file) };
-    yield { event: "done", data: true };
-    return;
-  }
-  const variant = await variantOf(body);
+  const variant = body.file === undefined ? await variantOf(body) : null;
   const one = {
-    "api/game": () => variant.about,
-    "api/state": () => variant.state(body),
-    "api/record": () => variant.record(body),
-    "api/prepare": () => variant.prepare(),
-    "api/move": () => variant.move(body, signal),
-  }[path];
+      "api/game": () => variant.about,
+      "api/state": () => variant.state(body),
+      "api/record": () => variant.record(body),
+      "api/read": () => readGames(body.file),
+      "api/prepare": () => variant.prepare(),
+      "api/move": () => variant.move(body, signal),
+      "api/follow": () => variant.follow(body),
+    }[path],
+    several = { "api/analyse": () => variant.analyse(body, signal), "api/review": () => review(body, signal) }[path];
   if (one) yield { event: "answer", data: await one() };
-  else if (path === "api/analyse") for await (const data of variant.analyse(body, signal)) yield { event: "answer", data };
-  else throw new Problem("exact solvers, curves of games, ships and training need leafwise web, the program; this page has no server", 404);
+  else if (several) for await (const data of several()) yield { event: "answer", data };
+  else throw new Problem("exact solvers, building ships and training need leafwise web, the program; this page has no server", 404);
   yield { event: "done", data: true };
 }

@@ -10,8 +10,15 @@ const host = self;
 /** @type {Engine} */
 let engine;
 
-/** Returns the principal line: the ids of best moves, and [before, after] of what chance does most probably in between. */
-function line(row, action, depth) {
+/** Returns the action to play in a decision by a short search. */
+function briefly(row) {
+  let action = null;
+  for (const found of engine.deepen(row, { seconds: LINE_SECONDS })) ({ action } = found);
+  return action;
+}
+
+/** Returns the principal line: the ids of best moves, those after the first by `next(row)`, and [before, after] of what chance does most probably in between. */
+function line(row, action, depth, next) {
   const steps = [];
   for (let left = Math.min(depth, MAX_LINE); action !== null && left > 0; left--) {
     row = engine.act(row, action);
@@ -24,8 +31,7 @@ function line(row, action, depth) {
       seen = engine.look(row);
     }
     if (seen.over || left === 1) break;
-    action = null;
-    for (const found of engine.deepen(row, { seconds: LINE_SECONDS })) ({ action } = found);
+    action = next(row);
   }
   return steps;
 }
@@ -38,17 +44,20 @@ host.onmessage = ({ data }) => {
   let found = [],
     last = null,
     told = FIRST_LINE;
-  const begun = performance.now();
-  for (last of engine.deepen(data.row, data)) {
+  const begun = performance.now(),
+    { row, tree = false } = data,
+    answers = tree ? engine.simulate(row, data) : engine.deepen(row, data),
+    next = tree ? (at) => engine.follow(at) : briefly;
+  for (last of answers) {
     const spent = performance.now() - begun,
       { action, depth } = last;
-    if (!data.lines) continue;
+    if (!data.lines || (tree && spent < told)) continue;
     if (spent >= told) {
-      found = engine.aside(() => line(data.row, action, depth));
+      found = engine.aside(() => line(row, action, depth, next));
       told = 2 * spent;
     }
     host.postMessage({ ...last, line: found });
   }
-  if (data.lines && last) found = line(data.row, last.action, last.depth);
+  if (data.lines && last) found = line(row, last.action, last.depth, next);
   host.postMessage({ ...last, line: found, done: true });
 };

@@ -9,8 +9,8 @@ import { RULES, picture } from "../rules.js";
 
 /** Games with a page of their own: where a variant of options is built. */
 const PAGES = { starship: (options) => address({ page: "ship", more: options }) };
-/** Games that are played elsewhere and followed here. */
-const ELSEWHERE = { friday: ["#/follow/friday", "Follow at a table"], threes: ["#/companion/threes", "Follow on a phone"] };
+/** Games that are played elsewhere and followed here: the page, and what it is called. */
+const ELSEWHERE = { friday: ["follow", "Follow at a table"], threes: ["companion", "Follow on a phone"] };
 
 export const title = () => "Games";
 
@@ -27,8 +27,9 @@ export function ways({ game, ids }, ...more) {
     h(
       "p",
       { class: "buttons" },
+      PAGES[game] && offers("gallery") && h("a", { class: "button main", href: "#/gallery" }, "Generated ships"),
       !PAGES[game] && h("a", { class: "button", href: address({ page: "analyse", game, options: Object.values(ids)[0] ?? {} }) }, "Analyse"),
-      ELSEWHERE[game] && offers("follow") && h("a", { class: "button", href: ELSEWHERE[game][0] }, ELSEWHERE[game][1]),
+      ELSEWHERE[game] && offers(ELSEWHERE[game][0]) && h("a", { class: "button", href: address({ page: ELSEWHERE[game][0], game }) }, ELSEWHERE[game][1]),
       more,
     ),
   ];

@@ -73,7 +73,7 @@ export const points = (row, returns) => returns + 3 * unpacked(row).start;
 
 /** Returns the fields of a tile that is shown so; which of them the variant shows say the rules. */
 function readNext(text, highest) {
-  if (/^[123]$/.test(text)) return { shown: Number(text) };
+  if (/^[123]$/.test(text)) return { shown: Number(text), low: 0, high: 0 };
   const last = highest - 3;
   if (text === "+" || text === "white") return { shown: text === "+" ? PLUS : WHITE, low: 4, high: last };
   const values = text.split("|"),
@@ -109,8 +109,9 @@ export function read(text, options) {
     entering = "move" in given || "lanes" in given,
     lanes = entering ? [...parts("lanes", /^([0-3]{1,4})$/, "none")[0]].map(Number) : [],
     direction = entering ? ACTIONS.indexOf(given.move) : 0;
-  if (direction < 0 || new Set(lanes).size !== lanes.length) throw new Error(`expected move=${ACTIONS.join("|")} and lanes=, each once, got '${text.slice(0, 120)}'`);
-  const tile = given.next ? readNext(given.next, Math.max(...ranks)) : { shown: 0 };
+  if (direction < 0 || new Set(lanes).size !== lanes.length)
+    throw new Error(`expected move=${ACTIONS.join("|")} and lanes=, each once, got '${text.slice(0, 120)}'`);
+  const tile = given.next ? readNext(given.next, Math.max(...ranks)) : { shown: 0, low: 0, high: 0 };
   const fields = {
     ...tile,
     phase: setup ? SETUP : entering ? ENTER : given.next ? DECISION : DRAW,
@@ -124,3 +125,37 @@ export function read(text, options) {
   if (tileShown(fields, options) !== (given.next ?? "")) throw new Error(`expected a next tile as the variant shows it, got '${given.next}'`);
   return [[ranks.reduce((sum, rank, cell) => sum | (BigInt(rank) << BigInt(4 * cell)), 0n), packed(fields)]];
 }
+
+/** Returns the deck left after the nine tiles of a start, "" if the board is none; the tile shown is still in it. */
+function firstDeck(text) {
+  const tiles = text
+    .split("=")[0]
+    .split(/[\s/]+/)
+    .filter((word) => /^\d+$/.test(word) && word !== "0");
+  const counts = ["1", "2", "3"].map((card) => 4 - tiles.filter((tile) => tile === card).length);
+  return tiles.length === 9 && counts.reduce((a, b) => a + b) === 3 && Math.min(...counts) >= 0 ? counts.join(",") : "";
+}
+
+const deckOf = (row) => [0, 3, 6].map((at) => (unpacked(row).deck >> at) & 7).join(",");
+
+/** How a game that is played elsewhere is followed, as leafwise.envs.threes.companion tells it. */
+export const companion = {
+  begins: {
+    asks: "the board, four rows of tiles, 0 is empty; unless the game is new, with the 1s, 2s and 3s not yet drawn",
+    form: "1 2 0 3/3 3 0 1/0 0 0 0/0 0 6 0 deck=2,1,3",
+  },
+  form: "left 3,1 2",
+
+  asks: (stage) => ({ enter: "where the tile entered", draw: "the next tile" })[stage] ?? "what appeared",
+
+  ending: (row) => `game over, highest tile ${valueOf(Math.max(...ranksOf(row)))}`,
+
+  /** Returns the position to read of a typed board, the tile to draw then, if any, and what is said of that position. */
+  begin(text) {
+    const left = text.includes("deck=") ? "" : firstDeck(text),
+      [board, tile = ""] = text.split("next=");
+    if (left) return { text: `${board} deck=${left}`, draws: tile.trim(), told: (row) => `a new game: 1s, 2s and 3s left in the deck are ${deckOf(row)}` };
+    const told = (row) => (text.includes("deck=") ? "" : `1s, 2s and 3s not yet drawn are taken to be ${deckOf(row)}; deck= tells others`);
+    return { text, draws: "", told };
+  },
+};

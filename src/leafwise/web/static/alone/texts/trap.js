@@ -9,11 +9,12 @@ const PLAYER = 17n,
   TARGET = 33n,
   TURN = 40n,
   END = 56n;
+/** @type {(word: bigint, at: bigint, bits: bigint) => bigint} */
 const field = (word, at, bits) => (word >> at) & ((1n << bits) - 1n);
 
 function cells([low, word], size) {
-  const traps = low | (field(word, 0n, PLAYER) << 64n);
-  const marks = Array.from({ length: size * size }, (_, cell) => (traps & (1n << BigInt(cell)) ? "#" : "."));
+  const traps = low | (field(word, 0n, PLAYER) << 64n),
+    /** @type {string[]} */ marks = Array.from({ length: size * size }, (_, cell) => (traps & (1n << BigInt(cell)) ? "#" : "."));
   [PLAYER, PLAYER + CELL].forEach((at, player) => (marks[Number(field(word, at, CELL))] = String(1 + player)));
   return marks;
 }
@@ -26,7 +27,13 @@ export function write(row, { size }) {
     phase = field(word, PHASE, 2n);
   const lines = Array.from({ length: size }, (_, k) => marks.slice(k * size, (k + 1) * size)).join("/"),
     target = Number(field(word, TARGET, CELL));
-  const words = [lines, `turn=${field(word, TURN, 16n)}`, phase === THROW && "throw", phase === LANDING && `throw=${nameOf(target, size)}`, ENDS[Number(word >> END)]];
+  const words = [
+    lines,
+    `turn=${field(word, TURN, 16n)}`,
+    phase === THROW && "throw",
+    phase === LANDING && `throw=${nameOf(target, size)}`,
+    ENDS[Number(word >> END)],
+  ];
   return words.filter(Boolean).join(" ");
 }
 
@@ -71,7 +78,7 @@ export function read(text, { size }) {
     [BigInt(target), TARGET],
     [BigInt(turn), TURN],
   ];
-  const word = placed.reduce((sum, [value, at]) => sum | (value << at), 0n);
+  const word = /** @type {[bigint, bigint][]} */ (placed).reduce((sum, [value, at]) => sum | (value << at), 0n);
   // Where both are stuck, who moves has lost, but for a text that says that the other trapped himself
   const ends = end === undefined ? [2 - (turn % 2), 0, 1, 2, 3] : [end];
   return ends.map((one) => [low, word | (BigInt(one) << END)]);

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import playwright
 import pytest
+from front.conftest import EXPORTED
 
 import leafwise
 from leafwise.commands.web import main
@@ -27,17 +28,21 @@ NODE = Path(playwright.__file__).parent / "driver" / "node"
 NEEDS_LINKER = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"
 )
-DEPTHS = {"trilobite": 4, "cassis": 3, "trap": 2, "threes": 2}
-VARIANTS = [(name, options) for name in DEPTHS for options in leafwise.game(name).ids.values()]
-TEXTS, SEARCHED = 2_000, 200
-"""Positions of a variant; another `--campaign-seed` draws others."""
+DEPTHS = {"trilobite": 4, "cassis": 3, "trap": 2, "threes": 2, "pig": 4, "dice": 3, "game2048": 2}
+VARIANTS = [
+    (name, options) for name in DEPTHS for options in ([{}] if name in EXPORTED else leafwise.game(name).ids.values())
+]
+TEXTS, SEARCHED, LATE, PLIES = 2_000, 1_000, 100, 200
+"""Positions of a variant, those of a game that are searched and how many of them are near its end, plies of random games; another
+`--campaign-seed` draws other positions."""
 
 
 def positions(game: leafwise.Game, n: int, rng: np.random.Generator) -> list[leafwise.State]:
-    """Returns positions from all stages of random games, chance's and final ones too."""
+    """Returns positions from all stages of random games, chance's and final ones too; the first are near the end."""
     found: list[leafwise.State] = []
+    late: list[leafwise.State] = []
     while len(found) < 2 * n:
-        state = game.start()
+        state, begun = game.start(), len(found)
         while not state.is_terminal:
             found.append(state)
             if state.is_chance:
@@ -45,8 +50,9 @@ def positions(game: leafwise.Game, n: int, rng: np.random.Generator) -> list[lea
                 state = after[int(rng.choice(len(ps), p=ps))]
             else:
                 state = state.play(int(rng.choice(state.legal_actions)))
+        late += found[begun:][-3:]
         found.append(state)
-    return [found[k] for k in rng.choice(len(found), n, replace=False)]
+    return [*late[:LATE], *(found[k] for k in rng.choice(len(found), n - len(late[:LATE]), replace=False))]
 
 
 def is_searched(state: leafwise.State) -> bool:
@@ -77,30 +83,36 @@ def searched() -> None:
 @NEEDS_LINKER
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
+@pytest.mark.usefixtures("plug_ins")
 def test_an_exported_search_answers_as_python_does(
     folder: Path, name: str, options: dict[str, object], request: pytest.FixtureRequest
 ) -> None:
+    n = SEARCHED // sum(one == name for one, _ in VARIANTS)
     game, rng = leafwise.game(name, **options), np.random.default_rng(request.config.getoption("--campaign-seed"))
-    states, (build,) = positions(game, TEXTS, rng), [path.name for path in folder.iterdir() if len(path.name) == 16]
+    states = positions(game, SEARCHED if name in EXPORTED else TEXTS, rng)
+    (build,) = [path.name for path in folder.iterdir() if len(path.name) == 16]
     rows = [
         {
             "row": [str(word) for word in state.row.tolist()],
-            "depth": DEPTHS[name] if k < SEARCHED and is_searched(state) else 0,
+            "depth": DEPTHS[name] if k < n and is_searched(state) else 0,
         }
         for k, state in enumerate(states)
     ]
-    wrong = damaged([str(state) for state in states[:1000]], rng)
+    wrong = [] if name in EXPORTED else damaged([str(state) for state in states[:1000]], rng)
     asked = {"folder": str(folder), "build": build, "game": name, "options": options}
     told = json.loads(
         subprocess.check_output(
             [NODE, Path(__file__).with_name("alone.mjs")],
-            input=json.dumps({**asked, "positions": rows, "damaged": wrong}),
+            input=json.dumps({**asked, "positions": rows, "damaged": wrong, "plies": PLIES}),
             text=True,
         )
     )
     assert told["digests"][0] == told["digests"][1]
     for state, answer, row in zip(states, told["answers"], rows, strict=True):
-        assert (answer["text"], answer["parsed"]) == (str(state), row["row"])
+        if name in EXPORTED:
+            assert (answer["text"], answer["svg"]) == (" ".join(map(str, state.row.tolist())), state.svg())
+        else:
+            assert (answer["text"], answer["parsed"]) == (str(state), row["row"])
         assert (answer["actions"], answer["returns"], answer["over"]) == (
             list(state.legal_actions),
             state.returns,
@@ -111,6 +123,16 @@ def test_an_exported_search_answers_as_python_does(
             (state.outcome_name(after), [str(word) for word in after.row.tolist()]) for _, after in outcomes
         ]
         np.testing.assert_allclose([p for _, p, _ in answer["outcomes"]], [p for p, _ in outcomes], rtol=0, atol=1e-12)
+    state = game.start()
+    for words, choices, k in told["walk"]:
+        assert words == [str(word) for word in state.row.tolist()]
+        if state.is_chance:
+            outcomes = state.outcomes()
+            assert choices == len(outcomes)
+            state = outcomes[k][1]
+        else:
+            assert choices == list(state.legal_actions)
+            state = game.start() if state.is_terminal else state.play(choices[k])
     for text, found in zip(wrong, told["damaged"], strict=True):
         try:
             state = game.parse(text)
@@ -118,7 +140,7 @@ def test_an_exported_search_answers_as_python_does(
             assert found is None, text
         else:  # Python reads other shapes of a board too
             assert found == [str(word) for word in state.row.tolist()] or (found is None and str(state) != text), text
-    answers = zip(states[:SEARCHED], told["answers"], strict=False)
+    answers = zip(states[:n], told["answers"], strict=False)
     going = [(state, answer) for state, answer in answers if is_searched(state)]
     command = [sys.executable, "-c", "from front.test_export import searched; searched()"]
     given = json.dumps([name, options, [str(state) for state, _ in going]])

@@ -42,6 +42,7 @@ from leafwise.search.answering import make_answer
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import BEST
 from leafwise.web.app import STATIC
+from leafwise.web.drawings import COMPARED
 from leafwise.web.games import PACES, tell_game
 from leafwise.web.requests import GameRequest
 from leafwise.web.ships import gallery
@@ -56,6 +57,8 @@ LEAVES = {"threes": "threes-small"}
 COMPANIONS = ("threes",)
 """Games that the page can follow itself."""
 TABLE_MB = TREE_MB = 32.0
+MOST_KEPT = 64
+"""Packed memories that are kept for later exports."""
 DEPTHS = (1, 2, 3, 4, 6, 8)
 """Depths of players that search so deep."""
 DEPTH_SECONDS = 30.0
@@ -91,17 +94,23 @@ def export(folder: Path, games: tuple[str, ...]) -> Iterator[str]:
             pictured = [told | {"file": written(folder / "data", body, ".svg")["file"]} for told, body in gallery()]
             yield f"{name}: {len(pictured)} generated ships as pictures"
             continue
-        if name not in GAMES:
-            yield f"{name}: without texts in JavaScript its positions are shown as a table of their rows' numbers"
         for options in ids_of(name).values():
             told = exported(find_game(name).variant(**options), options, folder / "data")
             variants.append(told)
-            code, tables = told["module"]["bytes"], told["image"]["bytes"]
-            yield f"{name} {options or ''}".strip() + f": {code:,} bytes of code, {tables:,} of tables and networks"
+            code, tables, called = told["module"]["bytes"], told["image"]["bytes"], f"{name} {options or ''}".strip()
+            yield f"{called}: {code:,} bytes of code, {tables:,} of tables and networks"
+            if (drawing := told["drawing"]) is not None:
+                yield f"{called}: {shown(drawing)}"
     listed = [
-        {"game": name, "title": title_of(name), "options": dict(option_defaults(name)), "ids": dict(ids_of(name))}
-        if name != SHIPS
-        else {"game": name, "title": "Starship, ships as a generator makes them", "options": {}, "ids": {}}
+        {"game": name, "title": "Starship, ships as a generator makes them", "options": {}, "ids": {}}
+        if name == SHIPS
+        else {
+            "game": name,
+            "title": title_of(name),
+            "options": dict(option_defaults(name)),
+            "ids": dict(ids_of(name)),
+            "svg": "" if name in GAMES else find_game(name).start().svg(),
+        }
         for name in names
     ]
     yield from pages(folder, {"games": listed, "variants": variants, "ships": pictured})
@@ -112,6 +121,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     source = LEAVES.get(game.name, BEST)
     module, packed, memory = compiled(game, source)
     units = units_of(game, source)
+    reads = game.name in GAMES or hasattr(game.rules.is_valid, "py_func")
     about = tell_game(GameRequest(game=game.name, options=dict(options)), JobContext(lambda message: None))
     leaf = next((one for one in about["leaves"] if one["name"] == source), about["leaves"][0])
     levels: dict[str, tuple[str, dict[str, float | bool], float]] = {
@@ -136,6 +146,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         "has_companion": game.name in COMPANIONS,
         "unusable": [],
         "stages": list(game.stages),
+        "reads": reads,
         "leaves": [leaf, tree],
         "opponents": [
             {"name": name, "title": title, "search": how, "random": share}
@@ -145,7 +156,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
     return {
         "about": about,
         "texts": f"texts/{game.name}" if game.name in GAMES else "rows",
-        "checks": game.name in GAMES or hasattr(game.rules.is_valid, "py_func"),
+        "drawing": None if game.name in GAMES else drawn(game),
         "start": [str(word) for word in game.start().row.tolist()],
         "units": units and units.as_json(),
         "no_unit": why_no_units(game, source),
@@ -153,6 +164,23 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         "image": written(data, packed, ".gz"),
         "memory": memory,
     }
+
+
+def drawn(game: Game) -> dict[str, Any]:
+    """Returns how positions of a game without texts in JavaScript are drawn, as `leafwise.web.drawings.learned` tells."""
+    command = [sys.executable, "-m", "leafwise.web.drawings", game.name, json.dumps(dict(game.given_options))]
+    told = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
+    if told.returncode:
+        raise UserError(f"expected {game!r} to be drawn, got: {told.stderr.strip()[-300:]}")
+    return json.loads(told.stdout)
+
+
+def shown(drawing: Mapping[str, Any]) -> str:
+    """Returns a line that says how positions are shown."""
+    if drawing["svg"]:
+        return f"drawn by {len(drawing['svg']['cells'])} cells, as in Python on {COMPARED} positions"
+    how = "as text" if drawing["board"] else "as a table of their rows' numbers"
+    return f"its drawing is not a sum of cells; positions are shown {how}"
 
 
 def compiled(game: Game, leaf: str) -> tuple[bytes, bytes, dict[str, Any]]:
@@ -171,7 +199,7 @@ def compiled(game: Game, leaf: str) -> tuple[bytes, bytes, dict[str, Any]]:
         if told.returncode:
             raise UserError(f"expected {game!r} to compile for WebAssembly, got: {told.stderr.strip()[-300:]}")
         memory = json.loads(read_text(Path(folder, "memory.json")))
-        return (kept / memory.pop("module")).read_bytes(), Path(folder, "memory.gz").read_bytes(), memory
+        return (kept / memory.pop("module")).read_bytes(), (kept / memory.pop("packed")).read_bytes(), memory
 
 
 def written(folder: Path, body: bytes, suffix: str) -> dict[str, Any]:
@@ -204,7 +232,7 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     icon = {"src": f"{build}/icon.svg", "sizes": "any", "type": "image/svg+xml"}
     manifest = {"name": "Leafwise", "start_url": "./", "display": "standalone", "icons": [icon]}
     worker = files["alone/sw.js"].decode().replace("BUILD", build)
-    titles = ", ".join(game["title"].split(",")[0] for game in index["games"])
+    titles = ", ".join(re.split(r",| \(", game["title"])[0] for game in index["games"])
     shell = shell.replace(
         "<noscript>",
         f'<footer class="quiet">{html.escape(titles)}. <a href="NOTICE.txt">Games, people and programs</a>. '
@@ -226,8 +254,20 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     yield f"pages: {sum(map(len, files.values())):,} bytes; open {folder}/index.html by any file server"
 
 
+def packed(memory: bytes, kept: Path) -> Path:
+    """Returns the file that keeps a memory packed: to pack it again would take half of an export's time."""
+    file = kept / f"{hashlib.sha256(memory).hexdigest()}.gz"
+    if file.exists():
+        file.touch()
+        return file
+    write_atomically(file, gzip.compress(memory, 9, mtime=0))
+    for old in sorted(kept.glob("*.gz"), key=lambda one: one.stat().st_mtime)[:-MOST_KEPT]:
+        old.unlink(missing_ok=True)
+    return file
+
+
 def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
-    """Writes the memory of a variant's search into the folder `out`, and its module, if it is not there, into `kept`."""
+    """Writes a variant's module and packed memory into the folder `kept`, if need be, and what is told of them into `out`."""
     game = find_game(name).variant(**json.loads(options))
     evaluator = named_leaf(game, leaf)
     search = Search(game, evaluator, seconds=1.0, table_mb=TABLE_MB)
@@ -239,6 +279,7 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     needed = {"call", "S", "actions", "values", "visits", "is_bound", "B.P", "B.counts", "B.deadline", "tree.counts"}
     told = {
         "module": module.name,
+        "packed": packed(laid.memory, Path(kept)).name,
         "base": BASE,
         "held": laid.held,
         "pages": laid.pages,
@@ -246,7 +287,6 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
         "depth": search.depth,
         "most": most if math.isfinite(most) else None,
     }
-    Path(out, "memory.gz").write_bytes(gzip.compress(laid.memory, 9, mtime=0))
     Path(out, "memory.json").write_text(json.dumps(told))
 
 

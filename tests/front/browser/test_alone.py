@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import http.server
 import importlib.util
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import leafwise
-from leafwise.commands.web import main
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.web.games import read_file
@@ -30,7 +27,6 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"),
 ]
-PIG = Path(__file__).parents[3] / "examples" / "pig" / "leafwise_pig" / "__init__.py"
 ASK = """async ({ build, stop, game = "trilobite", options = {} }) => {
   const { answers } = await import(`./${build}/alone/who.js`);
   const ending = new AbortController(), found = [];
@@ -66,9 +62,7 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    folder = tmp_path_factory.mktemp("export") / "site"
-    main(["--export", str(folder), "--games", "trilobite"])
+def site(folder: Path) -> Iterator[tuple[str, str]]:
     with served(folder) as found:
         yield found
 
@@ -133,10 +127,10 @@ def test_game_files_are_read_as_python_reads_them(page: Page, site: tuple[str, s
         assert answer.startswith(f"game, line {line}: expected "), answer
 
 
-def test_a_game_of_a_file_needs_no_javascript(page: Page, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "leafwise", "web", "--module", str(PIG), "--export", str(tmp_path / "site")]
-    told = subprocess.check_output([*command, "--games", "pig"], text=True)
-    assert "pig: without texts in JavaScript its positions are shown as a table" in told
+def test_a_game_of_a_file_needs_no_javascript(page: Page, site: tuple[str, str], folder: Path) -> None:
+    assert "pig: drawn by 2 cells, as in Python on 200 positions" in folder.with_suffix(".txt").read_text(
+        encoding="utf-8"
+    )
 
     def worth(total: int, rolls: int) -> float:
         """What a turn is worth, by the rules in examples/pig."""
@@ -144,9 +138,20 @@ def test_a_game_of_a_file_needs_no_javascript(page: Page, tmp_path: Path) -> Non
             return total
         return max(total, sum(worth(total + pips, rolls + 1) for pips in range(2, 7)) / 6)
 
-    with served(tmp_path / "site") as (address, build):
-        page.goto(f"{address}#/play/pig")
-        page.get_by_role("button", name="roll").click()
-        page.get_by_text("1: 1").wait_for()
-        found = page.evaluate(ASK, {"build": build, "stop": 0, "game": "pig"})
-        assert found[-1][1] == pytest.approx({"roll": worth(0, 0), "stop": 0}, rel=0, abs=1e-12)
+    page.goto(f"{site[0]}#/play/pig")
+    page.get_by_role("button", name="roll").click()
+    page.locator(".picture", has_text="after 1 rolls").wait_for()
+    assert page.locator(".luck strong").inner_text() in "123456"
+    found = page.evaluate(ASK, {"build": site[1], "stop": 0, "game": "pig"})
+    assert found[-1][1] == pytest.approx({"roll": worth(0, 0), "stop": 0}, rel=0, abs=1e-12)
+
+
+def test_a_position_that_cannot_be_read_is_shared_by_its_moves(page: Page, site: tuple[str, str]) -> None:
+    page.goto(f"{site[0]}#/analyse/game2048")
+    page.locator("#values td.best").first.wait_for()
+    page.reload()  # with what chance did at the start, by name
+    page.locator("#values td.best").first.wait_for()
+    assert page.locator("#problem").is_hidden()
+    page.get_by_role("link", name="Play from here").click()
+    page.get_by_role("button", name="Hint", exact=True).click()
+    page.locator(".hints li").first.wait_for()

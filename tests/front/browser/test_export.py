@@ -71,3 +71,27 @@ def test_a_game_is_played_and_analysed_without_a_server(
     assert page.evaluate("caches.keys()") == []
     assert window.wrong == []
     context.close()
+
+
+@pytest.mark.parametrize("where", ['cassis?o={"n":8}', "trap?", "threes?", "dice?", "game2048?"])
+def test_every_game_has_its_pages(browser: Browser, served: str, tmp_path: Path, where: str) -> None:
+    with browser.new_context(viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True) as context:
+        window = Watched(context.new_page(), served, tmp_path / "pictures")
+        page = window.go(f"#/play/{where}&s=5")
+        page.locator("[data-action]:not([disabled])").first.click()
+        expect(page.locator(".moves li").first).to_be_visible()
+        expect(page.get_by_role("button", name="Hint", exact=True)).to_be_enabled()
+        page.get_by_role("button", name="Hint", exact=True).click()
+        expect(page.locator(".hints li").first).to_be_visible()
+        assert window.fits()
+        window.picture("play")
+        page = window.go(f"#/analyse/{where}")
+        expect(page.locator("#values td.best")).to_be_visible()
+        page.locator("#setup summary").click()
+        text = page.locator("#position").input_value()
+        page.get_by_role("button", name="Use this text").click()
+        expect(page.locator("#values td.best")).to_be_visible()
+        expect(page.locator("#position")).to_have_value(text)
+        assert window.fits()
+        window.picture("analysis")
+        assert window.wrong == []

@@ -103,12 +103,18 @@ const PARTS = {
   b: "#a5d77f",
 };
 
-/** Draws a game's position into an element that is a picture alone; nothing where none is told here. */
-export async function picture(host, game) {
+/** Draws a game's position into an element that is a picture alone: the one that is told here, else `drawn`, SVG if there is any. */
+export async function picture(host, game, drawn = "") {
   const told = RULES[game];
-  if (!told) return;
   host.inert = true;
   host.ariaHidden = "true";
+  if (!told) {
+    if (!drawn) return;
+    const image = document.importNode(new DOMParser().parseFromString(drawn, "image/svg+xml").documentElement, true);
+    image.setAttribute("class", "board");
+    host.append(image);
+    return;
+  }
   if (told.ship) {
     host.append(
       svg(

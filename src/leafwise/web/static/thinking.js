@@ -19,8 +19,8 @@ export async function solve(variant, text, seconds, signal) {
   return found;
 }
 
-/** Returns what an action is worth and, beside the best, what it lacks: "145,540 (-1,210)". */
-export const withDifference = (worth, difference) => (difference ? `${worth} (${difference})` : worth);
+/** Returns what an action is worth and, beside the best, what it lacks, if that is not rounded away: "145,540 (-1,210)". */
+export const withDifference = (worth, difference) => (/[1-9]/.test(difference) ? `${worth} (${difference})` : worth);
 
 /** Returns the whole turns of an answer in the form of an analysis where people think in them, else the answer. */
 export function byTurns(answer) {

@@ -70,7 +70,7 @@ class Variant {
   /** @type {any} what writes and reads its texts */ texts;
 
   static async load(told) {
-    const [[code, image], texts] = await Promise.all([loadAll([told.module, told.image], told.about.title.split(",")[0]), import(`./${told.texts}.js`)]);
+    const [[code, image], texts] = await Promise.all([loadAll([told.module, told.image], told.about.title.split(/,| \(/)[0]), import(`./${told.texts}.js`)]);
     return new Variant(told, await WebAssembly.compile(code), image, texts);
   }
 
@@ -79,6 +79,7 @@ class Variant {
     this.about = told.about;
     this.units = told.units;
     this.rules = new Engine(module, image, told.memory);
+    this.given = told.drawing ?? told.about.option_values; // what its texts follow from, beside a row
     this.start = told.start.map(BigInt);
     /** @type {Map<string, bigint[]>} positions that were written: others are not read where nothing can check them */
     this.known = new Map();
@@ -87,18 +88,18 @@ class Variant {
   }
 
   write(row) {
-    const text = this.texts.write(row, this.about.option_values);
-    if (!this.told.checks) this.known.set(text, row);
+    const text = this.texts.write(row, this.given);
+    if (!this.about.reads) this.known.set(text, row);
     return text;
   }
 
   read(text) {
     if (!text) return this.start;
     if (this.known.has(text)) return this.known.get(text);
-    if (!this.told.checks) throw new Problem("expected a position that a game led to on this page, got another one; share a game by its moves", 400);
+    if (!this.about.reads) throw new Problem("expected a position that a game led to on this page, got another one; share a game by its moves", 400);
     let rows;
     try {
-      rows = this.texts.read(text, this.about.option_values, this.rules);
+      rows = this.texts.read(text, this.given, this.rules);
     } catch (problem) {
       throw new Problem(problem.message, 400);
     }
@@ -109,7 +110,9 @@ class Variant {
 
   /** Returns the outcomes of a chance stage with their names. */
   named(row, outcomes) {
-    return outcomes.map((one, k) => ({ ...one, name: this.texts.outcome?.(row, one.row, this.about.option_values) || `#${k}` }));
+    const { stage } = this.rules.look(row),
+      { length: n } = outcomes;
+    return outcomes.map((one, k) => ({ ...one, name: this.texts.outcome?.(row, one.row, this.given, stage, k, n) || `#${k}` }));
   }
 
   worker() {
@@ -204,7 +207,8 @@ class Variant {
     const result = about.players === 1 ? `${points.toLocaleString("en")} points` : seen.returns === 0 ? "a draw" : `player ${seen.returns > 0 ? 1 : 2} wins`;
     return {
       text,
-      board: this.texts.board?.(row) ?? text,
+      board: this.texts.board?.(row, this.given) ?? text,
+      svg: this.texts.svg?.(row, this.given),
       player: seen.over ? null : this.acting(seen),
       stage: about.stages[seen.stage],
       actions: seen.actions.map((id) => about.actions[id]),

@@ -25,11 +25,3 @@ export function makeBoard(host, about, act) {
     },
   };
 }
-
-export function makeEditor(host, about, text, changed) {
-  const field = h("textarea", { rows: 4, spellcheck: "false" });
-  field.value = text;
-  field.addEventListener("change", () => changed(field.value));
-  host.append(h("label", {}, "Position ", field));
-  return {};
-}

@@ -35,17 +35,29 @@ function place(point, n, radius = RADIUS) {
   return [SIZE / 2 + radius * Math.cos(angle), SIZE / 2 + radius * Math.sin(angle)];
 }
 
+/** Returns where a label may stand on an edge: the first of some places that no label covers, or the one farthest from all. */
+function freePlace(taken, x1, y1, x2, y2) {
+  const gap = (one) => Math.min(1, ...taken.map((other) => Math.max(Math.abs(one.x - other.x) / 50, Math.abs(one.y - other.y) / 20)));
+  const places = [0.5, 0.33, 0.67, 0.42, 0.58, 0.25, 0.75, 0.18, 0.82, 0.38, 0.62, 0.29, 0.71, 0.46, 0.54].map((t) => ({
+    x: x1 + (x2 - x1) * t,
+    y: y1 + (y2 - y1) * t,
+  }));
+  return places.reduce((best, one) => (gap(one) > gap(best) ? one : best));
+}
+
 /** Returns a drawing; edge(one) -> {class, colour, width, label, dash, click, action} of each edge. */
 function picture(text, look, extra = []) {
   const edges = edgesOf(text),
-    n = text.split("/").length + 1;
+    n = text.split("/").length + 1,
+    taken = [];
   const lines = edges.map((one) => {
     const [x1, y1] = place(one.a, n),
       [x2, y2] = place(one.b, n),
       told = look(one);
     const line = (attributes) => svg("line", { x1, y1, x2, y2, "stroke-linecap": "round", ...attributes });
-    const t = 0.5 + 0.17 * (((one.a + one.b) % 3) - 1); // so that labels of crossing edges lie apart
-    const [x, y] = [x1 + (x2 - x1) * t, y1 + (y2 - y1) * t];
+    const { x, y } = freePlace(taken, x1, y1, x2, y2),
+      wide = told.label?.length > 5 ? 54 : 42;
+    if (told.label) taken.push({ x, y });
     return {
       told,
       shown: svg(
@@ -71,9 +83,9 @@ function picture(text, look, extra = []) {
           "g",
           { "pointer-events": "none" },
           svg("rect", {
-            x: x - 21,
+            x: x - wide / 2,
             y: y - 10,
-            width: 42,
+            width: wide,
             height: 19,
             rx: 5,
             fill: told.tint || "#fff",

@@ -63,7 +63,7 @@ export function variantTitle(short, options) {
 /** Returns the title of a page about a variant, of which `about` is the answer of /api/game. */
 export function titleOf(about) {
   const { ids, given_options: options } = about,
-    name = about.title.split(",")[0];
+    name = about.title.split(/,| \(/)[0];
   const short = Object.keys(ids).find((one) => JSON.stringify(ids[one]) === JSON.stringify(options));
   const variant = variantTitle(short, options);
   return [name, "play"].includes(variant) || (Object.keys(ids).length < 2 && short) ? name : variant === "Connect Four" ? variant : `${name}, ${variant}`;

@@ -230,6 +230,7 @@ export function makeEditor(host, about, text, changed) {
           },
         }),
       ),
+      h("span", { class: "quiet" }, " even: Red acts, odd: Blue"),
       " ",
       h(
         "label",
@@ -244,7 +245,6 @@ export function makeEditor(host, about, text, changed) {
         }),
         "has moved, throws now",
       ),
-      h("span", { class: "quiet" }, " even: Red acts, odd: Blue"),
     ),
   );
   return {};

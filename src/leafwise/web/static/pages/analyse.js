@@ -25,8 +25,10 @@ export async function open(main, told) {
   if (session.state.player === "chance" && !session.steps.length && !told.start) {
     // the start of a game that begins with chance
     session.seed = newSeed();
-    Object.assign(session, { state: await session.tell(session.first, [], 0), steps: [] });
-    [session.first, session.startGiven, session.seed] = [session.state.text, true, null];
+    session.state = await session.tell(session.first, [], 0);
+    if (session.about.reads === false) session.steps = session.state.steps;
+    else [session.first, session.startGiven] = [session.state.text, true];
+    session.seed = null;
   }
   const page = new AnalysePage(main, session, { l: "best", k: "", d: "5", ...told.more });
   page.build();
@@ -281,7 +283,8 @@ class AnalysePage {
         chanceByHand(state, (name) => this.act(name), session.module),
       );
     this.back.disabled = !session.steps.length;
-    this.playLink.href = address({ page: "play", game: session.about.game, options: session.variant.options, start: state.text });
+    const here = { game: session.about.game, options: session.variant.options, start: state.text };
+    this.playLink.href = address({ page: "play", ...(session.about.reads === false ? session.told : here) });
     this.list.replaceChildren(...moveItems(session.steps, session.module));
     if (!this.text.matches(":focus")) this.text.value = state.text;
     this.showTable();

@@ -45,7 +45,7 @@ export async function open(main) {
       games.map((one) => {
         const [name, about = ""] = one.title.split(/,(.*)/s),
           thumbnail = h("div", { class: `thumbnail ${one.game}` });
-        picture(thumbnail, one.game).catch(() => thumbnail.remove()); // the page is whole without it
+        picture(thumbnail, one.game, one.svg).catch(() => thumbnail.remove()); // the page is whole without it
         return h(
           "li",
           {},

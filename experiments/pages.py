@@ -1,0 +1,188 @@
+"""What exported pages cost: their bytes, their searches beside native ones, and the first answer in a browser that has nothing yet.
+
+`python -m leafwise.experiments.pages --site DIR` measures an export (`leafwise web --export DIR`) and writes `pages.md`. Searches
+of the same positions to the same depth run under node, from the PATH, and in this process; times are processor times by node of the
+search tree, after a pass that is not timed. The browser is driven by Playwright, where that is installed.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import leafwise
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.files import read_text
+from leafwise.envs.core.ranges import Range
+from leafwise.envs.registry import add_module
+from leafwise.envs.registry import game as find_game
+from leafwise.experiments.study import Study, command, section, signed, table, write_page
+from leafwise.models.leaves import named_leaf
+from leafwise.training.runs.folder import hardware
+
+FOUR = {"board": "7x6", "k": 4}
+PACE, ENOUGH = 0.1, 0.2
+"""Seconds of search of the first answer; processor seconds after which searches are not timed one deeper."""
+NODE = """
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
+const { folder, build, told, rows, depth } = JSON.parse(readFileSync(0, "utf8"));
+const { Engine } = await import(pathToFileURL(`${folder}/${build}/alone/engine.js`));
+const image = new Uint8Array(gunzipSync(readFileSync(`${folder}/data/${told.image.file}`)));
+const engine = new Engine(new WebAssembly.Module(readFileSync(`${folder}/data/${told.module.file}`)), image.buffer, told.memory);
+let found, begun;
+for (let pass = 0; pass < 2; pass++) {
+  [begun, found] = [process.cpuUsage(), []];
+  for (const row of rows) {
+    let last;
+    for (last of engine.deepen(row.map(BigInt), { depth }));
+    found.push([last.value, last.nodes]);
+  }
+}
+const { user, system } = process.cpuUsage(begun);
+console.log(JSON.stringify({ found, seconds: (user + system) / 1e6 }));
+"""
+FIRST = """async ([build, options, player]) => {
+  const { answers } = await import(`./${build}/alone/who.js`);
+  const question = { game: "trilobite", options, text: "", player };
+  for await (const { event } of answers("api/move", question)) if (event === "answer") return performance.now() / 1000;
+}"""
+"""Seconds from the navigation to an answer."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Measures an export and writes pages.md."""
+
+    site: str = ""
+    """Folder of the export."""
+    modules: tuple[str, ...] = ()
+    """Files or folders of the games in it that `--module` brought."""
+    positions: Annotated[int, Range(1, 10_000)] = 6
+    """Positions of random games that are searched in each variant."""
+    browsers: Annotated[int, Range(0, 100)] = 5
+    """Browsers with nothing in their cache that are timed; 0: none."""
+
+
+def states(game: leafwise.Game, n: int) -> list[leafwise.State]:
+    """Returns positions at which a player decides, from random games."""
+    found: list[leafwise.State] = []
+    stream = new_stream(1)
+    state = game.start().settle(stream)
+    while len(found) < 3 * n:
+        found.append(state)
+        state = state.play(state.legal_actions[len(found) * 7 % len(state.legal_actions)]).settle(stream)
+        state = game.start().settle(stream) if state.is_terminal else state
+    return found[::3]
+
+
+def timed(site: Path, build: str, told: dict[str, Any], config: Config) -> tuple[str, str, str, str]:
+    """Returns the depth, microseconds by node, native and of the export, and how many times longer the export takes.
+
+    The depth is the first at which the native pass takes `ENOUGH` seconds, or the deepest that the game has.
+    """
+    about = told["about"]
+    game = find_game(about["game"]).variant(**about["given_options"])
+    rows, native = states(game, config.positions), 0.0
+    for depth in range(1, told["memory"]["depth"] + 1):
+        search = leafwise.Search(game, named_leaf(game, about["leaves"][0]["name"]), depth=depth)
+        search(rows[0])  # loads the code
+        begun = time.thread_time()
+        nodes = sum(search(state).nodes for state in rows)
+        seconds = time.thread_time() - begun
+        native = 1e6 * seconds / nodes
+        if seconds >= ENOUGH:
+            break
+    given = {
+        "folder": str(site.resolve()),
+        "build": build,
+        "told": told,
+        "rows": [[str(word) for word in state.row.tolist()] for state in rows],
+        "depth": depth,
+    }
+    ran = [shutil.which("node") or "node", "--input-type=module", "-e", NODE]
+    found = json.loads(subprocess.check_output(ran, input=json.dumps(given), text=True))
+    page = 1e6 * found["seconds"] / sum(nodes for _, nodes in found["found"])
+    return str(depth), f"{native:.3f}", f"{page:.3f}", f"{page / native:.2f}"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A server of plain files that says nothing."""
+
+    def log_message(self, *words: object) -> None:
+        """Says nothing."""
+
+
+def first_answers(site: Path, build: str, browsers: int) -> list[float]:
+    """Returns seconds from opening the page to the first move in Connect Four, each in a browser of its own."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+    player, found = f"search:learned,seconds={PACE:g}", []
+    handler = functools.partial(Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as playwright:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for _ in range(browsers):
+            sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+            with playwright.chromium.launch(executable_path=path, args=sandbox) as browser:
+                page = browser.new_page()
+                page.goto(f"http://127.0.0.1:{server.server_port}/")
+                found.append(page.evaluate(FIRST, [build, FOUR, player]))
+        server.shutdown()
+    return found
+
+
+def study(config: Config) -> None:
+    """Measures, and writes the page."""
+    site = Path(config.site)
+    indices = [*site.glob("*/index.json")] if config.site else []
+    if len(indices) != 1:
+        raise UserError(f"expected --site FOLDER of leafwise web --export, got {config.site!r}")
+    if shutil.which("node") is None:
+        raise UserError("expected node on the PATH, got none")
+    for module in config.modules:
+        add_module(module)
+    build, told = indices[0].parent.name, json.loads(read_text(indices[0]))
+    rows = []
+    for one in told["variants"]:
+        named = " ".join([one["about"]["game"], *map(str, one["about"]["given_options"].values())])
+        sizes = f"{one['module']['bytes']:,}", f"{one['image']['bytes']:,}"
+        rows.append((named, *sizes, *timed(site, build, one, config)))
+        print(*rows[-1], flush=True)
+    pages = sum(path.stat().st_size for path in (site / build).rglob("*") if path.is_file())
+    words = f"Pages, index and pictures are {pages:,} bytes. {hardware()}; load {os.getloadavg()[0]:.1f} when it was measured."
+    parts = section(
+        "Bytes and times",
+        table(
+            "variant | code: | packed tables and network: | depth | native µs a node: | page µs a node: | times:", rows
+        ),
+        words,
+    )
+    if config.browsers and importlib.util.find_spec("playwright"):
+        answers = first_answers(site, build, config.browsers)
+        each = ", ".join(f"{seconds:.2f}" for seconds in answers)
+        parts += section(
+            "The first answer",
+            f"Connect Four, {PACE:g} s of search, from an empty cache: {median(answers):.2f} s after the page was opened, the "
+            f"median of {each}.",
+        )
+    write_page(config, "pages.md", signed(config, ["# Exported pages", "", *parts]))
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -35,7 +35,7 @@ class SeenVecEnv(Sb3VecEnv):
 
     def __init__(self, batch: GameVectorEnv, network: SparseNetwork) -> None:
         super().__init__(batch)
-        self.network, self.T = network, network.game.tables(network.evaluator("seen"))
+        self.network, self.T = network, batch.game.tables(network.evaluator("seen"))
         most, last = len(network.weights.features), len(network.weights.embedding) - 1
         self.observation_space = gym.spaces.Box(0, last, (most + 1,), np.int64)
 
@@ -203,6 +203,13 @@ class Told(KVWriter, dict[str, Any]):
         """Has nothing to close."""
 
 
+def wrapped(envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, opponent: Drawn | None = None) -> VecEnvWrapper:
+    """Returns environments as a model of the network's kind sees them; `opponent` is the module that they ask, if they do."""
+    plain = Sb3VecEnv(envs) if opponent is None else ForeseenVecEnv(envs, opponent)
+    monitored = VecMonitor(plain if isinstance(network, TorchNetwork) else SeenVecEnv(envs, network))
+    return ScaledRewards(monitored, network.unit)
+
+
 def make_model(
     envs: GameVectorEnv, network: SparseNetwork | TorchNetwork, config: Any, opponent: Drawn | None = None
 ) -> tuple[Any, Told]:
@@ -211,12 +218,10 @@ def make_model(
     `opponent` is the module that the environments ask, if they do.
     """
     two, own = network.game.players == 2, isinstance(network, TorchNetwork)
-    plain = Sb3VecEnv(envs) if opponent is None else ForeseenVecEnv(envs, opponent)
-    monitored = VecMonitor(plain if isinstance(network, TorchNetwork) else SeenVecEnv(envs, network))
     layers = [] if own else [network.hidden[1] // 2]
     model = MaskablePPO(
         ModulePolicy if own else SidedPolicy,
-        ScaledRewards(monitored, network.unit),
+        wrapped(envs, network, opponent),
         **hyperparameters(config),
         device=network.device if isinstance(network, TorchNetwork) else "cpu",
         policy_kwargs={

@@ -4,7 +4,7 @@ Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huan
 action masking" (2022); opponents out of earlier selves as in Bansal et al., "Emergent complexity via multi-agent competition"
 (2018). Policy and value share a first layer, which sees one feature for each cell and value of the observation, or what `sees`
 names; in two-player games the value goes through tanh, and the agent sits at a random seat. Rewards are divided by
-`scale`, in two-player games by the most that one is worth.
+`scale`, in two-player games by the most that one is worth. A policy may begin with a guide's games, and in easier variants.
 What is kept is one network that says the value, what a decision is worth to the player who acts, and the policy.
 
 What is logged stands in docs/methods/ppo.md.
@@ -25,9 +25,10 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.network import Learned
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
+from leafwise.search.players import player
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import SPARSE, GatedLearner, Options, need_sparse
-from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.run_options import Count, Every, Plies, Rate, TotalSteps
 from leafwise.training.types import Json, Logged, Tensors
 
@@ -54,6 +55,14 @@ class Config(Options):
     """Most random actions, of either player, at the beginning of the games that are learned from."""
     reward: str = "score"
     """Reward of the environment."""
+    guide: str = ""
+    """Player whose games the policy imitates before it plays its own, as search:pirates,depth=2 (default: none)."""
+    guided: Count = 400_000
+    """Decisions of the guide's, at least: its games are played to their end."""
+    easy: tuple[str, ...] = ()
+    """Easier variants of a single-player game, like level=1,start_life=31, in which training starts, one after another."""
+    eased: Annotated[int, Range(0, 1e12)] = 1_000_000
+    """Decisions played in those."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
     """Return that counts as 1, in single-player games (a torch module's, where it is not given: that of random games)."""
     learning_rate: Rate = 0.002
@@ -121,10 +130,21 @@ class MaskedPpo(GatedLearner):
         seats: Json = {"opponent": itself if self.itself else config.opponent, "seat": "random"} if two else {}
         if own:
             seats["observation"] = self.blank.sees
-        seats["autoreset_mode"] = "SameStep"
-        self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, plies=config.plies, **seats)
-        self.model, told = make_model(self.envs, self.blank, config, self.seated if own and self.itself else None)
-        self.ppo = PpoRun(self.model, told, self.envs, config, self.rate)
+        if config.easy and two:
+            raise UserError(f"expected --easy in a single-player game, got {self.game.name!r}")
+        if config.guide:
+            player(config.guide, self.game)  # raises ValueError for what is none
+        self.variants = [*(find_variant(config.game, text) for text in config.easy), self.game]
+        self.batches = [
+            GameVectorEnv(
+                config.envs, variant, reward=config.reward, plies=config.plies, autoreset_mode="SameStep", **seats
+            )
+            for variant in self.variants
+        ]
+        self.place = self.place_of(0)
+        envs = self.batches[self.place]
+        self.model, told = make_model(envs, self.blank, config, self.seated if own and self.itself else None)
+        self.ppo = PpoRun(self.model, told, envs, config, self.rate)
         self.newest = self.exported()
         self.open_folder()
         self.begin(pool=config.pool if self.itself else 1, plies=config.match_plies)
@@ -133,6 +153,22 @@ class MaskedPpo(GatedLearner):
         """Returns the learning rate now."""
         first, last = self.config.learning_rate, self.config.final_learning_rate
         return float(first + (last - first) * min(self.done / self.goal, 1.0))
+
+    def place_of(self, done: int) -> int:
+        """Returns the place in `variants` of that which is played after so many decisions."""
+        easy, eased = len(self.config.easy), self.config.eased
+        return easy if done >= eased else easy * done // eased
+
+    def move(self) -> None:
+        """Has the next games be of the variant whose turn it is."""
+        if (place := self.place_of(self.done)) == self.place:
+            return
+        from leafwise.training.ppo.network import wrapped
+
+        self.place, self.ppo.envs = place, self.batches[place]
+        envs = wrapped(self.ppo.envs, self.blank)
+        envs.seed(self.config.seed + place)
+        self.model.set_env(envs)
 
     def exported(self) -> Learned:
         """Returns the model as it is now, for search and files."""
@@ -158,6 +194,8 @@ class MaskedPpo(GatedLearner):
     def restore(self, tensors: Tensors, metadata: Json) -> None:
         """Takes the state of a checkpoint."""
         super().restore(tensors, metadata)
+        self.ppo.updates = metadata["updates"]
+        self.move()
         self.ppo.restore(tensors, metadata["updates"])
         self.newest = self.exported()
 
@@ -170,6 +208,11 @@ class MaskedPpo(GatedLearner):
         """Plays one rollout and learns from it; a match is due every few updates."""
         if self.itself:
             self.seat_opponent()
+        if self.config.guide and not self.done:
+            from leafwise.training.ppo.imitation import imitate
+
+            imitate(self.model, self.variants[self.place], self.config.guide, self.config.guided)
+        self.move()
         logged, every = self.ppo.step(), self.config.evaluate_every
         if not self.is_due(self.ppo.updates, every):
             return logged, None

@@ -1,6 +1,7 @@
 """Q-learning and PPO: they learn, their models are leaves; and the replay of Q-learning."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from leafwise.training.dqn.learning import Decided, Order, Priorities
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.games import new_table
 from leafwise.training.ppo import ppo
+from leafwise.training.ppo.imitation import imitate, recorded, returns_of
 from leafwise.training.runs.files import Curves
 from running.networks import random_network
 
@@ -276,3 +278,66 @@ def test_a_module_that_a_learner_plays_against_is_asked_in_batches_and_says_the_
         alone = policies([np.frombuffer(row, np.uint64)])[0]
         assert np.allclose(shares, alone, atol=1e-6)
     learner.folder.lock.release()
+
+
+FRIDAY: dict[str, Any] = {
+    "game": "friday", "variant": "level=1", "reward": "shaped", "sees": "features+observation", "hidden": (16, 16), "envs": 16,
+    "rollout": 16, "batch_size": 64, "evaluate_every": 100, "match_pairs": 100, "match_plies": 0, "judged": 0,
+}  # fmt: skip
+
+
+def test_ppo_imitates_a_guide(tmp_path) -> None:
+    config = ppo.Config(run=str(tmp_path / "x"), guide="greedy:pirates,ties=first", guided=2000, **FRIDAY)
+    learner = ppo.MaskedPpo(config)
+    seen = recorded(learner.model, learner.game, config.guide, 500)
+    assert len(seen["actions"]) >= 500
+    assert seen["masks"][np.arange(len(seen["actions"])), seen["actions"]].all()
+    before = likely(learner.model, seen)
+    imitate(learner.model, learner.game, config.guide, config.guided)
+    assert likely(learner.model, seen) > before + 0.2
+    learner.folder.lock.release()
+
+
+def likely(model: Any, seen: dict[str, Any]) -> float:
+    """Returns the mean probability of a guide's actions by a model's policy."""
+    import torch
+
+    with torch.no_grad():
+        observations, actions = torch.as_tensor(seen["observations"]), torch.as_tensor(seen["actions"])
+        return float(model.policy.evaluate_actions(observations, actions, seen["masks"])[1].exp().mean())
+
+
+def test_returns_of_steps_end_where_an_episode_does() -> None:
+    rewards, dones = np.array([[1.0], [2.0], [4.0], [8.0]]), np.array([[False], [True], [False], [False]])
+    assert returns_of(rewards, dones, 0.5)[:, 0].tolist() == [2.0, 2.0, 8.0, 8.0]
+
+
+def test_ppo_begins_in_easier_variants_and_goes_on_in_them(tmp_path) -> None:
+    easy = ("level=1,start_life=31", "level=1,start_life=25")
+    options = {**FRIDAY, "easy": easy, "eased": 1024, "total_steps": 2048, "checkpoint_seconds": 0.0}
+    config = ppo.Config(run=str(tmp_path / "x"), **options)
+    assert [ppo.MaskedPpo.place_of(SimpleNamespace(config=config), done) for done in (0, 511, 512, 1024)] == [
+        0,
+        0,
+        1,
+        2,
+    ]
+    whole, stopped = ppo.MaskedPpo(config), ppo.MaskedPpo(replace(config, run=str(tmp_path / "y")))
+    for _ in range(5):
+        whole.step()
+    for _ in range(3):
+        stopped.step()
+    assert stopped.place == 1
+    stopped.folder.save(*stopped.state())
+    stopped.folder.lock.release()
+    again = ppo.MaskedPpo(replace(config, run=str(tmp_path / "y"), resume=True))
+    assert again.place == 1
+    for _ in range(2):
+        again.step()
+    assert again.place == 2
+    expected, found = whole.state()[0], again.state()[0]
+    assert all(np.array_equal(found[name], tensor) for name, tensor in expected.items())
+    for learner in (whole, again):
+        learner.folder.lock.release()
+    with pytest.raises(ValueError, match="--easy in a single-player game, got 'trilobite'"):
+        ppo.train(ppo.Config(run=str(tmp_path / "z"), **{**PPO, "easy": ("",)}))

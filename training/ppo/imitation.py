@@ -1,0 +1,81 @@
+"""Begins a PPO with what another player does: its policy imitates the choices, its value learns the returns.
+
+Source: behavioural cloning, Pomerleau, "Efficient training of artificial neural networks for autonomous navigation" (1991).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from leafwise.envs.core.arrays import Array, Floats32
+from leafwise.envs.core.contract.game import Game
+from leafwise.search.players import player
+from leafwise.training.types import Tensors
+
+EPOCHS = 4
+"""Passes over what the guide did."""
+
+
+def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
+    """Plays the model's environments by the player `text` until episodes with so many decisions have ended.
+
+    Returns `observations` [n, ...], `masks` bool [n, A], `actions` int64 [n] and `returns` float32 [n], discounted, of the
+    decisions of episodes that ended.
+    """
+    env, guide = model.env, player(text, game)
+    batch, last = env.unwrapped.batch, env.reset()
+    steps: list[tuple[Array, ...]] = []
+    ended = np.zeros(batch.num_envs, np.int64)
+    while ended.sum() < decisions:
+        masks = batch.action_masks()
+        actions = np.array([guide.choose(batch.state(e)) for e in range(batch.num_envs)])
+        seen, (last, rewards, dones, _) = last, env.step(actions)
+        steps.append((narrowed(seen), masks, actions, rewards, dones))
+        ended[dones] = len(steps)
+    observations, masks, actions, rewards, dones = (np.stack(arrays) for arrays in zip(*steps, strict=True))
+    whole = np.arange(len(steps))[:, None] < ended
+    return {
+        "observations": observations[whole],
+        "masks": masks[whole],
+        "actions": actions[whole],
+        "returns": returns_of(rewards, dones, model.gamma)[whole],
+    }
+
+
+def narrowed(observations: Array) -> Array:
+    """Returns indices of features in half their bytes; other observations as they are, copied."""
+    return observations.astype(np.int32 if observations.dtype == np.int64 else observations.dtype)
+
+
+def returns_of(rewards: Array, dones: Array, gamma: float) -> Floats32:
+    """Returns the discounted rewards still to come [steps, n] of steps that follow each other."""
+    returns = np.zeros(rewards.shape, np.float32)
+    after = np.zeros(rewards.shape[1])
+    for t in reversed(range(len(rewards))):
+        after = rewards[t] + gamma * after * ~dones[t]
+        returns[t] = after
+    return returns
+
+
+def imitate(model: Any, game: Game, text: str, decisions: int) -> None:
+    """Has a model's policy learn what the player `text` does in its environments, and its value what that leads to."""
+    seen, policy, rate = recorded(model, game, text, decisions), model.policy, model.lr_schedule(1)
+    torch.manual_seed(model.seed)
+    optimiser = torch.optim.Adam(policy.parameters(), lr=rate, eps=1e-5)
+    policy.set_training_mode(True)
+    actions, returns = torch.as_tensor(seen["actions"]), torch.as_tensor(seen["returns"])
+    for _ in range(EPOCHS):
+        for chosen in torch.randperm(len(actions)).split(model.batch_size):
+            where = chosen.numpy()
+            observations = torch.as_tensor(seen["observations"][where]).to(model.device)
+            values, likely, _ = policy.evaluate_actions(
+                observations, actions[chosen].to(model.device), seen["masks"][where]
+            )
+            missed = (values.flatten() - returns[chosen].to(model.device)).square().mean()
+            optimiser.zero_grad()
+            (model.vf_coef * missed - likely.mean()).backward()
+            torch.nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
+            optimiser.step()

@@ -1,7 +1,6 @@
 """Q-learning and PPO: they learn, their models are leaves; and the replay of Q-learning."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -68,10 +67,10 @@ def test_what_is_exported_says_ppos_values_and_policy(tmp_path, sees: str) -> No
     network: Any = learner.exported()
     obs = learner.model.env.observations()
     assert obs[:, -1].any() == (sees != "observation")  # the room's features take the side of who moves first
-    rows = learner.envs.get_state()["rows"]
+    rows = learner.ppo.envs.get_state()["rows"]
     with torch.no_grad():
         expected = learner.model.policy.predict_values(torch.as_tensor(obs)).numpy()[:, 0]
-        masks = learner.envs.action_masks()
+        masks = learner.ppo.envs.action_masks()
         policy = learner.model.policy.get_distribution(torch.as_tensor(obs), masks).distribution.probs.numpy()
     T = GAME.tables(network.evaluator("x"))
     assert np.abs(network.batch(rows, T) - 0.9999 * expected).max() < 1e-5
@@ -316,13 +315,8 @@ def test_ppo_begins_in_easier_variants_and_goes_on_in_them(tmp_path) -> None:
     easy = ("level=1,start_life=31", "level=1,start_life=25")
     options = {**FRIDAY, "easy": easy, "eased": 1024, "total_steps": 2048, "checkpoint_seconds": 0.0}
     config = ppo.Config(run=str(tmp_path / "x"), **options)
-    assert [ppo.MaskedPpo.place_of(SimpleNamespace(config=config), done) for done in (0, 511, 512, 1024)] == [
-        0,
-        0,
-        1,
-        2,
-    ]
     whole, stopped = ppo.MaskedPpo(config), ppo.MaskedPpo(replace(config, run=str(tmp_path / "y")))
+    assert [whole.place_of(done) for done in (0, 511, 512, 1024)] == [0, 0, 1, 2]
     for _ in range(5):
         whole.step()
     for _ in range(3):

@@ -12,7 +12,7 @@ import torch
 
 from leafwise.envs.core.arrays import Array, Floats32
 from leafwise.envs.core.contract.game import Game
-from leafwise.search.players import player
+from leafwise.models.players import player
 from leafwise.training.types import Tensors
 
 EPOCHS = 4

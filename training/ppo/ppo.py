@@ -24,8 +24,8 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.ranges import Range, Share
 from leafwise.models.network import Learned
+from leafwise.models.players import player
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.search.players import player
 from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import SPARSE, GatedLearner, Options, need_sparse
 from leafwise.training.runs.loop import find_variant, run_learner

@@ -14,7 +14,10 @@ from leafwise.web.workers import Busy, WorkerPool, Workers
 
 STATE = StateRequest(game="trilobite")
 ANALYSE = JOBS["/api/analyse"]
-LONG = AnalyseRequest(game="trilobite", text=".../.../...", leaf="lines", seconds=30.0)
+LONG = AnalyseRequest(
+    game="trilobite", options={"board": "7x6", "k": 4}, text="/".join(["......."] * 6), leaf="lines", seconds=30.0
+)
+"""Of a board that no machine searches to its end."""
 SHORT_LIMIT = dataclasses.replace(ANALYSE, seconds=1.0 - LONG.seconds)
 """One second for an answer."""
 
@@ -124,7 +127,7 @@ def test_a_game_opens_while_another_one_is_compiled():
                 waiting = asyncio.create_task(answer(first))
                 await asyncio.sleep(0.5)
                 assert not waiting.done(), "loading is waited for, however long"
-                worker.is_loading = False
+                worker.is_loading, first.patience = False, 20.0
             assert (await waiting)["player"] == 1
             assert workers.pool_for(JOBS["/api/state"], STATE) is first
         finally:

@@ -15,8 +15,10 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.players import player
 from leafwise.training.types import Tensors
 
-EPOCHS = 4
+EPOCHS = 8
 """Passes over what the guide did."""
+LEAST = 0.03
+"""Share of the learning rate in the last of them; linear before."""
 
 
 def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
@@ -28,12 +30,14 @@ def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
     env, guide = model.env, player(text, game)
     batch, last = env.unwrapped.batch, env.reset()
     steps: list[tuple[Array, ...]] = []
+    space: Any = env.observation_space
+    kept = np.min_scalar_type(int(space.high.max())) if space.dtype == np.int64 else space.dtype  # features, by number
     ended = np.zeros(batch.num_envs, np.int64)
     while ended.sum() < decisions:
         masks = batch.action_masks()
         actions = np.array([guide.choose(batch.state(e)) for e in range(batch.num_envs)])
         seen, (last, rewards, dones, _) = last, env.step(actions)
-        steps.append((narrowed(seen), masks, actions, rewards, dones))
+        steps.append((seen.astype(kept), masks, actions, rewards, dones))
         ended[dones] = len(steps)
     observations, masks, actions, rewards, dones = (np.stack(arrays) for arrays in zip(*steps, strict=True))
     whole = np.arange(len(steps))[:, None] < ended
@@ -43,11 +47,6 @@ def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
         "actions": actions[whole],
         "returns": returns_of(rewards, dones, model.gamma)[whole],
     }
-
-
-def narrowed(observations: Array) -> Array:
-    """Returns indices of features in half their bytes; other observations as they are, copied."""
-    return observations.astype(np.int32 if observations.dtype == np.int64 else observations.dtype)
 
 
 def returns_of(rewards: Array, dones: Array, gamma: float) -> Floats32:
@@ -66,11 +65,13 @@ def imitate(model: Any, game: Game, text: str, decisions: int) -> None:
     torch.manual_seed(model.seed)
     optimiser = torch.optim.Adam(policy.parameters(), lr=rate, eps=1e-5)
     policy.set_training_mode(True)
+    kept = model.observation_space.dtype
     actions, returns = torch.as_tensor(seen["actions"]), torch.as_tensor(seen["returns"])
-    for _ in range(EPOCHS):
+    for epoch in range(EPOCHS):
+        optimiser.param_groups[0]["lr"] = rate * (1 - (1 - LEAST) * epoch / (EPOCHS - 1))
         for chosen in torch.randperm(len(actions)).split(model.batch_size):
             where = chosen.numpy()
-            observations = torch.as_tensor(seen["observations"][where]).to(model.device)
+            observations = torch.as_tensor(seen["observations"][where].astype(kept)).to(model.device)
             values, likely, _ = policy.evaluate_actions(
                 observations, actions[chosen].to(model.device), seen["masks"][where]
             )

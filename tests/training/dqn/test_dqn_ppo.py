@@ -302,7 +302,7 @@ def likely(model: Any, seen: dict[str, Any]) -> float:
     import torch
 
     with torch.no_grad():
-        observations, actions = torch.as_tensor(seen["observations"]), torch.as_tensor(seen["actions"])
+        observations, actions = torch.as_tensor(seen["observations"].astype(np.int64)), torch.as_tensor(seen["actions"])
         return float(model.policy.evaluate_actions(observations, actions, seen["masks"])[1].exp().mean())
 
 

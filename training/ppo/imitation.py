@@ -17,8 +17,8 @@ from leafwise.training.types import Tensors
 
 EPOCHS = 8
 """Passes over what the guide did."""
-LEAST = 0.03
-"""Share of the learning rate in the last of them; linear before."""
+RATE, LAST_RATE = 0.003, 0.0001
+"""Learning rate of the first and of the last (Adam)."""
 
 
 def recorded(model: Any, game: Game, text: str, decisions: int) -> Tensors:
@@ -61,14 +61,14 @@ def returns_of(rewards: Array, dones: Array, gamma: float) -> Floats32:
 
 def imitate(model: Any, game: Game, text: str, decisions: int) -> None:
     """Has a model's policy learn what the player `text` does in its environments, and its value what that leads to."""
-    seen, policy, rate = recorded(model, game, text, decisions), model.policy, model.lr_schedule(1)
+    seen, policy = recorded(model, game, text, decisions), model.policy
     torch.manual_seed(model.seed)
-    optimiser = torch.optim.Adam(policy.parameters(), lr=rate, eps=1e-5)
+    optimiser = torch.optim.Adam(policy.parameters(), lr=RATE, eps=1e-5)
     policy.set_training_mode(True)
     kept = model.observation_space.dtype
     actions, returns = torch.as_tensor(seen["actions"]), torch.as_tensor(seen["returns"])
     for epoch in range(EPOCHS):
-        optimiser.param_groups[0]["lr"] = rate * (1 - (1 - LEAST) * epoch / (EPOCHS - 1))
+        optimiser.param_groups[0]["lr"] = RATE + (LAST_RATE - RATE) * epoch / (EPOCHS - 1)
         for chosen in torch.randperm(len(actions)).split(model.batch_size):
             where = chosen.numpy()
             observations = torch.as_tensor(seen["observations"][where].astype(kept)).to(model.device)

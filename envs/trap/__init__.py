@@ -23,7 +23,7 @@ ABOUT = About(
         " A turn is a move and a throw."
     ),
     observation=(
-        "The observation does not tell how near the draw is; with the option `observe_turn` a fifth plane does."
+        "The observation does not tell the turn, nor how near the draw is; with the option `observe_turn` a fifth plane does."
     ),
     ends="When a player cannot move and has lost; after `max_turns` turns it is a draw.",
     rewards={

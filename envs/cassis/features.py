@@ -30,10 +30,13 @@ def observation_space(options: Options) -> gym.spaces.Box:
     return gym.spaces.Box(-1.0, 1.0, (len(edges(options.n)),), dtype=np.float32)
 
 
+EDGES = "edges, in the order of the actions"
+
+
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
     names = tuple(f"edge {name}" for name in action_names(options))
-    return {"": (Labels(names, "1 an own edge, -1 the other's, 0 uncoloured"),)}
+    return {"": (Labels(names, "1 an own edge, -1 the other's, 0 uncoloured", EDGES),)}
 
 
 @jit(inline=True)
@@ -59,7 +62,12 @@ def onehot_space(options: Options) -> gym.spaces.Box:
 def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `onehot_as` writes."""
     names = action_names(options)
-    return {"": tuple(Labels(tuple(f"{who} {e}" for e in names), f"1: an edge, {who}") for who in ("own", "other's"))}
+    return {
+        "": (
+            Labels(tuple(f"own {edge}" for edge in names), "1 at each own edge", EDGES),
+            Labels(tuple(f"other's {edge}" for edge in names), "1 at each edge of the other", EDGES),
+        )
+    }
 
 
 @jit(inline=True)

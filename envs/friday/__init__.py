@@ -21,6 +21,10 @@ ABOUT = About(
         "`draw` draws on. `use0` to `use63` use the ability of a card on the table, and `card0` to `card63` point at "
         "one. The mask says which are legal now."
     ),
+    observation=(
+        "Kinds of cards are numbered from 0 in the order of `leafwise.envs.friday.cards.CARDS`. S are Robinson's starting "
+        "cards; W, E, F, N and C the knowledge of the hazards; G and D aging cards."
+    ),
     ends="When both pirates are beaten (won), or life is short (lost).",
     rewards={
         "returns": "1 when the game is won",

@@ -18,7 +18,7 @@ How often abilities were used (`uses`), the order of the cards known at the bott
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -160,7 +160,12 @@ def observation_space(options: Options) -> gym.spaces.Box:
     return gym.spaces.Box(low, high, dtype=np.float32)
 
 
-PILE_NAMES = ("stack", "discard", "left", "left used", "right", "right used")
+PILE_WORDS = {
+    "stack": "in the stack", "discard": "in the discard",
+    "left": "on the left of the table, not used", "left used": "on the left of the table, used",
+    "right": "on the right of the table, not used", "right used": "on the right of the table, used",
+}  # fmt: skip
+"""Robinson's cards by where they are: name -> in words."""
 MODES = (
     "deal a pirate", "deal an aging card", "deal a hazard", "deal a card", "choose a hazard", "fight", "choose a target",
     "offer", "arrange", "order", "remove", "won", "lost",
@@ -177,22 +182,32 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         *(f"looked at {k + 1}" for k in range(3)),
         *("first hazard", "second hazard"),
     )
+
+    def counts(pile: str, kinds: tuple[str, ...], where: str) -> Labels:
+        names = tuple(f"{pile} {kind}" for kind in kinds)
+        return Labels(names, f"how many cards of the kind are {where}", f"kinds {kinds[0]} to {kinds[-1]}")
+
     return {
         "": (
-            *(
-                Labels(tuple(f"{pile} {kind}" for kind in every), f"cards of the kind in: {pile}")
-                for pile in PILE_NAMES
-            ),
-            Labels(tuple(f"hazard stack {kind}" for kind in hazards), "hazards of the kind in the hazard stack"),
-            Labels(tuple(f"hazard discard {kind}" for kind in hazards), "hazards of the kind in the hazard discard"),
-            Labels(tuple(f"aging pile {kind}" for kind in aging), "cards of the kind in the aging pile"),
-            Labels(sequences, "kind + 1 of a card whose place is known, or 0: next to come first"),
-            Labels(tuple(f"doubled {k + 1}" for k in range(6)), "kind + 1 of a doubled card, 0 none"),
+            *(counts(pile, every, where) for pile, where in PILE_WORDS.items()),
+            counts("hazard stack", hazards, "in the hazard stack"),
+            counts("hazard discard", hazards, "in the hazard discard"),
+            counts("aging pile", aging, "in the aging pile"),
             Labels(
-                tuple(f"pirate {k + 1} to be beaten" for k in range(10)), "1 for each pirate that is still to be beaten"
+                sequences,
+                "kind + 1 of a card whose place is known, or 0; the next to come first",
+                "7 at the bottom of the stack, 3 on its top, 3 looked at, 2 hazards revealed",
             ),
-            Labels(tuple(f"pirate {k + 1} fought" for k in range(10)), "1 for the pirate that is fought"),
-            Labels(MODES, "1 for what is to be done now"),
+            Labels(tuple(f"doubled {k + 1}" for k in range(6)), "kind + 1 of a doubled card, or 0", "doubled cards"),
+            Labels(
+                tuple(f"pirate {k + 1} to be beaten" for k in range(10)),
+                "1 for each that is still to be beaten",
+                "pirates 1 to 10",
+            ),
+            Labels(
+                tuple(f"pirate {k + 1} fought" for k in range(10)), "1 for the one that is fought", "pirates 1 to 10"
+            ),
+            Labels(MODES, "1 for what is to be done now", ", ".join(MODES)),
             *(Labels((name,), meaning) for name, _, _, meaning in NUMBERS_SEEN),
         )
     }
@@ -279,14 +294,15 @@ def onehot_space(options: Options) -> gym.spaces.Box:
 
 def onehot_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `onehot_as` writes."""
-    told, kinds, at = list[Labels](), list[Labels](), 0
-    for names, meaning in labels(options)[""]:
-        known = at in OF_KINDS
-        told.append(Labels(names, "1 if there is such a card, and it is known" if known else meaning))
-        for name in names if known else ():
-            kinds.append(Labels(tuple(f"{name}: {card.name}" for card in CARDS), f"1 for its kind: {name}"))
-        at += len(names)
-    return {"": (*told, *kinds)}
+    names = [name for group in labels(options)[""] for name in group.names]
+    told = list[Labels]()
+    for known, entries in groupby(range(OBSERVED), key=OF_KINDS.__contains__):
+        here = tuple(names[k] for k in entries)
+        meaning = "1 in place of a kind: there is such a card, and it is known" if known else "as there"
+        told.append(Labels(here, meaning, "those of the default observation"))
+    kinds = tuple(f"{names[k]}: {card.name}" for k in OF_KINDS for card in CARDS)
+    cards = f"for each of entries {PILES_END} to {DOUBLES_END - 1}, then for {OF_KINDS[-1]}"
+    return {"": (*told, Labels(kinds, "1 for the card's kind", f"kinds {CARDS[0].name} to {CARDS[-1].name} {cards}"))}
 
 
 @jit

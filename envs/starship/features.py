@@ -76,6 +76,9 @@ def observation_space(options: Options) -> gym.spaces.Dict:
     return gym.spaces.Dict({name: gym.spaces.Box(-1.0, 1.0, shape, np.float32) for name, shape in shapes.items()})
 
 
+PARTS_ORDER = "kinds of parts, in the order of `grid`"
+
+
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
     parts = tuple(part.name for part in PARTS)
@@ -83,7 +86,9 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     return {
         "grid": (
             Labels(CHANNELS[:3], "1 where there is hull, corridor, armour"),
-            Labels(CHANNELS[3:14], "1 at the cells of a part of the kind"),
+            Labels(
+                CHANNELS[3:14], "1 at the cells of a part of the kind", f"kinds of parts: {', '.join(CHANNELS[3:14])}"
+            ),
             Labels(CHANNELS[14:18], "1 at the cells of a part that faces there, of those that face anywhere"),
             Labels(CHANNELS[18:20], "1 where a door leads to the next cell in the east, in the south"),
             Labels(CHANNELS[20:21], "steps to the nearest space, 16 and more: 1"),
@@ -92,10 +97,12 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             Labels(CHANNELS[24:], "1 where the current request's top-left cell may stand"),
         ),
         "vec": (
-            Labels(tuple(f"requested {part}" for part in parts), "1 for the part to be placed now"),
+            Labels(tuple(f"requested {part}" for part in parts), "1 for the part to be placed now", PARTS_ORDER),
             Labels(tuple(f"facing {way}" for way in WAYS), "1 for where it is to face, if it faces anywhere"),
-            Labels(tuple(f"next {part}" for part in parts), "1 for the part of the next request"),
-            Labels(tuple(f"after next {part}" for part in parts), "1 for the part of the request after it"),
+            Labels(tuple(f"next {part}" for part in parts), "1 for the part of the next request", PARTS_ORDER),
+            Labels(
+                tuple(f"after next {part}" for part in parts), "1 for the part of the request after it", PARTS_ORDER
+            ),
             Labels(("stage",), "number of the placing stage, a seventh each"),
             Labels(tuple(f"{name} placed" for name in budgets), "points placed, as a share of the most"),
             Labels(("seats placed",), "points of crew rooms, as a share of the most"),
@@ -218,8 +225,13 @@ def planes_space(options: Options) -> gym.spaces.Box:
 
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `planes_as` writes."""
-    grid, numbers = labels(options).values()
-    return {"": (*grid, *(Labels(names, f"everywhere: {meaning}") for names, meaning in numbers))}
+    grid, numbers = (tuple(name for group in groups for name in group.names) for groups in labels(options).values())
+    return {
+        "": (
+            Labels(grid, "as there", "planes of `grid`, in their order"),
+            Labels(numbers, "as there, the same in every cell", "one for each number of `vec`, in their order"),
+        )
+    }
 
 
 @jit(inline_source=True)

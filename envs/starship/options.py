@@ -33,8 +33,8 @@ HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
 """A hull in run lengths."""
 ABOUT = About(
     actions=(
-        "(rotation * grid + y) * grid + x: where the top-left cell of the requested part goes, and where its front"
-        " faces; `x,yN` for north."
+        "Where the top-left cell of the requested part goes, row by row, and where its front faces: `x,yN` for north. "
+        "The number is (rotation * grid + y) * grid + x."
     ),
     ends=(
         "When the last request is placed and the ship is finished, or as soon as a stage falls short of its minimum."

@@ -6,7 +6,7 @@ from leafwise.envs.threes import baselines, draw, features, rules, scores, table
 from leafwise.envs.threes.companion import COMPANION
 
 ABOUT = About(
-    actions="0 up, 1 down, 2 left, 3 right: every tile that can slides by one cell, or merges with the one before it.",
+    actions="A slide: every tile that can moves by one cell, or merges with the one before it.",
     ends='When no slide is legal; with `top="end_at_12288"` also when two 6144 have merged.',
     rewards={
         "score": "change of the board's score, 3 to the power (rank - 2) a tile, the entering tile's included",

@@ -70,7 +70,11 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     cells = tuple(f"row {y + 1}, column {x + 1}" for y in range(4) for x in range(4))
     return {
         "": (
-            Labels(cells, "rank of the tile: 0 none, 1 and 2 the 1 and the 2, then 3 for a 3, 4 for a 6, ..."),
+            Labels(
+                cells,
+                "rank of the tile: 0 none, 1 and 2 the 1 and the 2, then 3 for a 3, 4 for a 6, ...",
+                "cells, row by row from the top",
+            ),
             Labels(
                 ("tile shown",),
                 "1, 2, 3; 4 for +, 5 for white; 16 * lowest + highest rank where they are known; 0 none",
@@ -105,13 +109,24 @@ def planes_space(options: Options) -> gym.spaces.Box:
     return gym.spaces.Box(0.0, 1.0, (PLANES, 4, 4), dtype=np.float32)
 
 
+def tiles(rank: int) -> str:
+    """Returns the tiles from a rank on in words, "6, 12, ..., 12288"."""
+    return ", ".join((*CELLS.names[rank : rank + 3], "...", CELLS.names[-1]))
+
+
 def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `planes_as` writes."""
     return {
         "": (
-            Labels(("empty", *CELLS.names[1:]), "1 at each cell that holds it"),
+            Labels(
+                ("empty", *CELLS.names[1:]), "1 at each cell that holds it", f"one for each rank: empty, {tiles(1)}"
+            ),
             Labels(tuple(f"{tile} shown" for tile in ("1", "2", "3", "+", "white")), "1 everywhere if it is shown"),
-            Labels(tuple(f"bonus {tile}" for tile in CELLS.names[LEAST_BONUS:]), "1 everywhere if the bonus may be it"),
+            Labels(
+                tuple(f"bonus {tile}" for tile in CELLS.names[LEAST_BONUS:]),
+                "1 everywhere if the bonus tile may be it",
+                f"one for each bonus: {tiles(LEAST_BONUS)}",
+            ),
             Labels(("1s", "2s", "3s"), "everywhere the cards of the deck not yet drawn, as a share of 4"),
         )
     }

@@ -19,11 +19,11 @@ from leafwise.envs.trap.turns import OPTIONS, TurnPlayer
 
 ABOUT = About(
     actions=(
-        "0 to 7 move to the neighbour in the north, north-east, ... (`N`, `NE`, ...); the others throw a trap at a"
-        " cell, `row,column` from 0 at the top left. A turn is a move and a throw."
+        "`N` to `NW` move to a neighbour. The others throw a trap at a cell, `row,column` from 0 at the top left, row by row."
+        " A turn is a move and a throw."
     ),
     observation=(
-        "It does not tell the turn, and so not how near the draw is; with the option `observe_turn` a fifth plane does."
+        "The observation does not tell the turn, nor how near the draw is; with the option `observe_turn` a fifth plane does."
     ),
     ends="When a player cannot move and has lost; after `max_turns` turns it is a draw.",
     rewards={

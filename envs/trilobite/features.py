@@ -26,11 +26,14 @@ def observation_space(options: Options) -> gym.spaces.Box:
     return gym.spaces.Box(-1.0, 1.0, (width * height,), dtype=np.float32)
 
 
+CELLS = "cells, row by row from the top"
+
+
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
     width, height = options.size
     cells = tuple(f"row {y + 1}, column {x + 1}" for y in range(height) for x in range(width))
-    return {"": (Labels(cells, "rows from the top: 1 an own chip, -1 the other's, 0 empty"),)}
+    return {"": (Labels(cells, "1 an own chip, -1 the other's, 0 empty", CELLS),)}
 
 
 @jit(inline=True)

@@ -1,5 +1,6 @@
 """Pages of environments: made of the code, up to date, printed by `leafwise games`; and the reference returns."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from front.console import Shell
 
 import leafwise
 from leafwise.commands.games import filled
-from leafwise.envs.core.gym.env_page import page
+from leafwise.envs.core.gym.env_page import actions, page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/environments"
@@ -35,8 +36,8 @@ def test_an_id_prints_its_page_and_a_game_those_of_its_ids(shell: Shell) -> None
     assert said.startswith("cassis: Cassis, ")
     heads = [line for line in said.splitlines() if line.startswith("# ")]
     assert heads == ["# Cassis-v0", "# Cassis7-v0", "# Cassis8-v0"]
-    assert "27 edge 6-7" in " ".join(said.split())
-    assert "27 edge" not in " ".join(shell("games Cassis-v0").out.split())
+    assert "0 to 27 0-1 to 6-7" in " ".join(said.split())
+    assert "0 to 27" not in " ".join(shell("games Cassis-v0").out.split())
 
 
 @pytest.mark.parametrize(("name", "short"), IDS, ids=EVERY)
@@ -47,8 +48,17 @@ def test_a_page_tells_everything_in_words(name: str, short: str) -> None:
     assert about.actions
     assert about.ends
     heads = [line.removeprefix("## ") for line in page(game, short).splitlines() if line.startswith("## ")]
-    told = "Observation, Actions, Rewards, Ends, Info, Keywords, Options, Reference returns, Versions"
-    assert set(told.split(", ")) <= set(heads)
+    assert heads == ["Observation", "Actions", "Rewards", "Ends", "Options", "Reference returns", "Source"]
+
+
+def test_actions_whose_names_change_in_turn_are_one_range() -> None:
+    game = leafwise.game("trap")
+    assert [*actions(game)][1].splitlines()[2:] == [
+        "| 0 to 7 | `N`, `NE`, `E`, `SE`, `S`, `SW`, `W`, `NW` |",
+        "| 8 to 56 | `0,0` to `6,6` |",
+    ]
+    other = replace(game, action_names=tuple("x" * (a % 2) + str(a) for a in range(57)))
+    assert [*actions(other)][1].splitlines()[2:] == ["| 0 to 56 | `0` to `56` |"]
 
 
 @pytest.mark.parametrize(("name", "short"), IDS, ids=EVERY)

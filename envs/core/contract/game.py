@@ -99,6 +99,8 @@ class Labels(NamedTuple):
     """One for each entry, unique in the observation."""
     meaning: str
     """What their numbers say."""
+    order: str = ""
+    """Which they are and how they follow each other, in words, where the names would be a long list: "cells, row by row"."""
 
 
 @dataclass(frozen=True)

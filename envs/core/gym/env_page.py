@@ -1,26 +1,29 @@
-"""The page of an environment, made of what the code says: what is seen, done, paid, told, taken as keyword or option, and got."""
+"""The page of an environment, made of what the code says: what is seen, done, paid, taken as an option, and got."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import Field, fields
+from dataclasses import fields
+from itertools import groupby
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game, Labels
 from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError
-from leafwise.envs.core.fields import docs_of, values_of
+from leafwise.envs.core.fields import values_of
 from leafwise.envs.core.gym.keywords import EnvOptions, default_of
 from leafwise.envs.core.gym.stepper import patience
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE
 
-MOST_NAMES = 24
-"""Actions that are listed by name; of more the first and last."""
+MOST_NAMES = 8
+"""Names of a range that are all listed; of more the first and the last."""
+MOST_RANGES = 16
+"""Ranges of actions; actions that would take more are one range."""
 
 
 def page(game: Game, short: str) -> str:
@@ -29,54 +32,83 @@ def page(game: Game, short: str) -> str:
     env_id, given = f"{short}-v0", "".join(f", {name}={value!r}" for name, value in game.ids[short].items())
     parts: dict[str, Iterable[str]] = {
         "Observation": observation(variant), "Actions": actions(variant), "Rewards": rewards(variant), "Ends": ends(variant),
-        "Info": info(variant), "Keywords": keywords(variant), "Options": options(variant),
-        "Reference returns": returns(env_id, game), "Versions": ["v0, not released yet."],
+        "Options": options(variant), "Reference returns": returns(env_id, game),
+        "Source": [f"The game is the module `{game.module}`. This is v0, not released yet."],
     }  # fmt: skip
-    what = f'`gym.make("{NAMESPACE}/{env_id}")` is `leafwise.game("{game.name}"{given})` as an environment.'
-    blocks = [f"# {env_id}", f"{game.title}.", what]
+    made = f'`gym.make("{NAMESPACE}/{env_id}")` makes it, after `import gymnasium as gym, leafwise`.'
+    blocks = [f"# {env_id}", f"{game.title}.", f'{made} The game is `leafwise.game("{game.name}"{given})`.']
     for title, told in parts.items():
         blocks += [f"## {title}", *told]
     return "\n\n".join(blocks)
 
 
 def observation(game: Game) -> Iterator[str]:
-    """Yields what every number of the observation is, and of each other view."""
-    for name in game.view_names:
-        view, space = game.view(name), game.observation_space(name)
-        boxes = dict(space.items()) if isinstance(space, gym.spaces.Dict) else {"": space}
-        labels = view.labels(game.options) if view.labels is not None else {}
-        if name != DEFAULT_VIEW:
-            yield f'With `observation="{name}"`:'
-        for key, box in boxes.items():
-            assert isinstance(box, gym.spaces.Box)
-            cells = " x ".join(map(str, box.shape[1:]))
-            over = f", over {cells} cells, row by row from the top" if cells else ""
-            named = f"`{key}`: " if key else ""
-            yield f"{named}Box {box.dtype} {list(box.shape)}{over}."
-            if key in labels:
-                yield table(["entries", "least", "most", "what they say"], entries(labels[key], box))
-        if name == DEFAULT_VIEW and game.text.about.observation:
-            yield game.text.about.observation
+    """Yields what every range of the observation is, then of each other view, and what `info` has."""
+    yield from arrays(game, DEFAULT_VIEW)
+    if game.text.about.observation:
+        yield game.text.about.observation
+    for name in game.view_names[1:]:
+        same = game.view(name).observe_as is game.view(DEFAULT_VIEW).observe_as
+        yield f'`observation="{name}"` is {"the same." if same else "another view:"}'
+        yield from () if same else arrays(game, name)
+    told = {
+        "action_mask": "int8, 1 for each legal action; all ones where the game is over",
+        "illegal": "what was illegal, in words; after an illegal action",
+    }
+    if game.observation.info is not None:
+        told |= game.observation.info.keys
+    yield "`info` has:"
+    yield table(["key", "what it is"], [[f"`{key}`", what] for key, what in told.items()])
 
 
-def entries(labels: Sequence[Labels], box: gym.spaces.Box) -> Iterator[list[str]]:
-    """Yields a row of the table for each group of entries."""
+def arrays(game: Game, name: str) -> Iterator[str]:
+    """Yields the arrays of a view, each with a table of its ranges."""
+    view, space = game.view(name), game.observation_space(name)
+    labels = view.labels(game.options) if view.labels is not None else {}
+    for key, box in space.items() if isinstance(space, gym.spaces.Dict) else [("", space)]:
+        assert isinstance(box, gym.spaces.Box)
+        cells = " x ".join(map(str, box.shape[1:]))
+        over = f": planes of {cells} cells, row by row from the top" if cells else ""
+        yield f"{f'`{key}`: ' * bool(key)}Box {box.dtype} {list(box.shape)}{over}."
+        if key in labels:
+            head = ["planes" if cells else "entries", "which", "values", "what they say"]
+            yield table(head, ranges(labels[key], box))
+
+
+def ranges(labels: Sequence[Labels], box: gym.spaces.Box) -> Iterator[list[str]]:
+    """Yields a row of the table for each range of entries."""
     first = 0
-    for names, meaning in labels:
+    for names, meaning, order in labels:
         here = slice(first, first + len(names))
-        named = "; ".join(f"`{first + k}` {name}" for k, name in enumerate(names))
-        least, most = (sorted(set(np.unique(bound[here]).tolist())) for bound in (box.low, box.high))
-        yield [named, *(", ".join(f"{x:g}" for x in bound) for bound in (least, most)), meaning]
+        values = f"{box.low[here].min():g} to {box.high[here].max():g}"
+        yield [span(first, len(names)), order or listed(names), values, meaning]
         first += len(names)
 
 
+def span(first: int, n: int) -> str:
+    """Returns `n` consecutive numbers in words."""
+    return f"{first} to {first + n - 1}" if n > 1 else f"{first}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Returns a few names, or the first and the last of many."""
+    return ", ".join(names) if len(names) <= MOST_NAMES else f"{names[0]} to {names[-1]}"
+
+
 def actions(game: Game) -> Iterator[str]:
-    """Yields what the actions are and what they are called."""
-    names, n = game.actions, len(game.actions)
-    shown = [f"{a} `{name}`" for a, name in enumerate(names)]
-    some = shown if n <= MOST_NAMES else [*shown[: MOST_NAMES - 4], "...", shown[-1]]
-    yield f"Discrete({n}). {game.text.about.actions}".rstrip()
-    yield ", ".join(some) + "."
+    """Yields what the actions are, with a table of their names: those that differ in numbers alone are one range."""
+    yield f"Discrete({len(game.actions)}). {game.text.about.actions}".rstrip()
+    alike = [list(names) for _, names in groupby(game.actions, key=numbered)]
+    first, rows = 0, []
+    for names in alike if len(alike) <= MOST_RANGES else [game.actions]:
+        rows.append([span(first, len(names)), listed([f"`{name}`" for name in names])])
+        first += len(names)
+    yield table(["actions", "names"], rows)
+
+
+def numbered(name: str) -> str:
+    """Returns the name of an action with # for each number, "" for one without."""
+    return re.sub(r"\d+", "#", name) if re.search(r"\d", name) else ""
 
 
 def rewards(game: Game) -> Iterator[str]:
@@ -85,53 +117,34 @@ def rewards(game: Game) -> Iterator[str]:
     rows = [[f"`{name}`" + " (default)" * (name == default), told.get(name, "")] for name in game.reward_names]
     yield table(["`reward=`", "what it is"], rows)
     low, high = game.return_range
-    yield f"The return, of the first, lies within {low:g} and {high:g}."
-
-
-def info(game: Game) -> Iterator[str]:
-    """Yields what `info` tells."""
-    told = {
-        "action_mask": "int8, 1 for each legal action; all ones where the game is over",
-        "illegal": "what was illegal, in words; after an illegal action",
-    }
-    if game.observation.info is not None:
-        told |= game.observation.info.keys
-    yield table(["key", "what it is"], [[f"`{key}`", what] for key, what in told.items()])
+    yield f"The return of `{default}` lies between {figure(low)} and {figure(high)}."
 
 
 def ends(game: Game) -> Iterator[str]:
     """Yields when an episode ends."""
-    default = ", the default," if game.players == 1 else ""
-    yield f"""{game.text.about.ends or "When the game does."}
-It is truncated after `max_episode_steps`, if that is given, and under `illegal="noop"`{default}
-after {patience(game)} illegal actions in a row; with masks it never is."""
+    yield game.text.about.ends or "When the game does."
+    default = ", the default here," if game.players == 1 else ""
+    yield f"""It is truncated after `max_episode_steps`, if given.
+Under `illegal="noop"`{default} {patience(game)} illegal actions in a row truncate it too."""
 
 
-def keywords(game: Game) -> Iterator[str]:
-    """Yields the keywords of the environment and of its batches, with their defaults here."""
-    rows = [
-        [f"`{one.name}`", f"`{shown(default_of(one, game, 'single'))}`", says(one)]
+def options(game: Game) -> Iterator[str]:
+    """Yields the options of the game with what they are here, and the keywords that all environments have."""
+    told = game.text.about.options
+    rows = [[f"`{name}`", f"`{value!r}`", told.get(name, "")] for name, value in values_of(game.options).items()]
+    yield table(["option", "here", "what it says"], rows) if rows else "The game has none."
+    keywords = ", ".join(
+        f"`{one.name}={shown(default_of(one, game, 'single'))}`"
         for one in fields(EnvOptions)
         if game.players == 2 or not one.metadata["two_player"]
-    ]
-    yield table(["keyword", "default here", "what it says"], rows)
-
-
-def says(one: Field[Any]) -> str:
-    """Returns what an option of environments says, in short."""
-    return docs_of(EnvOptions)[one.name].partition("\n\n")[0]
+    )
+    yield f"""Keywords of every environment, with their defaults here: {keywords}.
+[Environments](../howto/environments.md#keywords) and `help(env.unwrapped)` explain them."""
 
 
 def shown(value: Any) -> str:
     """Returns the value of a keyword as a caller writes it."""
     return repr(value.value if isinstance(value, AutoresetMode) else value)
-
-
-def options(game: Game) -> Iterator[str]:
-    """Yields the options of the game with what they are here."""
-    told = game.text.about.options
-    rows = [[f"`{name}`", f"`{value!r}`", told.get(name, "")] for name, value in values_of(game.options).items()]
-    yield table(["option", "here", "what it says"], rows) if rows else "None."
 
 
 def returns(env_id: str, game: Game) -> Iterator[str]:

@@ -135,9 +135,9 @@ def importable(names: list[str]) -> list[str]:
 
 
 def filled(page: str) -> str:
-    """Returns a Markdown page as a terminal shows it: sentences and tables no wider than it, headings and code as they are."""
+    """Returns a Markdown page as a terminal shows it: no links, sentences and tables as wide as it, the rest as it is."""
     found = []
-    for part in page.split("\n\n"):
+    for part in re.sub(r"\[(\w+)\]\(\S+\)", r"\1", page).split("\n\n"):
         if part.startswith("|"):
             found.append(table([re.split(r" *(?<!\\)\| *", line)[1:-1] for line in part.split("\n")]))
         elif part.startswith(("#", "```", " ", "-")):

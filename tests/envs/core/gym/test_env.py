@@ -27,7 +27,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, u64
 from leafwise.envs.core.fields import docs_of, types_of
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.env_page import says, table
+from leafwise.envs.core.gym.env_page import table
 from leafwise.envs.core.gym.keywords import EnvOptions, Kind, fields_of
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.stepper import _rebuild
@@ -380,7 +380,8 @@ def test_every_option_is_explained() -> None:
 
 def test_the_documentation_has_the_table_of_keywords() -> None:
     text = (ROOT / "docs/howto/environments.md").read_text(encoding="utf-8")
-    rows = [[f"`{one.name}`", ", ".join(one.metadata["kinds"]), says(one)] for one in fields(EnvOptions)]
+    says = {name: text.partition("\n\n")[0] for name, text in docs_of(EnvOptions).items()}
+    rows = [[f"`{one.name}`", ", ".join(one.metadata["kinds"]), says[one.name]] for one in fields(EnvOptions)]
     assert f"\n{table(['keyword', 'environments', 'what it says'], rows)}\n" in text
 
 

@@ -15,8 +15,8 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.players import player
 from leafwise.training.types import Tensors
 
-EPOCHS = 8
-"""Passes over what the guide did."""
+EPOCHS, BATCH = 8, 1024
+"""Passes over what the guide did, and decisions in a batch."""
 RATE, LAST_RATE = 0.003, 0.0001
 """Learning rate of the first and of the last (Adam)."""
 
@@ -69,7 +69,7 @@ def imitate(model: Any, game: Game, text: str, decisions: int) -> None:
     actions, returns = torch.as_tensor(seen["actions"]), torch.as_tensor(seen["returns"])
     for epoch in range(EPOCHS):
         optimiser.param_groups[0]["lr"] = RATE + (LAST_RATE - RATE) * epoch / (EPOCHS - 1)
-        for chosen in torch.randperm(len(actions)).split(model.batch_size):
+        for chosen in torch.randperm(len(actions)).split(BATCH):
             where = chosen.numpy()
             observations = torch.as_tensor(seen["observations"][where].astype(kept)).to(model.device)
             values, likely, _ = policy.evaluate_actions(

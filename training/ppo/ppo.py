@@ -211,6 +211,7 @@ class MaskedPpo(GatedLearner):
         if self.config.guide and not self.done:
             from leafwise.training.ppo.imitation import imitate
 
+            print(f"imitates {self.config.guide} first, in {self.config.guided:,} decisions", flush=True)
             imitate(self.model, self.variants[self.place], self.config.guide, self.config.guided)
         self.move()
         logged, every = self.ppo.step(), self.config.evaluate_every

@@ -205,7 +205,8 @@ class Works:
         table = player.new_table(self.game, depth, 1, leaf)
         record = recording.new_record(self.game, POSITIONS_AT_ONCE + 2_000)
         run, T = there.kernels(self.game, leaf).record_games, self.game.tables(leaf)
-        more = (False, there.ALL) if hasattr(there, "ALL") else ()  # lambda by turns, and which positions are kept
+        # lambda by turns, and which positions are kept: of all stages, as bits
+        more = (False, (1 << len(self.game.stages)) - 1) if hasattr(there, "is_asked") else ()
 
         def work():
             player.forget(table)

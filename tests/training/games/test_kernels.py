@@ -43,8 +43,9 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     run, T = selfplay.kernels(game, evaluator), game.tables(evaluator)
     table, record = new_table(game, 1, 3, evaluator, nodes=5), new_record(game, 2000)
     meet, many = games.kernels(game, evaluator), dqn.kernels(game, evaluator)
+    every = (1 << len(game.stages)) - 1
     n = run.record_games(
-        table, record, 60, 1, 2, np.inf, 0.1, 0.3 * (game.players == 2), 0.7, False, 0.5, False, 0, T, T
+        table, record, 60, 1, 2, np.inf, 0.1, 0.3 * (game.players == 2), 0.7, False, 0.5, False, every, T, T
     )
     found, keys = [record.rows[:n], record.targets[:n]], np.arange(2, dtype=np.uint64)
     if game.players == 2:

@@ -86,7 +86,7 @@ def test_a_learner_killed_at_random_goes_on_as_if_it_had_not_been(whole: Path, t
     words = ["--run", str(run), *CLUSTER]
     for name, value in OPTIONS.items():
         words += [f"--{name.replace('_', '-')}", *map(str, value if isinstance(value, tuple) else (value,))]
-    while len(kept) < 3:
+    while len(kept) < 2:
         more = ["--resume"] if (run / "config.toml").exists() else []
         driver = subprocess.Popen(train_command("selfplay", [*words, *more]), stdout=subprocess.DEVNULL)
         goal = done(run) + rng.randint(1, 3)

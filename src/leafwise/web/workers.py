@@ -181,12 +181,13 @@ class WorkerPool:
     async def wait_for_turn(self) -> None:
         """Waits for a free worker; time in which one of them loads code does not count. Raises Busy."""
         while True:
+            was_loading = any(worker.is_loading for worker in self.workers)
             try:
                 async with asyncio.timeout(self.patience):
                     await self.turn.acquire()
                 return
             except TimeoutError:
-                if not any(worker.is_loading for worker in self.workers):
+                if not was_loading and not any(worker.is_loading for worker in self.workers):
                     problem = f"expected a free process of {self.size}, got none for {self.patience:.0f} s"
                     raise Busy(problem) from None
 

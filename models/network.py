@@ -281,7 +281,8 @@ def torch_network(
             "policy", a value and behind it a logit for each action (outputs = 1 + the number of actions).
         scale: the return that a number of 1 stands for, in single-player games with a score, where numbers are the return to
             come. In two-player games they are from -1 to 1, in games that are won or lost from 0 to 1; the named networks keep to
-        that. seed: of the weights that it begins with.
+            that.
+        seed: of the weights that it begins with.
 
     Raises ValueError in one line for what does not fit, or without torch.
     """

@@ -1,7 +1,7 @@
 """What players lose by their moves, exactly: the loss of a move in the chance to win, by the solver.
 
     python regret.py --pieces 3 --positions 1000
-    python regret.py --pieces 3 --positions 1000 --train 5 15 60 120 --runs /tmp/ur --out regret
+    python regret.py --pieces 3 --positions 1000 --train 5 15 60 120 240 --runs runs/ur --out regret
 
 All players get the same decisions with two moves or more, of games between perfect players who draw a fifth of their moves at
 random. `--train` trains networks by the recipe beside the game, of so many iterations each, and measures them too. `--out` writes

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from leafwise.envs.core.arrays import Floats, Ints
+from leafwise.envs.core.arrays import Ints
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import uniform
 from leafwise.search.mcts.tree import NONE, Tree, bounds_of_edge, edges_of, proves, scaled
@@ -226,10 +226,3 @@ def judge(tree, node, values):
             if values[best] > certain or (proven and bounds_of_edge(tree, first + best, sign)[0] == certain):
                 break
     return best
-
-
-def values_of_edges(tree: Tree, node: int) -> Floats:
-    """Returns what each edge of a node is worth to who acts."""
-    values = np.zeros(int(tree.end[node] - tree.first[node]))
-    judge(tree, node, values)
-    return values

@@ -11,7 +11,7 @@ from games.refusals import one_line
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts.forest import Forest
-from leafwise.search.mcts.root import improved_policy, most_visited, values_of_edges, visits_wanted
+from leafwise.search.mcts.root import improved_policy, judge, most_visited, visits_wanted
 from leafwise.search.mcts.tree import Options, Tree, edges_of
 from running.networks import planted_leaf
 
@@ -22,6 +22,13 @@ GAMES = [
     ("trap", {}),
     pytest.param("threes", {}, marks=pytest.mark.long),
 ]
+
+
+def values_of_edges(tree: Any, node: int) -> Any:
+    """Returns what each edge of a node is worth to who acts."""
+    values = np.zeros(int(tree.end[node] - tree.first[node]))
+    judge(tree, node, values)
+    return values
 
 
 def positions(game, n):

@@ -21,6 +21,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.core.play.players import play_out
+from leafwise.envs.starship.changes import Proposer, weights_of
 from leafwise.envs.starship.draw import gallery
 from leafwise.envs.starship.heuristic_builder import HandBuilder, finish_by_hand, hand_choice, hand_made_ships
 from leafwise.envs.starship.lookahead import WIDTH, draw_on, list_places
@@ -30,7 +31,7 @@ from leafwise.envs.starship.rules import OVER, take_place
 from leafwise.envs.starship.ship import measured, parts_of_row, ship_at
 from leafwise.envs.starship.statistics import core_layout
 from leafwise.envs.starship.tables import TURN, Rows
-from leafwise.models.files import load_tensors, model_path
+from leafwise.models.files import WEIGHTS, load_tensors, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.network import Tensors
 from leafwise.models.players import player
@@ -153,7 +154,7 @@ def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats) -> dict[
     return logged
 
 
-LEARNED = "refine:500:build:learned,depth=1,heat=0.002"
+LEARNED = "propose:450:hand"
 POLICY = "placing"
 """Kind of the files of policies that masked PPO learned."""
 ROUNDS = 8
@@ -170,15 +171,18 @@ def builder(text: str, game: Game) -> Build:
     As a builder a search of depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the cockpit's rotation is drawn at
     random, then cockpit and reactor among places about as good, at this temperature in quality. The others know all requests
     beforehand: `best:16` is the best of so many hand-made ships; `refine:300:hand` and `refine:300:build:learned,depth=1` put 300
-    parts of a ship elsewhere, one at a time, and keep what is no worse. `learned` is short for such a builder with the shipped
-    network.
+    parts of a ship elsewhere, one at a time, and keep what is no worse. `propose:300:hand` tries those changes that the shipped
+    network finds likeliest, `propose:300:hand,by=RUN` those of a run of `--method ship-changes`. `learned` is short for the former
+    with as many changes as take the time of `refine:500:hand`.
     """
     if text == "learned":
         text = LEARNED
     if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
-    if refined := re.fullmatch(r"refine:([1-9][0-9]{0,6}):(.+)", text):
-        return planned(game, refined[2], int(refined[1]))
+    if changed := CHANGED.fullmatch(text):
+        return planned(
+            game, changed[3], int(changed[2]), proposer_of(game, changed[4]) if changed[1] == "propose" else None
+        )
     if AHEAD.fullmatch(text):
         return planned(game, text)
     if text in (makers := {"hand": HandBuilder, "random": RandomPlayer}):
@@ -188,35 +192,56 @@ def builder(text: str, game: Game) -> Build:
     return lambda seed: play(game, who, seed)
 
 
+CHANGED = re.compile(r"(refine|propose):([1-9][0-9]{0,6}):(.+?)(?:(?<=hand),by=(.+))?")
+"""Builders that change a ship: how, how often, the ship to begin with, and the run that proposes."""
+SHIPPED_CHANGES = WEIGHTS / "starship-changes.safetensors"
+
+
+def proposer_of(game: Game, source: str | None) -> Proposer:
+    """Returns the network of a run, or the shipped one, that proposes changes; raises ValueError for another file."""
+    path = model_path(source) if source else SHIPPED_CHANGES
+    return Proposer(game, weights_of(*load_tensors(path), path))
+
+
 AHEAD = re.compile(r"""build:((?:'[^']*'|"[^"]*"|[^,'"=])+)((?:,(?:depth=[12]|width=[1-9][0-9]{0,2}|heat=[0-9.]+))*)""")
 """Builders that look one or two placements ahead: the leaf, and options."""
 
 
-def planned(game: Game, text: str, tries: int = 0) -> Planned:
+def planned(game: Game, text: str, tries: int = 0, proposer: Proposer | None = None) -> Planned:
     """Returns the builder that `hand` or `build:LEAF` names, with depth 1 or 2, width and heat; ValueError for another."""
     if text == "hand":
-        return Planned(game, tries=tries)
+        return Planned(game, tries=tries, proposer=proposer)
     found = AHEAD.fullmatch(text)
     if not found:
-        raise UserError(f"expected hand or build:LEAF,depth=1,heat=0.01 after refine:{tries}:, got {text!r}")
+        how = "refine" if proposer is None else "propose"
+        raise UserError(f"expected hand or build:LEAF,depth=1,heat=0.01 after {how}:{tries}:, got {text!r}")
     given = dict(word.split("=") for word in found[2].split(",")[1:])
     width = int(given.get("width", WIDTH)) if given.get("depth", "2") == "2" else 0
     evaluator = named_leaf(game, found[1].strip("'\""))
     bound_values(game, evaluator)  # refuses one whose values cannot be compared
-    return Planned(game, evaluator, width=width, heat=float(given.get("heat", 0)), tries=tries)
+    return Planned(game, evaluator, width=width, heat=float(given.get("heat", 0)), tries=tries, proposer=proposer)
 
 
 class Planned:
     """Builds ships by hand or by looking ahead, in compiled code as a whole; changes them afterwards, if it is to."""
 
     def __init__(
-        self, game: Game, evaluator: Evaluator | None = None, *, width: int = 0, heat: float = 0.0, tries: int = 0
+        self,
+        game: Game,
+        evaluator: Evaluator | None = None,
+        *,
+        width: int = 0,
+        heat: float = 0.0,
+        tries: int = 0,
+        proposer: Proposer | None = None,
     ) -> None:
         """With an evaluator the ship is worth most to it after each place, or with a `width` after the next one (`plans`).
 
-        `heat` is the temperature of the core, whose rotation is drawn; `tries` places are changed afterwards, one at a time.
+        `heat` is the temperature of the core, whose rotation is drawn; `tries` places are changed afterwards, one at a time, those
+        that `proposer` names or any.
         """
         self.game, self.by_hand, self.width, self.heat, self.tries = game, evaluator is None, width, heat, tries
+        self.proposer = proposer
         self.plans = Plans(game, evaluator)
 
     def __call__(self, seed: int) -> State:
@@ -227,7 +252,10 @@ class Planned:
         else:
             plans.by_value(chances, width=self.width, core_heat=self.heat)
         for _ in range(ROUNDS if self.tries else 0):
-            plans.improve(chances, self.tries)
+            if self.proposer is None:
+                plans.improve(chances, self.tries)
+            else:
+                self.proposer(plans, chances, self.tries)
             if plans.quality > 0:
                 break
             plans.start(new_stream(seed))

@@ -9,6 +9,7 @@ import functools
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.core.play.players import play_out
+from leafwise.envs.starship import changes
 from leafwise.envs.starship.changes import Proposer, weights_of
 from leafwise.envs.starship.draw import gallery
 from leafwise.envs.starship.heuristic_builder import HandBuilder, finish_by_hand, hand_choice, hand_made_ships
@@ -31,7 +33,7 @@ from leafwise.envs.starship.rules import OVER, take_place
 from leafwise.envs.starship.ship import measured, parts_of_row, ship_at
 from leafwise.envs.starship.statistics import core_layout
 from leafwise.envs.starship.tables import TURN, Rows
-from leafwise.models.files import WEIGHTS, load_tensors, model_path
+from leafwise.models.files import load_tensors, model_path
 from leafwise.models.leaves import named_leaf
 from leafwise.models.network import Tensors
 from leafwise.models.players import player
@@ -194,7 +196,7 @@ def builder(text: str, game: Game) -> Build:
 
 CHANGED = re.compile(r"(refine|propose):([1-9][0-9]{0,6}):(.+?)(?:(?<=hand),by=(.+))?")
 """Builders that change a ship: how, how often, the ship to begin with, and the run that proposes."""
-SHIPPED_CHANGES = WEIGHTS / "starship-changes.safetensors"
+SHIPPED_CHANGES = Path(changes.__file__).with_suffix(".safetensors")
 
 
 def proposer_of(game: Game, source: str | None) -> Proposer:

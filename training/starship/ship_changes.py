@@ -6,9 +6,9 @@ look alike, and are tried at random. How many are seen for each try is drawn ane
 Evaluation on the hulls and requests of seeds from 900,000 on, beside as many changes at random.
 
 Logged: `time/fps` (changes learned from a second), `train/loss`, `train/gained` (share of the changes tried that made the ship
-better), `eval/score_mean` with its 95 % interval (quality of ships after `tries` changes), `eval/gain` (over as many at random),
-`eval/valid`, `eval/TERM` for the six terms, the same as `eval_PRESET/...` for the presets of `--mix`, `eval/mean_of_presets`, by
-which the best network is chosen, and `ships`, a picture of some.
+better), `eval/score_mean` with its 95 % interval (quality of ships after `tries` changes), `eval/over_random` (gain over as many
+at random), `eval/valid`, `eval/TERM` for the six terms, the same as `eval_PRESET/...` for the presets of `--mix`,
+`eval/mean_of_presets`, by which the best network is chosen, and `ships`, a picture of some.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class PresetRun:
             at_random = Planned(self.game, tries=self.config.tries)
             self._bar = np.array([at_random(seed).returns for seed in self.seeds])
         build = Planned(self.game, tries=self.config.tries, proposer=Proposer(self.game, weights))
-        return compared(self.game, np.array([build(seed).row for seed in self.seeds]), self.seeds, self._bar)
+        logged = compared(self.game, np.array([build(seed).row for seed in self.seeds]), self.seeds, self._bar)
+        logged["eval/over_random"] = logged.pop("eval/gain")
+        return logged
 
 
 class Changes(Learner):
@@ -218,7 +220,7 @@ class Changes(Learner):
         mean = float(np.mean([own["eval/score_mean"] for own in found]))
         logged["eval/mean_of_presets"] = mean
         if mean > self.score.get("mean", -1.0):
-            self.score = {"mean": mean, "gain": float(np.mean([own["eval/gain"] for own in found]))}
+            self.score = {"mean": mean, "gain": float(np.mean([own["eval/over_random"] for own in found]))}
             self.score |= {"games": sum(len(run.seeds) for run in self.preset_runs), "first_seed": SELECTION_SEED}
             own = {"kind": KIND_OF_FILE, "game": self.game.name, "options": self.game.given_options}
             save_tensors(self.folder.model, weights._asdict(), own | self.description())

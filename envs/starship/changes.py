@@ -189,7 +189,7 @@ def serves(kind, service):
 @jit
 def service_of(parts, n, service):
     """Returns the mean gap from the served to the nearest of a service, as a share of `FAR`, and the share that it is near."""
-    total, near, count = 0, 0, 0
+    total, near, count = np.int64(0), 0, 0
     for a in range(n):
         if is_served(parts[a, KIND], service):
             least = np.int64(FAR)
@@ -330,7 +330,7 @@ def find_room(S, i, ship, T):
     """Notes where the part of decision `i` may stand, the crew's ways apart; returns how many places those are."""
     load_planes(S, i, T)
     stage, entry = current_request(S, i)
-    kind, facing, total = T.kinds[stage, entry // 4], entry % 4, 0
+    kind, facing, total = T.kinds[stage, entry // 4], entry % 4, np.int64(0)
     for r in range(4):
         asked = r < T.facts[kind, ROTATIONS] if T.facts[kind, CLEAR] == 0 else r == facing
         ship.anchors[r] = ZERO

@@ -297,7 +297,7 @@ class Plans:
         self.decisions = improve(*self.arrays, tries, R, self._T.ship)
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> tuple[Rows, Words, Ints, int, int, Ints, Floats]:
         """Rows, streams and places of the plan, the rows it has room for, its last row, and scratch for places and their scores."""
         plan = self._S, self._streams, self._places, self._room, self.decisions
         return *plan, self._work.places[0], self._work.scores[0]

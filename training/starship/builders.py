@@ -137,8 +137,8 @@ def hand_made_bar(game: Game, seeds: Iterable[int]) -> Floats:
     return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
 
 
-def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats) -> dict[str, Any]:
-    """Returns what is logged of the finished ships [n, words] of n seeds: quality, gain over `bar` [n], terms, a picture."""
+def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: str = "eval/gain") -> dict[str, Any]:
+    """Returns what is logged of the finished ships [n, words] of n seeds: quality, terms, a picture, gain over `bar` [n]."""
     T = game.tables().ship
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
     for k in range(len(rows)):
@@ -146,7 +146,7 @@ def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats) -> dict[
     valid = quality > 0
     logged: dict[str, Any] = {"eval/score_mean": float(quality.mean()), **logged_bounds(mean_interval(quality))}
     logged |= {
-        "eval/gain": float((quality - bar).mean()),
+        over: float((quality - bar).mean()),
         "eval/valid": float(valid.mean()),
     }
     if valid.any():
@@ -181,10 +181,10 @@ def builder(text: str, game: Game) -> Build:
         text = LEARNED
     if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
-    if changed := CHANGED.fullmatch(text):
-        return planned(
-            game, changed[3], int(changed[2]), proposer_of(game, changed[4]) if changed[1] == "propose" else None
-        )
+    if refined := re.fullmatch(r"refine:([1-9][0-9]{0,6}):(.+)", text):
+        return planned(game, refined[2], int(refined[1]))
+    if proposed := re.fullmatch(r"propose:([1-9][0-9]{0,6}):(.+?)(?:,by=(.+))?", text):
+        return planned(game, proposed[2], int(proposed[1]), proposer_of(game, proposed[3]))
     if AHEAD.fullmatch(text):
         return planned(game, text)
     if text in (makers := {"hand": HandBuilder, "random": RandomPlayer}):
@@ -194,9 +194,8 @@ def builder(text: str, game: Game) -> Build:
     return lambda seed: play(game, who, seed)
 
 
-CHANGED = re.compile(r"(refine|propose):([1-9][0-9]{0,6}):(.+?)(?:(?<=hand),by=(.+))?")
-"""Builders that change a ship: how, how often, the ship to begin with, and the run that proposes."""
 SHIPPED_CHANGES = Path(changes.__file__).with_suffix(".safetensors")
+"""The network that proposes changes, beside the code that asks it."""
 
 
 def proposer_of(game: Game, source: str | None) -> Proposer:

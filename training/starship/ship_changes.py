@@ -99,9 +99,8 @@ class PresetRun:
             at_random = Planned(self.game, tries=self.config.tries)
             self._bar = np.array([at_random(seed).returns for seed in self.seeds])
         build = Planned(self.game, tries=self.config.tries, proposer=Proposer(self.game, weights))
-        logged = compared(self.game, np.array([build(seed).row for seed in self.seeds]), self.seeds, self._bar)
-        logged["eval/over_random"] = logged.pop("eval/gain")
-        return logged
+        rows = np.array([build(seed).row for seed in self.seeds])
+        return compared(self.game, rows, self.seeds, self._bar, over="eval/over_random")
 
 
 class Changes(Learner):

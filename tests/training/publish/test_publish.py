@@ -34,9 +34,8 @@ def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(c
     assert text.count("leafwise train ") == 1
 
 
-LACKING = {"ahead": 0, "hand_made": "safe_edges"}
-"""What old files do not tell: their positions come after random actions, and the leaf is that of Cassis."""
-LEAVES = {"trilobite": "lines"}
+HAND_MADE = {"cassis": "safe_edges", "trilobite": "lines"}
+"""What old files do not tell: the hand-made leaf. Nor do they tell that their positions come after random actions."""
 STUDENTS = {"threes": ("threes", "depth, learned {}"), "threes-small": ("threes-small", "depth {}")}
 """Files that tell intervals by bootstrap; the cards have Student's, of these sets of figures and keys."""
 
@@ -45,7 +44,7 @@ STUDENTS = {"threes": ("threes", "depth, learned {}"), "threes-small": ("threes-
 def test_the_figures_of_a_card_are_those_of_its_file(card: Path) -> None:
     text, told = card.read_text(encoding="utf-8"), load_metadata(card.with_suffix(".safetensors"))
     game = find_game(told["game"]).variant(**told["options"])
-    told = LACKING | {"hand_made": LEAVES.get(told["game"], LACKING["hand_made"])} | told
+    told = {"hand_made": HAND_MADE.get(told["game"])} | told
     scores = [score and {"ahead": 0} | score for score in told["score"]]
     for score in scores if card.stem in STUDENTS else []:
         name, key = STUDENTS[card.stem]

@@ -81,7 +81,7 @@ def test_pages_have_the_figures_of_today() -> None:
     assert [str(page) for page in stale()] == []
 
 
-def test_all_figures_are_used_and_told_with_their_command() -> None:
+def test_all_figures_are_used_and_their_commands_are_there() -> None:
     tables = (RESULTS / "tables.toml").read_text(encoding="utf-8")
     text = "\n".join(PAGES.values())
     used = {mark[1] for mark in FIGURE.findall(text)} | {cell[0] for cell in CELL.findall(tables)}
@@ -90,8 +90,10 @@ def test_all_figures_are_used_and_told_with_their_command() -> None:
     assert set(figures.tables()) == {mark[1] for mark in TABLE.findall(text)}
     for name in sets:
         about, found = records(name)
-        assert about["command"]
         assert found
+        for module in re.findall(r"python -m leafwise\.([\w.]+)", about["command"]):
+            place = ROOT.joinpath(*module.split("."))
+            assert place.with_suffix(".py").exists() or (place / "__main__.py").exists()
 
 
 def test_marks_are_filled_and_tables_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ mark in prose names a set of figures, a key in it, and how it is written:
 A set is a file of `experiments/results`. It says how its figures were measured, as far as that is known (`ABOUT`), and either holds
 them itself (`figures`) or names the JSON of a study that does (`from`). `records` tells what a key leads to. Tables stand in
 `tables.toml` there: rows with figures in angle brackets, `<threes: depth, learned 2>`, which are written as `each` says, or as
-`<threes: depth, learned 2 = {games}>`.
+`<threes: depth, learned 2 = {games}>`. A key with a backtick is for tables alone: some readers of Markdown see code in a mark.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAGES = ("README.md", "docs/**/*.md", "examples/**/*.md")
 """Pages with marks. Pages of studies and cards of networks are written whole, by the commands that they name."""
 ABOUT = ("command", "commit", "games", "seeds", "interval", "machine")
 """What a set says of its figures; the command always. The commit is that of the code, or else the first that has the figures."""
-FIGURE = re.compile(r"(<!-- fig: ([\w-]+): ([^<>]+?) = ([^<>={]*\{[^<>]*) -->)(.*?)(<!-- /fig -->)", re.DOTALL)
+FIGURE = re.compile(r"(<!-- fig: ([\w-]+): ([^<>`]+?) = ([^<>={]*\{[^<>]*) -->)(.*?)(<!-- /fig -->)", re.DOTALL)
 TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- /table -->)", re.DOTALL)
 CELL = re.compile(r"<([a-z0-9][\w-]*): ([^<>]+?)(?: = ([^<>={]*\{[^<>]*))?>")
 BEGINS_A_LINE = re.compile(r"^\s*<!-- fig: ", re.MULTILINE)

@@ -125,6 +125,7 @@ def test_marks_are_filled_and_tables_replaced(tmp_path: Path, monkeypatch: pytes
             "a <!-- fig: bad: b = {mean} --><!-- /fig -->": "expected a command, and either figures or from, got command",
             "a <!-- fig: study: won = {mean} -->": "expected <!-- fig: SET: KEY = FORM -->",
             "<!-- fig: study: won = {mean} --><!-- /fig -->": "expected words before <!-- fig",
+            "a <!-- fig: study: `a` = {mean} --><!-- /fig -->": "expected <!-- fig: SET: KEY = FORM -->",
             "<!-- table: u -->\n<!-- /table -->": "expected a table of experiments/results/tables.toml, got 'u'",
         }.items():
             with pytest.raises(UserError, match=re.escape(said)):

@@ -121,6 +121,16 @@ def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
     return table("builder | over | gain, paired | both valid | s/ship", rows)
 
 
+def gains(results: dict[str, Records], pairs: Sequence[str]) -> dict[str, Any]:
+    """Returns the paired gains over all ships, with their 95 % intervals, by "A over B"."""
+    found = {}
+    for pair in pairs:
+        one, _, other = (word.strip() for word in pair.partition(">"))
+        difference = column(results[one], "quality") - column(results[other], "quality")
+        found[f"{one} over {other}"] = {"mean": float(difference.mean()), **bounds(mean_interval(difference))}
+    return found
+
+
 def layouts(results: dict[str, Records]) -> list[str]:
     """Returns how many ways of laying out the core each builder has: entropies, and what share they are of the first one's."""
     rows: list[list[str]] = []
@@ -246,7 +256,7 @@ def report(config: Config) -> None:
         own = {"command": config.repeated_by, "lines": lines, "pictured": names, "curves": bool(config.curves)}
         path = config.target("results.json")
         old = json.loads(read_text(path)) if path.exists() else {}
-        old[config.preset] = own | {"builders": summary(results)}
+        old[config.preset] = own | {"builders": summary(results), "pairs": gains(results, config.pairs)}
         sections = {preset: old[preset] for preset in PRESETS if preset in old}
         write_page(config, "README.md", page(sections))
         write_json(config, "results.json", sections)

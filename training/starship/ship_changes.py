@@ -155,7 +155,7 @@ class Changes(Learner):
         self.offset.data = torch.from_numpy(tensors["offset"])
         load_optimizer(self.optimizer, named(tensors, "adam"))
         for k, preset_run in enumerate(self.preset_runs):
-            preset_run.replay.restore(named(tensors, f"replay{k}"), metadata["recorded"][k])
+            preset_run.replay.restore(named(tensors, f"replay{k}"), metadata[f"recorded{k}"])
         self.updates, self.score = metadata["updates"], metadata["best"]
 
     def state(self) -> Checkpoint:
@@ -167,8 +167,8 @@ class Changes(Learner):
         for k, preset_run in enumerate(self.preset_runs):
             tensors |= prefixed(f"replay{k}", preset_run.replay.tensors())
         more, told = super().state()
-        recorded = [preset_run.replay.recorded for preset_run in self.preset_runs]
-        return tensors | more, {"updates": self.updates, "best": self.score, "recorded": recorded} | told
+        recorded = {f"recorded{k}": preset_run.replay.recorded for k, preset_run in enumerate(self.preset_runs)}
+        return tensors | more, {"updates": self.updates, "best": self.score, **recorded, **told}
 
     def step(self) -> Json:
         """Changes ships, learns from what was tried; returns what is logged."""

@@ -70,7 +70,7 @@ def test_coverage_of_other_samples_is_as_the_page_says(name: str, expected: dict
     assert len(scores) == GAMES[name]
     for games, share in expected.items():
         assert coverage(scores, games) == pytest.approx(share, abs=0.02), games
-    page = (ROOT / "docs/concepts.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/explanation/strength.md").read_text(encoding="utf-8")
     assert " | ".join(f"{share:.0%}".replace("%", " %") for share in expected.values()) in page
 
 

@@ -77,7 +77,7 @@ def _outcomes(canvas: Canvas, chance: leafwise.State, x: float) -> None:
 def star() -> str:
     """Draws the tree of the page on chance, and which of its leaves each method asks for."""
     names = names_of("explanation/chance.md")
-    asked = {method: names["search"](method)[2] for method in ("plain", "Star1", "Star2")}
+    asked = {method: names["search"](*options)[1] for method, options in names["METHODS"].items()}
     canvas = Canvas(900, 330)
     canvas.text(465, 24, "you", size=14, anchor="start")
     canvas.disc(440, 24, 10, fill=INK)

@@ -83,16 +83,16 @@ class EnvOptions:
     render_mode: str | None = field(
         default=None, metadata=option(choices=lambda game, kind: RENDER_MODES[kind], kinds=EVERY)
     )
-    """`"ansi"` (text), `"rgb_array"` (uint8 [height, width, 3]) or, but for batches, `"human"` (a window).
+    """`"ansi"` (text), `"rgb_array"` (uint8 [height, width, 3]) or, except in batches, `"human"` (a window).
 
     The window shows every position by itself; it needs pygame, the extra `human`."""
     reward: str | None = field(
         default=None,
         metadata=option(choices=lambda game, kind: game.reward_names, meaning=lambda game, kind: game.reward_names[0]),
     )
-    """Which of the game's rewards; the first, the default, is the difference of returns from the agent's side.
+    """One of the game's rewards (default: the first, which is the change of the agent's return).
 
-    The difference is called "score", or "returns" in a game whose rewards have a "score" of their own."""
+    The change is called "score", or "returns" in a game whose rewards have a "score" of their own."""
     illegal: Annotated[str | None, OneOf(tuple(ILLEGAL))] = field(
         default=None,
         metadata=option(
@@ -101,14 +101,14 @@ class EnvOptions:
             number=ILLEGAL.__getitem__,
         ),
     )
-    """What an illegal action does: `"lose"` (default for two players and in PettingZoo), `"noop"` (default for one) or `"raise"`.
+    """What an illegal action does: `"lose"` (default with two players and in PettingZoo), `"noop"` (default with one) or `"raise"`.
 
     Under "lose" the episode ends with the least return. Under "noop" nothing happens, for reward 0, and many in a row truncate the
     episode. "raise" raises ValueError. `info["illegal"]` says in words what was illegal."""
     opponent: Opponent | None = field(
         default=None, metadata=option(meaning=lambda game, kind: "greedy", two_player=True)
     )
-    """Who plays against the agent (default: `"greedy"`): any player's text, a `Player` or a function of the `State`.
+    """The agent's opponent (default: `"greedy"`): the text that names a player, a `Player` or a function of the `State`.
 
     A text is what `leafwise.player` takes: "greedy:LEAF", "search:learned,depth=4", "solver:level=easy". "random" and "greedy" with
     a leaf of compiled code, hand-made or learned, are compiled into the step. With all others every step, of a batch too, is Python
@@ -121,7 +121,7 @@ class EnvOptions:
     autoreset_mode: Annotated[AutoresetMode | str, OneOf(tuple(AUTORESET))] = field(
         default=AutoresetMode.NEXT_STEP, metadata=option(kinds=("batch",), number=AUTORESET.__getitem__)
     )
-    """Batches only, when an ended episode starts anew: `"NextStep"` (default, as Gymnasium's own), `"SameStep"` or `"Disabled"`.
+    """When an ended episode of a batch starts anew: `"NextStep"` (default, as in Gymnasium), `"SameStep"` or `"Disabled"`.
 
     In the next step, whose action counts for nothing; in the same step, with the last observation and info in `info["final_obs"]`
     and `info["final_info"]`; or when `reset` is told so by `options={"reset_mask": bool [num_envs]}`."""
@@ -130,13 +130,13 @@ class EnvOptions:
     )
     """Steps after which an episode is truncated (default: never)."""
     plies: Annotated[int, Range(0, MOST_PLIES)] = field(default=0, metadata=option(number=int))
-    """At most so many random actions, of whoever is to act, begin an episode (default: 0); their number is drawn.
+    """The most random actions that begin an episode (default: 0). Each episode draws their number at random.
 
     Rewards count from there. So agents meet positions that their own play does not lead to."""
     observation: str = field(
         default=DEFAULT_VIEW, metadata=option(choices=lambda game, kind: game.view_names, kinds=EVERY)
     )
-    """What is seen: `"default"`, or what the game has besides, `"planes"` [channels, rows, columns] or `"onehot"`.
+    """The observation: `"default"`, or where the game has them `"planes"` [channels, rows, columns] or `"onehot"`.
 
     The page of an environment says what every number is."""
 

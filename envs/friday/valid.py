@@ -276,7 +276,8 @@ def status_fault(S, i, T):
         return MALFORMED
     if life(S, i) > T.max_life:
         return LIFE
-    if second != ZERO if here == DEAL_PIRATE else first == ZERO or first >= second:
+    fits = second == ZERO if here == DEAL_PIRATE else ZERO < first < second
+    if not fits:
         return TWO_PIRATES
     if fought & beaten or fought == THREE:
         return APART
@@ -320,6 +321,23 @@ def fight_fault(S, i, T):
 
 
 @jit
+def steps_left(here, ability, amount):
+    """Returns the least and the most steps that an ability can have left at a turn; (0, -1) where it cannot be under way."""
+    drawn, aims, offers = here <= DEAL_CARD, here == TARGET, here == OFFER
+    name = np.int64(ability)
+    if name == cards.DRAW and (drawn or offers):
+        return np.int64(offers), amount - 1
+    if name == cards.EXCHANGE and (drawn or aims):
+        return np.int64(aims), amount - 1 + np.int64(aims)
+    if ability == EXCHANGE_AGAIN and (drawn or aims):
+        return np.int64(aims), np.int64(aims)
+    goes_on = aims and name in (cards.COPY, cards.DESTROY, cards.DOUBLE)
+    goes_on |= name == cards.BELOW and (drawn or aims or offers)
+    goes_on |= name == cards.SORT and not aims
+    return np.int64(0), np.int64(goes_on) - 1
+
+
+@jit
 def ability_fault(S, i, T):
     """Looks at the ability under way and the turn together."""
     here, ability, to = mode(S, i), get(S, i, KIND_AT), get(S, i, TO_AT)
@@ -337,36 +355,25 @@ def ability_fault(S, i, T):
     # How many steps may be left
     kind = (get(S, i, ACTING_AT) >> FOUR) - ONE
     amount = 2 if fact(kind, ABILITY, T) == cards.COPY else fact(kind, AMOUNT, T)
-    low, high, name = 0, -1, np.int64(ability)
-    draws, exchanges, again = name == cards.DRAW, name == cards.EXCHANGE, ability == EXCHANGE_AGAIN
-    aims = name in (cards.COPY, cards.DESTROY, cards.DOUBLE)
-    if here == TARGET:
-        low, high = (1, amount) if exchanges else (1, 1) if again else (0, 0 if aims or name == cards.BELOW else -1)
-    elif here == OFFER:
-        low, high = (1, amount - 1) if draws else (0, 0 if name in (cards.SORT, cards.BELOW) else -1)
-    elif chosen:
-        high = 0 if name == cards.SORT else -1
-    elif draws or exchanges:
-        high = amount - 1
-    elif again or name in (cards.BELOW, cards.SORT):
-        high = 0
+    low, high = steps_left(here, ability, amount)
     if not low <= steps <= high:
         return STEPS
     # Cards to draw, cards looked at, where a card goes
     if here == OFFER and not can_draw(S, i, T):
         return TO_DRAW
-    if name == cards.SORT:
+    if ability == u64(cards.SORT):
         n = count_items(looked(S, i), ZERO)
         least = u64(here in (OFFER, ARRANGE)) + u64(here == ORDER) * TWO
         if n < least or n > (TWO if here == OFFER or drawn else THREE):
             return LOOKED
         if here == ORDER and count_items(looked(S, i), looked(S, i) & CARD_MASK) == n:
             return IN_ORDER
-    if not drawn:
-        return SOUND
-    if draws or name in (cards.SORT, cards.BELOW):
-        return SOUND if to == (TO_RIGHT if draws else TO_LOOK if name == cards.SORT else TO_LEFT) else GOES_TO
-    return GOES_TO if to == TO_LOOK else SOUND
+        right = to == TO_LOOK
+    elif ability == u64(cards.DRAW):
+        right = to == TO_RIGHT
+    else:
+        right = to == TO_LEFT or (to == TO_RIGHT and ability != u64(cards.BELOW))
+    return SOUND if right or not drawn else GOES_TO
 
 
 @jit

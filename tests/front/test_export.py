@@ -141,8 +141,7 @@ def test_friday_is_told_as_in_python(level: int, request: pytest.FixtureRequest)
     given = {name: getattr(game.options, name) for name in game.defaults} | game.text.tables(game.tables())
     module = (STATIC / "alone/texts/friday.js").as_uri()
     asked = json.dumps({"module": module, "given": given, "rows": rows})
-    command = [NODE, "--input-type=module", "-e", TALK]
-    found = json.loads(subprocess.check_output(command, input=asked, text=True))
+    found = json.loads(subprocess.check_output([str(NODE), "--input-type=module", "-e", TALK], input=asked, text=True))
     for state, row, answer in zip(states, rows, found, strict=True):
         outcomes = state.outcomes() if state.is_chance else []
         assert (answer["text"], answer["parsed"]) == (str(state), [row["row"]])

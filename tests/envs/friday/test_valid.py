@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leafwise.envs.core.arrays import Words
 from leafwise.envs.core.check.walk import altered_row
 from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.core.contract.stream import new_stream
@@ -86,7 +87,8 @@ def test_a_row_is_a_position_if_its_text_reads_back_as_that_row(
 ) -> None:
     seed = request.config.getoption("--campaign-seed")
     game, rng, stream = GAME.variant(**options), Random(seed), new_stream(seed)
-    T, reads, rows = game.tables(), reads_back(to_text, parse_row), []
+    T, reads = game.tables(), reads_back(to_text, parse_row)
+    rows: list[Words] = []
     while len(rows) < 1000:
         state = game.start()
         while not state.is_terminal:

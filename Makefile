@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reo
 QUICK := tests/contract/test_check.py tests/contract/test_rows.py \
   tests/envs/*/test_*scenarios.py tests/models/test_files.py tests/search/test_twin.py tests/front/test_errors.py
 
-.PHONY: demo links test test-quick test-long test-numba recipes campaign lint lint-page types docs clean
+.PHONY: demo links test test-quick test-long test-numba recipes campaign figures lint lint-page types docs clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -78,10 +78,15 @@ recipes:
 	  (cd build/recipes/$$name && bin/python $(CURDIR)/examples/recipes/$$name.py) || exit 1; \
 	done
 
+# Every figure of the pages, from experiments/results and the studies' JSON; `make lint` says which page has others.
+figures: $(VENV)/.installed
+	$(BIN)/python -m leafwise.experiments.figures
+
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
+	$(BIN)/python -m leafwise.experiments.figures --check
 
 # Linter, formatter and types of the page's modules, from npm as package-lock.json pins them; the page itself needs none of it.
 lint-page:

@@ -107,7 +107,7 @@ def change(S, streams, places, room, last, k, place, best, R, T):
 
 
 @jit
-def improve(S, streams, places, room, last, tries, R, A, scores, T):
+def improve(S, streams, places, room, last, A, scores, tries, R, T):
     """Puts `tries` parts of a plan elsewhere, drawn at random; keeps what is no worse. Returns its last row; see `change`."""
     best = merit(S, u64(last), T)
     for _ in range(tries if last > 0 else 0):
@@ -294,8 +294,13 @@ class Plans:
 
     def improve(self, R: Words, tries: int) -> None:
         """Puts `tries` parts elsewhere, drawn from stream `R`; keeps what is no worse."""
+        self.decisions = improve(*self.arrays, tries, R, self._T.ship)
+
+    @property
+    def arrays(self) -> tuple[Rows, Words, Ints, int, int, Ints, Floats]:
+        """Rows, streams and places of the plan, the rows it has room for, its last row, and scratch for places and their scores."""
         plan = self._S, self._streams, self._places, self._room, self.decisions
-        self.decisions = improve(*plan, tries, R, self._work.places[0], self._work.scores[0], self._T.ship)
+        return *plan, self._work.places[0], self._work.scores[0]
 
     @property
     def stream(self) -> Words:

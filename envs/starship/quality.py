@@ -79,16 +79,22 @@ def shelter(S, i, T, x, y, dx, dy):
 
 
 @jit
+def cockpit_shelter(S, i, T, x, y):
+    """Returns how well a cockpit at (x, y) would be sheltered, over its eight outer sides."""
+    total = 0.0
+    for n in range(2):
+        total += shelter(S, i, T, x + n, y, 0, -1) + shelter(S, i, T, x + n, y + 1, 0, 1)
+        total += shelter(S, i, T, x, y + n, -1, 0) + shelter(S, i, T, x + 1, y + n, 1, 0)
+    return total / 8.0
+
+
+@jit
 def cockpit_term(S, i, T):
-    """Returns how well the cockpit is sheltered, over its eight outer sides."""
+    """Returns how well the cockpit is sheltered."""
     for k in range(parts_placed(S, i)):
         part, _, x, y, _, _ = part_at(S, i, T, k)
         if part == COCKPIT:
-            total = 0.0
-            for n in range(2):
-                total += shelter(S, i, T, x + n, y, 0, -1) + shelter(S, i, T, x + n, y + 1, 0, 1)
-                total += shelter(S, i, T, x, y + n, -1, 0) + shelter(S, i, T, x + 1, y + n, 1, 0)
-            return total / 8.0
+            return cockpit_shelter(S, i, T, x, y)
     return 0.0
 
 

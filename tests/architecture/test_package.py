@@ -99,18 +99,20 @@ def test_an_installed_study_says_where_its_data_are_missing(wheel, tmp_path):
 
 
 def blocks(pages):
-    """The Python blocks of pages, with the line each begins at."""
+    """The Python blocks of pages with the output shown below them, None where none is, and the line each begins at."""
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        for match in re.finditer(r"```python\n(.*?)```", text, re.DOTALL):
+        for match in re.finditer(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.DOTALL):
             line = text[: match.start()].count("\n") + 2
-            yield pytest.param(match.group(1), id=f"{page.relative_to(ROOT)} line {line}")
+            yield pytest.param(*match.groups(), id=f"{page.relative_to(ROOT)} line {line}")
 
 
-def run_block(code, folder):
+def run_block(code, shown, folder):
     # away from the checkout, as a reader would run it
-    environment = {**os.environ, "MINARI_DATASETS_PATH": str(folder / "minari")}
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=folder, env=environment)
+    environment = {**os.environ, "MINARI_DATASETS_PATH": str(folder / "minari"), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    output = subprocess.run(command, check=True, cwd=folder, env=environment, stdout=subprocess.PIPE, encoding="utf-8")
+    assert shown is None or output.stdout == shown
 
 
 def quick_or_long(given):
@@ -118,15 +120,15 @@ def quick_or_long(given):
     return pytest.param(*given.values, id=given.id, marks=pytest.mark.long) if "sb3" in given.values[0] else given
 
 
-@pytest.mark.parametrize("code", list(map(quick_or_long, blocks([ROOT / "README.md"]))))
-def test_readme_blocks_run(code, tmp_path):
-    run_block(code, tmp_path)
+@pytest.mark.parametrize(("code", "shown"), list(map(quick_or_long, blocks([ROOT / "README.md"]))))
+def test_readme_blocks_run(code, shown, tmp_path):
+    run_block(code, shown, tmp_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("code", list(blocks(sorted((ROOT / "docs").rglob("*.md")))))
-def test_blocks_of_the_documentation_run(code, tmp_path):
-    run_block(code, tmp_path)
+@pytest.mark.parametrize(("code", "shown"), list(blocks(sorted((ROOT / "docs").rglob("*.md")))))
+def test_blocks_of_the_documentation_run_and_print_what_the_page_shows(code, shown, tmp_path):
+    run_block(code, shown, tmp_path)
 
 
 def test_the_workflow_of_recipes_runs_every_recipe():

@@ -17,6 +17,7 @@ SOURCES = {
     "ntuple-q": ("ntuple_td/ntuple_q.py", "ntuple_td/ntuple_td.py"),
     "dqn": ("dqn/dqn.py", *GATED),
     "ppo": ("ppo/ppo.py", "sb3.py", *GATED),
+    "ship-changes": ("starship/ship_changes.py",),
     "ship-values": ("starship/ship_values.py", "starship/builders.py"),
 }
 PAGES = {*SOURCES, "value-td"}

@@ -25,6 +25,7 @@ def test_a_notebook_installs_the_package_and_keeps_small_outputs_that_are_no_err
     first, *_ = told = cells(notebook)
     assert first["cell_type"] == "code"
     assert '%pip install --quiet "leafwise[' in "".join(first["source"])
+    assert re.search(r"It takes about \d+ s on two cores", "".join(told[1]["source"]))
     assert notebook.stat().st_size <= MOST
     outputs = [output for cell in told for output in cell.get("outputs", [])]
     assert outputs

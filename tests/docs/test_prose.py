@@ -22,7 +22,7 @@ REPLACED = re.compile(
 )
 """Phrases of which a reader needs two looks, and names that have become others."""
 NEVER_SENTENCES = re.compile(
-    r"^(---\n.*?\n---\n|(```|~~~).*?\n\2|<(svg|style)\b.*?</\3>|<!--.*?-->)", re.DOTALL | re.MULTILINE
+    r"(^---\n.*?\n---\n|^(```|~~~).*?\n\2|^<(svg|style)\b.*?</\3>|<!--.*?-->)", re.DOTALL | re.MULTILINE
 )
 """The head of a card, blocks of code, pictures, comments."""
 NOT_PROSE = re.compile(r"(    |\t|\||#|!!! |::: |\[[^]]+\]: |<)")

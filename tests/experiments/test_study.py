@@ -25,8 +25,8 @@ from leafwise.experiments.study import (
 )
 from leafwise.training.evaluation.results import missing_seeds
 
-OTHER_COMMANDS = ("leafwise.experiments.methods.newcomers",)
-"""They keep no results: this one writes run folders."""
+OTHER_COMMANDS = ("leafwise.experiments.methods.newcomers", "leafwise.experiments.figures")
+"""They keep no results: the first writes run folders, the second pages."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import functools
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.core.play.players import play_out
+from leafwise.envs.starship import changes
+from leafwise.envs.starship.changes import Proposer, weights_of
 from leafwise.envs.starship.draw import gallery
 from leafwise.envs.starship.heuristic_builder import HandBuilder, finish_by_hand, hand_choice, hand_made_ships
 from leafwise.envs.starship.lookahead import WIDTH, draw_on, list_places
@@ -134,8 +137,8 @@ def hand_made_bar(game: Game, seeds: Iterable[int]) -> Floats:
     return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
 
 
-def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats) -> dict[str, Any]:
-    """Returns what is logged of the finished ships [n, words] of n seeds: quality, gain over `bar` [n], terms, a picture."""
+def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: str = "eval/gain") -> dict[str, Any]:
+    """Returns what is logged of the finished ships [n, words] of n seeds: quality, terms, a picture, gain over `bar` [n]."""
     T = game.tables().ship
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
     for k in range(len(rows)):
@@ -143,7 +146,7 @@ def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats) -> dict[
     valid = quality > 0
     logged: dict[str, Any] = {"eval/score_mean": float(quality.mean()), **logged_bounds(mean_interval(quality))}
     logged |= {
-        "eval/gain": float((quality - bar).mean()),
+        over: float((quality - bar).mean()),
         "eval/valid": float(valid.mean()),
     }
     if valid.any():
@@ -153,7 +156,7 @@ def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats) -> dict[
     return logged
 
 
-LEARNED = "refine:500:build:learned,depth=1,heat=0.002"
+LEARNED = "propose:450:hand"
 POLICY = "placing"
 """Kind of the files of policies that masked PPO learned."""
 ROUNDS = 8
@@ -170,8 +173,9 @@ def builder(text: str, game: Game) -> Build:
     As a builder a search of depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the cockpit's rotation is drawn at
     random, then cockpit and reactor among places about as good, at this temperature in quality. The others know all requests
     beforehand: `best:16` is the best of so many hand-made ships; `refine:300:hand` and `refine:300:build:learned,depth=1` put 300
-    parts of a ship elsewhere, one at a time, and keep what is no worse. `learned` is short for such a builder with the shipped
-    network.
+    parts of a ship elsewhere, one at a time, and keep what is no worse. `propose:300:hand` tries those changes that the shipped
+    network finds likeliest, `propose:300:hand,by=RUN` those of a run of `--method ship-changes`. `learned` is short for the former
+    with as many changes as take the time of `refine:500:hand`.
     """
     if text == "learned":
         text = LEARNED
@@ -179,6 +183,8 @@ def builder(text: str, game: Game) -> Build:
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
     if refined := re.fullmatch(r"refine:([1-9][0-9]{0,6}):(.+)", text):
         return planned(game, refined[2], int(refined[1]))
+    if proposed := re.fullmatch(r"propose:([1-9][0-9]{0,6}):(.+?)(?:,by=(.+))?", text):
+        return planned(game, proposed[2], int(proposed[1]), proposer_of(game, proposed[3]))
     if AHEAD.fullmatch(text):
         return planned(game, text)
     if text in (makers := {"hand": HandBuilder, "random": RandomPlayer}):
@@ -188,35 +194,55 @@ def builder(text: str, game: Game) -> Build:
     return lambda seed: play(game, who, seed)
 
 
+SHIPPED_CHANGES = Path(changes.__file__).with_suffix(".safetensors")
+"""The network that proposes changes, beside the code that asks it."""
+
+
+def proposer_of(game: Game, source: str | None) -> Proposer:
+    """Returns the network of a run, or the shipped one, that proposes changes; raises ValueError for another file."""
+    path = model_path(source) if source else SHIPPED_CHANGES
+    return Proposer(game, weights_of(*load_tensors(path), path))
+
+
 AHEAD = re.compile(r"""build:((?:'[^']*'|"[^"]*"|[^,'"=])+)((?:,(?:depth=[12]|width=[1-9][0-9]{0,2}|heat=[0-9.]+))*)""")
 """Builders that look one or two placements ahead: the leaf, and options."""
 
 
-def planned(game: Game, text: str, tries: int = 0) -> Planned:
+def planned(game: Game, text: str, tries: int = 0, proposer: Proposer | None = None) -> Planned:
     """Returns the builder that `hand` or `build:LEAF` names, with depth 1 or 2, width and heat; ValueError for another."""
     if text == "hand":
-        return Planned(game, tries=tries)
+        return Planned(game, tries=tries, proposer=proposer)
     found = AHEAD.fullmatch(text)
     if not found:
-        raise UserError(f"expected hand or build:LEAF,depth=1,heat=0.01 after refine:{tries}:, got {text!r}")
+        how = "refine" if proposer is None else "propose"
+        raise UserError(f"expected hand or build:LEAF,depth=1,heat=0.01 after {how}:{tries}:, got {text!r}")
     given = dict(word.split("=") for word in found[2].split(",")[1:])
     width = int(given.get("width", WIDTH)) if given.get("depth", "2") == "2" else 0
     evaluator = named_leaf(game, found[1].strip("'\""))
     bound_values(game, evaluator)  # refuses one whose values cannot be compared
-    return Planned(game, evaluator, width=width, heat=float(given.get("heat", 0)), tries=tries)
+    return Planned(game, evaluator, width=width, heat=float(given.get("heat", 0)), tries=tries, proposer=proposer)
 
 
 class Planned:
     """Builds ships by hand or by looking ahead, in compiled code as a whole; changes them afterwards, if it is to."""
 
     def __init__(
-        self, game: Game, evaluator: Evaluator | None = None, *, width: int = 0, heat: float = 0.0, tries: int = 0
+        self,
+        game: Game,
+        evaluator: Evaluator | None = None,
+        *,
+        width: int = 0,
+        heat: float = 0.0,
+        tries: int = 0,
+        proposer: Proposer | None = None,
     ) -> None:
         """With an evaluator the ship is worth most to it after each place, or with a `width` after the next one (`plans`).
 
-        `heat` is the temperature of the core, whose rotation is drawn; `tries` places are changed afterwards, one at a time.
+        `heat` is the temperature of the core, whose rotation is drawn; `tries` places are changed afterwards, one at a time, those
+        that `proposer` names or any.
         """
         self.game, self.by_hand, self.width, self.heat, self.tries = game, evaluator is None, width, heat, tries
+        self.proposer = proposer
         self.plans = Plans(game, evaluator)
 
     def __call__(self, seed: int) -> State:
@@ -227,7 +253,10 @@ class Planned:
         else:
             plans.by_value(chances, width=self.width, core_heat=self.heat)
         for _ in range(ROUNDS if self.tries else 0):
-            plans.improve(chances, self.tries)
+            if self.proposer is None:
+                plans.improve(chances, self.tries)
+            else:
+                self.proposer(plans, chances, self.tries)
             if plans.quality > 0:
                 break
             plans.start(new_stream(seed))

@@ -103,7 +103,8 @@ def about(path: Path, told: dict[str, Any]) -> list[str]:
     widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
     return [
         f"A convolution over the grid and the numbers beside it, widths {widths}, {size:.2f} MB.",
-        "It says what quality an unfinished ship will have, of any preset. `leafwise ship gen --builder learned` builds with it,",
+        "It says what quality an unfinished ship will have, of any preset.",
+        "`leafwise ship gen --builder build:learned,depth=1` builds with it,",
     ]
 
 

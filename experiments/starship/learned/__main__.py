@@ -89,10 +89,11 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "",
         "`hand` is the generator's own choice of places; `best:N` the best of N hand-made ships. `build:LEAF` looks two",
         "placements ahead over the requests in sight, `depth=1` one: in one pass, which knows no request beyond those. `hopeful`",
-        "is the hand-made leaf, `learned` the shipped network, one for all presets; with `heat` cockpit and reactor are drawn",
-        "among places about as good. `refine:N:` puts N parts of a finished ship elsewhere, one at a time, and keeps what is no",
-        "worse; `learned` is what `leafwise ship gen --builder learned` does. `best:`, `refine:` and `learned` may try the same",
-        "requests again and again. `policy:RUN` is what masked PPO learned (`leafwise train starship --method ppo`).",
+        "is the hand-made leaf, `build:learned` the shipped network, one for all presets; with `heat` cockpit and reactor are",
+        "drawn among places about as good. `refine:N:` puts N parts of a finished ship elsewhere, one at a time, and keeps what",
+        "is no worse. `propose:N:` tries the changes that another network finds likeliest (`leafwise train starship --method",
+        "ship-changes`). `learned` is `propose:450:hand`, which `leafwise ship gen --builder learned` builds with. All but `hand`",
+        "and `build:` may try the same requests again and again. `policy:RUN` is what masked PPO learned (`--method ppo`).",
         "",
         "Quality counts 0 where a ship is not valid. Gains are paired, with 95 % intervals. The terms are means over",
         'valid ships; "both valid" is the gain where both ships are valid. Seconds are processor time a ship. The layout of the',
@@ -118,6 +119,16 @@ def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
         shared = gain(*both_valid(results[one], results[other]))
         rows.append([f"`{one}`", f"`{other}`", gain(results[one], results[other]), shared, times])
     return table("builder | over | gain, paired | both valid | s/ship", rows)
+
+
+def gains(results: dict[str, Records], pairs: Sequence[str]) -> dict[str, Any]:
+    """Returns the paired gains over all ships, with their 95 % intervals, by "A over B"."""
+    found = {}
+    for pair in pairs:
+        one, _, other = (word.strip() for word in pair.partition(">"))
+        difference = column(results[one], "quality") - column(results[other], "quality")
+        found[f"{one} over {other}"] = {"mean": float(difference.mean()), **bounds(mean_interval(difference))}
+    return found
 
 
 def layouts(results: dict[str, Records]) -> list[str]:
@@ -245,7 +256,7 @@ def report(config: Config) -> None:
         own = {"command": config.repeated_by, "lines": lines, "pictured": names, "curves": bool(config.curves)}
         path = config.target("results.json")
         old = json.loads(read_text(path)) if path.exists() else {}
-        old[config.preset] = own | {"builders": summary(results)}
+        old[config.preset] = own | {"builders": summary(results), "pairs": gains(results, config.pairs)}
         sections = {preset: old[preset] for preset in PRESETS if preset in old}
         write_page(config, "README.md", page(sections))
         write_json(config, "results.json", sections)

@@ -246,7 +246,8 @@ for line in sys.argv[1:]:
 def test_n_tuples_learn_without_torch_and_other_methods_say_what_is_missing(tmp_path):
     learnt = f"threes --method ntuple-td --no-recipe --run {tmp_path / 'run'} --total-steps 1000 --evaluate-games 2 --tuples 01"
     others = ("threes --method dqn", "threes --method ppo", "cassis --method selfplay", "cassis --method value-td",
-              "cassis --method alphazero", "starship --method ship-values", "starship --method ppo")  # fmt: skip
+              "cassis --method alphazero", "starship --method ship-values", "starship --method ship-changes",
+              "starship --method ppo")  # fmt: skip
     command = [sys.executable, "-c", TORCHLESS, learnt, *others]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert [line for line in done.stdout.splitlines() if "--method" in line] == [

@@ -12,7 +12,10 @@ import pytest
 
 from games import dice, solitaire
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.registry import game as find_game
+from leafwise.experiments.figures import figure
 from leafwise.models.files import load_tensors, model_path, save_tensors
+from leafwise.models.tensors import load_metadata
 from leafwise.models.units import units_of_file
 from leafwise.search import Search
 from leafwise.training import publish
@@ -29,6 +32,28 @@ def test_cards_tell_the_commands_of_their_files_as_they_stood_and_one_of_today(c
         assert f"command, as of commit {made['commit'][:8]}: `{made['command']}`\n" in text
     assert re.findall("^- today: `(.*)`;", text, re.MULTILINE) == [train_command(told)]
     assert text.count("leafwise train ") == 1
+
+
+HAND_MADE = {"cassis": "safe_edges", "trilobite": "lines"}
+"""What old files do not tell: the hand-made leaf. Nor do they tell that their positions come after random actions."""
+STUDENTS = {"threes": ("threes", "depth, learned {}"), "threes-small": ("threes-small", "depth {}")}
+"""Files that tell intervals by bootstrap; the cards have Student's, of these sets of figures and keys."""
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.stem)
+def test_the_figures_of_a_card_are_those_of_its_file(card: Path) -> None:
+    text, told = card.read_text(encoding="utf-8"), load_metadata(card.with_suffix(".safetensors"))
+    game = find_game(told["game"]).variant(**told["options"])
+    told = {"hand_made": HAND_MADE.get(told["game"])} | told
+    scores = [score and {"ahead": 0} | score for score in told["score"]]
+    for score in scores if card.stem in STUDENTS else []:
+        name, key = STUDENTS[card.stem]
+        found = figure(name, key.format(score["depth"]))
+        assert (found["games"], round(found["mean"])) == (score["games"], round(score["mean"]))
+        score |= {end: found[end] for end in ("ci_low", "ci_high")}
+    rows = [line for line in publish.kind_of(game, told).figures(told | {"score": scores}) if line.startswith("|")]
+    assert [line for line in text.splitlines() if line.startswith("|")] == rows
+    assert rows or not any(told["score"])
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from leafwise.training.runs.files import Curves
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.selfplay import selfplay, value_td
 from leafwise.training.starship import ppo as ship_ppo
-from leafwise.training.starship import ship_values
+from leafwise.training.starship import ship_changes, ship_values
 from running.training import cut_and_compare
 
 BATCHES: dict[str, Any] = {"game": "trilobite", "match_pairs": 100, "judged": 0, "hidden": (8, 8), "batch_size": 64}
@@ -39,6 +39,7 @@ MASKED = {**BATCHES, "total_steps": 512, "envs": 8, "rollout": 16, "evaluate_eve
 NTUPLES = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
 CAROUSEL = {**NTUPLES, "tuples": "0123 4567", "carousel": "24 96", "average": 2.0, "coherence": True}
 BUILT = {**SHIPS, "total_steps": 8, "batch_size": 8, "build_every": 2, "hand_ships": 3, "finishes": 1, "ships": 1}
+CHANGED = {**SHIPS, "total_steps": 8, "batch_size": 8, "change_every": 2, "ships": 1, "tries": 20, "buffer_size": 50}
 PLACED = {**SHIPS, "total_steps": 64, "envs": 2, "rollout": 8, "batch_size": 16, "epochs": 1, "channels": 2}
 LEARNERS: dict[str, tuple[Any, type, dict[str, Any]]] = {
     "ntuple-td": (td.NTupleTd, td.Config, CAROUSEL),
@@ -53,6 +54,7 @@ LEARNERS: dict[str, tuple[Any, type, dict[str, Any]]] = {
     "dqn, pieces": (dqn.QLearner, dqn.Config, {**Q, "piece": 500, "staleness": 1}),
     "ppo": (ppo.MaskedPpo, ppo.Config, MASKED),
     "ship-values": (ship_values.Builds, ship_values.Config, BUILT),
+    "ship-changes": (ship_changes.Changes, ship_changes.Config, CHANGED),
     "ppo, ships": (ship_ppo.Placing, ship_ppo.Config, PLACED),
 }
 TAGS = {
@@ -88,7 +90,14 @@ MODULES: dict[str, tuple[Any, type, dict[str, Any]]] = {
 for _, _, few in MODULES.values():
     del few["hidden"]
 LEARNERS |= MODULES
-LONG = ("ship-values", "ppo, ships", "alphazero, pieces", "alphazero, a module", "dqn, a module's states")
+LONG = (
+    "ship-values",
+    "ship-changes",
+    "ppo, ships",
+    "alphazero, pieces",
+    "alphazero, a module",
+    "dqn, a module's states",
+)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in LEARNERS])

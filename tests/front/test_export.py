@@ -25,7 +25,7 @@ from leafwise.envs.starship.draw import hull_box
 from leafwise.envs.starship.generator import Generator
 from leafwise.models.leaves import named_leaf
 from leafwise.web.app import STATIC
-from leafwise.web.export import LEAVES
+from leafwise.web.export import LEAVES, pages
 from leafwise.web.ships import picture
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
@@ -265,6 +265,17 @@ def test_without_a_linker_one_line_says_so(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(ValueError, match=r"expected ziglang .* pip install 'leafwise\[export\]'"):
         main(["--export", str(tmp_path / "site")])
     assert [*(tmp_path / "site").rglob("*")] == [kept.parent, kept]
+
+
+def test_the_foot_has_one_mark_behind_the_titles(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for titles, foot in (
+        (["Threes!, tiles"], "Threes! <a"),
+        (["Threes!, tiles", "Friday, a deck"], "Threes!, Friday. <a"),
+    ):
+        index = {"games": [{"title": title} for title in titles], "variants": [], "ships": []}
+        list(pages(tmp_path, index))
+        assert f'<footer class="quiet">{foot} ' in (tmp_path / "index.html").read_text()
 
 
 def test_games_belong_to_an_export() -> None:

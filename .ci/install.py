@@ -4,6 +4,7 @@ DIST holds the wheel and the sdist, PYTHON belongs to the environment. What leaf
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,8 @@ with tempfile.TemporaryDirectory() as folder:
         index = f"http://127.0.0.1:{server.server_port}/"
         report = Path(folder, "report.json")
         options = ["--quiet", "-c", "constraints.txt", "--extra-index-url", index, "--report", str(report)]
-        subprocess.run([python, "-m", "pip", "install", *options, f"leafwise{extras}"], check=True)
+        direct = {**os.environ, "no_proxy": f"127.0.0.1,{os.environ.get('no_proxy', '')}"}
+        subprocess.run([python, "-m", "pip", "install", *options, f"leafwise{extras}"], check=True, env=direct)
         server.shutdown()
     installed = json.loads(report.read_text(encoding="utf-8"))["install"]
 for one in installed:

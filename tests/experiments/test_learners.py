@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
 from leafwise.experiments.methods import learners, newcomers, tune
@@ -30,6 +31,9 @@ def test_the_settings_of_an_id_are_those_of_the_algorithm(name: str) -> None:
     found = settings_of(FILE, f"leafwise/{name}-v0")
     assert found.keys() <= OURS | inspect.signature(MaskablePPO).parameters.keys()
     assert found["n_envs"] * found["n_steps"] % found["batch_size"] == 0
+    seen = found.get("env_kwargs", {}).get("observation", "default")
+    space = find_variant(*game_and_options(name)).observation_space(seen)
+    assert found["policy"] == ("MultiInputPolicy" if isinstance(space, gym.spaces.Dict) else "MlpPolicy")
 
 
 WRONG = {

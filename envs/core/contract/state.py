@@ -43,6 +43,9 @@ class State:
 
         What a valid row is says `game.rules.is_valid`, or else the rules do, which read it once as plain Python.
         """
+        from leafwise.envs.core.contract.game import check_is_game
+
+        check_is_game(game, "state")
         self._take(game, checked_row(game, row)[None])
 
     @classmethod

@@ -20,6 +20,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.friday import draw as friday
 from leafwise.envs.friday.cards import CARDS
+from leafwise.envs.friday.figures import figures
 from leafwise.envs.friday.text import number, table_cards
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes import draw as threes
@@ -124,10 +125,9 @@ def fought(state: State, move: str) -> Pixels:
     phase = number(row, "phase")
     canvas.box(0, 0, side, 62, fill=friday.PHASE_COLOURS[phase])
     canvas.text(18, 31, f"life {number(row, 'life')} of {int(T.max_life)}", size=30, colour=PAPER, anchor="start")
-    rows = row[None]
-    made, needed = int(friday.total(rows, friday.ROW, T)), int(friday.hazard_value(rows, friday.ROW, T))
-    canvas.text(side / 2, 110, f"{made} of {needed} points", size=38)
-    left = int(friday.free_cards(rows, friday.ROW, T)) - number(row, "free")
+    told = figures(row, T)
+    canvas.text(side / 2, 110, f"{told.total} of {told.asked} points", size=38)
+    left = told.free - number(row, "free")
     canvas.text(side / 2, 156, f"{left} free card{'s' * (left != 1)} left", size=28, colour=FAINT)
     cards = table_cards(row)
     for k, (kind, _, used, _) in enumerate(cards):

@@ -39,7 +39,7 @@ NODE = """
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
-const { folder, build, told, rows, depth } = JSON.parse(readFileSync(0, "utf8"));
+const { folder, build, told, rows, depth, nodes } = JSON.parse(readFileSync(0, "utf8"));
 const { Engine } = await import(pathToFileURL(`${folder}/${build}/alone/engine.js`));
 const image = new Uint8Array(gunzipSync(readFileSync(`${folder}/data/${told.image.file}`)));
 const engine = new Engine(new WebAssembly.Module(readFileSync(`${folder}/data/${told.module.file}`)), image.buffer, told.memory);
@@ -48,7 +48,7 @@ for (let pass = 0; pass < 2; pass++) {
   [begun, found] = [process.cpuUsage(), []];
   for (const row of rows) {
     let last;
-    for (last of engine.deepen(row.map(BigInt), { depth }));
+    for (last of engine.deepen(row.map(BigInt), { depth, nodes }));
     found.push([last.value, last.nodes]);
   }
 }
@@ -112,6 +112,7 @@ def timed(site: Path, build: str, told: dict[str, Any], config: Config) -> tuple
         "told": told,
         "rows": [[str(word) for word in state.row.tolist()] for state in rows],
         "depth": depth,
+        "nodes": game.search.nodes,
     }
     ran = [shutil.which("node") or "node", "--input-type=module", "-e", NODE]
     found = json.loads(subprocess.check_output(ran, input=json.dumps(given), text=True))

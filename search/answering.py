@@ -26,13 +26,13 @@ LOOK, ACT, CHECK, BEGIN, DEEPEN, PLANT, SIMULATE, FOLLOW = range(8)
 """What is asked, in call[WHAT].
 
 LOOK: who acts (PLAYER), at which STAGE, the return so far in values[0], and how many actions stand in `actions`, or how many
-outcomes of chance in the rows after the first, their probabilities in P (COUNT). ACT: to take action call[AT]. CHECK: whether the
-row is a position (COUNT). BEGIN: to begin a search. DEEPEN: to search a depth, call[AT], after the one before it or after
-BEGIN, with all values or, call[ALL] 0, only the best one; how many stand in `values` (COUNT), and how many were searched in time
-(DONE). Where chance acts it is values[0]. PLANT: to begin a tree search of a decision; DONE is 0 where there is no room.
-SIMULATE: to make at most call[AT] more simulations of it; how many were made (DONE), their `values` and `visits` by action, and
-the place of the action to play (BEST). FOLLOW: the action to play in a later decision, by what is known of it so far (BEST); COUNT
-is 0 where nothing is.
+outcomes of chance in the rows after the first, their probabilities in P (COUNT); `figures` are the numbers that people are
+told. ACT: to take action call[AT]. CHECK: whether the row is a position (COUNT). BEGIN: to begin a search; how many actions it
+considers (COUNT). DEEPEN: to search a depth, call[AT], after the one before it or after BEGIN, with all values or, call[ALL] 0,
+only the best one; how many stand in `values` (COUNT), and how many were searched in time (DONE). Where chance acts it is
+values[0]. PLANT: to begin a tree search of a decision; DONE is 0 where there is no room. SIMULATE: to make at most call[AT]
+more simulations of it; how many were made (DONE), their `values` and `visits` by action, and the place of the action to play
+(BEST). FOLLOW: the action to play in a later decision, by what is known of it so far (BEST); COUNT is 0 where nothing is.
 """
 WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE, BEST = range(8)
 CALL = 8
@@ -54,6 +54,7 @@ class Memory(NamedTuple):
     tree: Tree
     how: Options
     visits: Ints
+    figures: Ints
 
 
 def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]:
@@ -64,6 +65,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
     candidates = rules.candidates or rules.legal_actions
     search_row, search_root = search._search_row._function, search._search_root._function
     is_valid: Any = rules.is_valid if hasattr(rules.is_valid, "py_func") else rules.current_player
+    figures, has_figures = rules.figures or legal_actions, rules.figures is not None
     assert mcts._compiled is not None
     plant, simulate = mcts._compiled.plant, mcts._compiled.simulate
     has_chance, prunes, rounding = game.max_outcomes > 0, options.prunes(game), search._rounding
@@ -71,11 +73,13 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
     @bind(game.room)
     def answer(held):
         call, S, B, actions, values, is_bound, T = held[0], held[1], held[2], held[3], held[4], held[5], held[6]
-        W, D, tree, how, visits = held[7], held[8], held[9], held[10], held[11]
+        W, D, tree, how, visits, N = held[7], held[8], held[9], held[10], held[11], held[12]
         what, player = call[WHAT], np.int64(current_player(S, ROOT, T))
         call[PLAYER], n = player, np.int64(0)
         if what == LOOK:
             call[STAGE], values[0] = stage(S, ROOT, T), returns(S, ROOT, T)
+            if has_figures:
+                figures(S, ROOT, N, T)
             if player >= 0:
                 n = np.int64(legal_actions(S, ROOT, actions, T))
             elif has_chance and player == CHANCE:
@@ -92,6 +96,7 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
             if B.generation[0] == 0:
                 B.table[:] = np.uint64(0)
                 B.generation[0] = np.uint64(1)
+            n = np.int64(candidates(S, ROOT, actions, T)) if player >= 0 else n
         elif what == FOLLOW:
             # What the tree search came to know of a decision
             for w in range(S.shape[1]):
@@ -155,5 +160,6 @@ def make_answer(search: Search, mcts: Mcts) -> tuple[Callable[..., int], Memory]
         mcts.tree,
         mcts._read,
         np.zeros(search.game.max_actions, dtype=np.int64),
+        np.zeros(max(1, len(game.text.figures)), dtype=np.int64),
     )
     return answer, memory

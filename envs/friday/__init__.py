@@ -2,16 +2,17 @@
 
 from leafwise.envs.core.contract.game import About, Game, Observation, SearchDefaults, Sizes, Text, View
 from leafwise.envs.core.contract.rules import Chance, Rules
-from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.friday import (
     baselines,
     draw,
     features,
+    figures,
     layout,
     rules,
     scores,
     tables,
     text,
+    valid,
 )
 from leafwise.envs.friday.companion import COMPANION
 
@@ -66,7 +67,8 @@ GAME = Game(
         action_cost=rules.action_cost,
         candidates=rules.candidates,
         progress=scores.how_far,
-        is_valid=reads_back(text.to_text, text.parse_row),
+        is_valid=valid.is_valid,
+        figures=figures.write_figures,
     ),
     sizes=Sizes(width=layout.WIDTH, max_actions=len(layout.ACTIONS)),
     observation=Observation(
@@ -86,6 +88,8 @@ GAME = Game(
         board=draw.to_board,
         legend=text.legend,
         points=draw.points,
+        figures=figures.Figures._fields,
+        tables=text.tables,
         about=ABOUT,
     ),
     draw=draw.draw,

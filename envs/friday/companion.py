@@ -123,7 +123,7 @@ def notes(state: State) -> tuple[str, ...]:
 def cost_line(state: State) -> str:
     """Returns what it would take to end the fight now."""
     row, T = state.row, state.game.tables()
-    short, hungry = missing(row, T), hunger(row)
+    short, hungry = missing(row, T), hunger(row, T)
     if not number(row, "free"):
         return "ending the fight now: not before a card is drawn"
     if fought_pirate(row) and (short or hungry > number(row, "life")):

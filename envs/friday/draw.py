@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from leafwise.envs.core.arrays import Array
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
-from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
-from leafwise.envs.friday.layout import DOWN, STACK, next_cards
-from leafwise.envs.friday.scores import final_score
+from leafwise.envs.friday.figures import figures
+from leafwise.envs.friday.layout import DOWN
 from leafwise.envs.friday.tables import Tables
-from leafwise.envs.friday.text import ROW, TITLES, cards_in, in_words, number, pile_text, table_cards, value
+from leafwise.envs.friday.text import TITLES, cards_in, in_words, number, pile_text, pirate_values, table_cards, value
 
 QUESTIONS = {
     "choose": "choose: first or second (a last hazard: first, or discard)",
@@ -52,7 +49,7 @@ def pirate_line(place: int, row: Array, T: Tables) -> str:
     pirate_number = value(row, "pirates")[place]
     state = "".join(f" [{name}]" for name in ("beaten", "fought") if place in value(row, name))
     pirate = PIRATES[pirate_number - 1]
-    asked = int(pirate_value(row[None], ROW, np.uint64(pirate_number), T))
+    asked = pirate_values(row, T)[place]
     words = f", {pirate.words}" if pirate.words else ""
     return f"P{pirate_number}: value {asked}, {pirate.free or 'all'} free{words}{state}"
 
@@ -69,7 +66,7 @@ def sides(row: Array, T: Tables) -> tuple[list[str], list[str]]:
 
 def chances(row: Array, T: Tables) -> list[tuple[int, float]]:
     """Returns what the next card of the stack may be: (kind, probability), the likeliest first; [] if it is empty."""
-    cards = cards_in(next_cards(row[None], ROW, T)) if row[STACK] else {}
+    cards = cards_in(figures(row, T).next_cards)
     n = sum(cards.values())
     return sorted(((kind, count / n) for kind, count in cards.items()), key=lambda pair: -pair[1])
 
@@ -82,9 +79,8 @@ def odds_line(found: list[tuple[int, float]]) -> str:
 
 def fight_words(row: Array, T: Tables, of: str) -> str:
     """Returns the total and the value asked for, and how many free cards were drawn `of` how many."""
-    rows = row[None]
-    score, asked, free = (int(f(rows, ROW, T)) for f in (total, hazard_value, free_cards))
-    return f"total {score} against {asked}, free cards {number(row, 'free')}{of}{free}"
+    found = figures(row, T)
+    return f"total {found.total} against {found.asked}, free cards {number(row, 'free')}{of}{found.free}"
 
 
 def slot_lines(row: Array) -> list[str]:
@@ -101,7 +97,7 @@ def slot_lines(row: Array) -> list[str]:
 
 def points(row: Array, T: Tables) -> float:
     """Returns the booklet's score, if the game ended here."""
-    return float(final_score(row[None], ROW, T))
+    return float(figures(row, T).points)
 
 
 def to_board(row: Array, T: Tables) -> str:

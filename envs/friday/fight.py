@@ -278,16 +278,22 @@ def may_be_target(S, i, ref, n, ability, T):
     return ability != cards.DOUBLE or ref & M3 == ZERO
 
 
+@jit(inline=True)
+def able_cards(T):
+    """Returns the fields of cards with an ability."""
+    return ((ONE << AGING_SHIFT) - ONE) & ~group(2, cards.NONE, T)
+
+
 @jit
 def offer_cards(S, i, here, A, n, T):
     """Adds the slots of cards on the table that may be used, aimed at or removed; of cards alike only the first.
 
     Returns how many actions there are then; without an array of actions no more than one is counted.
     """
-    slot, able = ZERO, ((ONE << AGING_SHIFT) - ONE) & ~group(2, cards.NONE, T)
+    slot = ZERO
     ability, lowest = get(S, i, KIND_AT), get(S, i, FROM_AT)
     points = np.int64(get(S, i, POINTS_AT))
-    if here == IN_FIGHT and (S[i, LEFT] | S[i, RIGHT]) & able == ZERO:
+    if here == IN_FIGHT and (S[i, LEFT] | S[i, RIGHT]) & able_cards(T) == ZERO:
         return n
     doubled = S[i, DOUBLED]
     for s in range(2):
@@ -350,12 +356,11 @@ def pay(S, j, n):
 
 
 @jit
-def lose_if_stuck(S, j, T):
-    """Ends the game if a fight against a pirate leaves a player without an action."""
-    if free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T):
-        return
-    if get(S, j, USES_AT) >= MAX_USES or offer_cards(S, j, IN_FIGHT, None, 0, T) == 0:
-        lose(S, j, ZERO)
+def can_act(S, i, T):
+    """Whether a fight leaves a player an action."""
+    if free_left(S, i, T) or can_pay(S, i, T) or can_end(S, i, T):
+        return True
+    return get(S, i, USES_AT) < MAX_USES and offer_cards(S, i, IN_FIGHT, None, 0, T) > 0
 
 
 @jit(inline=True)
@@ -363,8 +368,8 @@ def go_on(S, j, T):
     """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
     S[j, FIGHT] &= BASICS
     turn_to(S, j, IN_FIGHT)
-    if pirate(S, j) != ZERO:
-        lose_if_stuck(S, j, T)
+    if pirate(S, j) != ZERO and not can_act(S, j, T):
+        lose(S, j, ZERO)
 
 
 @jit(inline=True)

@@ -31,11 +31,10 @@ from leafwise.envs.core.arrays import Array, Words
 from leafwise.envs.core.contract.texts import need, words_by_name, written
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.friday import layout as at
+from leafwise.envs.friday import valid
 from leafwise.envs.friday.cards import (
     ABILITIES,
-    BELOW,
     CARDS,
-    COPY,
     COSTLY,
     DOUBLERS,
     FIRST_AGING,
@@ -48,12 +47,10 @@ from leafwise.envs.friday.cards import (
     PIRATES,
     Card,
 )
-from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
+from leafwise.envs.friday.figures import ROW, figures
 from leafwise.envs.friday.layout import COST, Field, at_start, fact, field
-from leafwise.envs.friday.rules import legal_actions, open_outcomes
 from leafwise.envs.friday.tables import Tables, counts
 
-ROW = np.uint64(0)
 TURNS = (
     *("pirate", "aging", "hazard", "card"),
     *("choose", "fight", "target", "offer", "arrange", "order", "remove", "won", "lost"),
@@ -183,7 +180,7 @@ class Pile(Word):
         for part in parts_of(typed):
             kind, _, _, n = card_of(part, f"in {name}", "S1 or W8*2", plain=True)
             found[kind] += n
-        return found
+        return +found
 
     def write(self, said: Counter[int]) -> str:
         return pile_text(said)
@@ -207,6 +204,7 @@ class Cards(Word):
     def read(self, name: str, typed: str) -> list[int]:
         parts = parts_of(typed)
         need(len(parts) <= self.most, f"at most {self.most} in {name}", len(parts))
+        need(not self.items or len({*parts}) == len(parts), f"each of {name} once", typed)
         return [self.read_one(name, part) for part in parts]
 
     def read_one(self, name: str, part: str) -> int:
@@ -426,13 +424,29 @@ def parse_row(line: str, T: Tables) -> Words:
         need(name in typed, f"a {name} among {', '.join(WORDS[name].choices)}")
     said = {name: word.read(name, typed.get(name, "")) for name, word in WORDS.items()}
     complete(said, typed, T)
-    need(said["life"] <= int(T.max_life), f"life of 0 to {int(T.max_life)}", said["life"])
-    check_piles(said, T)
-    check_table(on_table(said), T)
-    check_status(said, typed)
-    check_fight(said, T)
+    pirates, met = said["pirates"], {*said["fought"], *said["beaten"]}
+    need(
+        met <= {*pirates},
+        f"fought and beaten among the pirates {typed.get('pirates')}",
+        WORDS["fought"].write(sorted(met)),
+    )
+    drawn = said["turn"] in ("aging", "card")
+    need(bool(said["to"]) == drawn, "to= at turn=aging and turn=card only", said["to"] or "none")
+    check_cards(said, T)
+    if not said["stack"]:  # cards known on a stack that is known are all at its bottom
+        said["top"], said["bottom"] = [], said["top"] + said["bottom"]
+    need(
+        len(said["bottom"]) <= at.QUEUE_CARDS,
+        f"at most {at.QUEUE_CARDS} cards whose place is known",
+        len(said["bottom"]),
+    )
+    for name in ("pirates", "active", "look"):
+        said[name].sort()
     row = row_of(said)
-    check_turn(row, said, typed, T)
+    if found := valid.fault(row[None], ROW, T):
+        expected, words = valid.FAULTS[found - 1]
+        got = " ".join(f"{name}={typed.get(name, '')}" for name in words.split())
+        raise UserError(f"expected {expected.format(life=T.max_life)}, got {got!r}")
     return row
 
 
@@ -452,146 +466,25 @@ def complete(said: Said, typed: dict[str, str], T: Tables) -> None:
             typed[home], said[home] = text, missing
 
 
-def check_piles(said: Said, T: Tables) -> None:
-    """Checks that no card is in more places than there are copies; cards known on a stack that is known are all at its bottom."""
-    if not said["stack"]:
-        said["top"], said["bottom"] = [], said["top"] + said["bottom"]
-    stack, top, bottom = said["stack"], said["top"], said["bottom"]
-    need(len(bottom) <= at.QUEUE_CARDS, f"at most {at.QUEUE_CARDS} cards whose place is known", len(bottom))
-    piles = {"hazards": said["hazards"] + said["away"] + Counter(said["active"]), "aging": said["aging"]}
-    for name, pile in piles.items():
+def check_cards(said: Said, T: Tables) -> None:
+    """Checks what no row has room for: cards that are in more places than there are copies, and where they cannot be."""
+    for name, pile in {
+        "hazards": said["hazards"] + said["away"] + Counter(said["active"]),
+        "aging": said["aging"],
+    }.items():
         kinds = HOMES[name]
         strange = [kind for kind in pile if kind not in kinds]
         need(not strange, f"{name} from {NAMES[kinds[0]]} to {NAMES[kinds[-1]]}", names_text(strange))
     start = cards_in(sum(int(at_start(pile, T)) for pile in range(3)))
     for kind, n in all_cards(said).items():
         need(n <= start[kind], f"at most {start[kind]} of {NAMES[kind]} in all", n)
-    need(T.face_down or not said["down"], "no cards face-down with destroy='immediate'", "some")
-    again = [*(kind for kind, _, used, _ in on_table(said) if not used), *stack.elements(), *said["look"], *top]
-    movable = sum(CARDS[kind].ability in (COPY, BELOW) for kind in again)
-    known = len(bottom) + movable
-    need(known <= at.QUEUE_CARDS, f"at most {at.QUEUE_CARDS} cards that can be known", names_text(bottom))
-
-
-def check_table(table: list[tuple[int, int, int, str]], T: Tables) -> None:
-    """Checks which cards on the table are used and doubled."""
-    sources = [mark[1:] for *_, mark in table if len(mark) > 1]
-    need(len(set(sources)) == len(sources), "each card to double one other", ",".join(sources))
-    for kind, _, used, mark in table:
-        able = CARDS[kind].ability != 0 and kind < FIRST_AGING
-        need(able or not used, "only cards with an ability to be used", NAMES[kind])
-        if mark:
-            expected = f"^ and one of {', '.join(DOUBLERS)}" if T.needs_source else "^ alone"
-            need(mark[1:] in DOUBLERS if T.needs_source else mark == "^", expected, mark)
-            at_work = any(NAMES[k] == mark[1:] and u and k != kind for k, _, u, _ in table)
-            need(at_work or not T.needs_source, f"a used {mark[1:]} on the table, which doubles another", NAMES[kind])
-    doubled = sum(mark != "" for *_, mark in table)
-    need(doubled <= at.ENTRIES, f"at most {at.ENTRIES} doubled cards", doubled)
-
-
-def check_status(said: Said, typed: dict[str, str]) -> None:
-    """Checks pirates, debt and where a card goes; puts what the row has in ascending order into it."""
-    turn, pirates, fought, beaten = (said[name] for name in ("turn", "pirates", "fought", "beaten"))
-    different = len(set(pirates)) == len(pirates) and (len(pirates) < 2) == (turn == "pirate")
-    need(different, "two different pirates (fewer at turn=pirate)", typed.get("pirates"))
-    apart = {*fought, *beaten} <= {*pirates} and not {*fought} & {*beaten}
-    got = f"{typed.get('fought')}, {typed.get('beaten')}"
-    need(apart, f"fought and beaten apart and among the pirates {typed.get('pirates')}", got)
-    phase = said["phase"]
-    need(phase == "pirates" or not fought + beaten, "pirates to be fought in phase=pirates", phase)
-    need(len(set(beaten)) == len(beaten), "each beaten pirate once", typed.get("beaten"))
-    need(turn == "lost" or not said["debt"], "no debt in a game that goes on", said["debt"])
-    drawn = turn in ("aging", "card")
-    need(bool(said["to"]) == drawn, "to= at turn=aging and turn=card only", said["to"] or "none")
-    for name in ("pirates", "active", "look"):
-        said[name].sort()
-
-
-def check_fight(said: Said, T: Tables) -> None:
-    """Checks what belongs to one fight, and the ability under way."""
-    turn, ability, acting, table = said["turn"], said["ability"], said["acting"], on_table(said)
-    for kind in said["lowered"]:
-        there = any(card[0] == kind and card[2] for card in table)
-        need(NAMES[kind] in LOWERERS and there, f"lowered by used cards among {', '.join(LOWERERS)}", NAMES[kind])
-    need(bool(ability) == (acting is not None), "ability= and acting= together", ability or "none")
-    need(turn == "remove" or not (said["from"] or said["points"]), "points= and from= at turn=remove only", turn)
-    if acting is not None:
-        kind, side, mark = acting
-        need((kind, side, 1, mark) in table, "a used card on the table that acts", NAMES[kind])
-        own, begun = CARDS[kind].ability, ABILITIES.index(ability.removesuffix("-again"))
-        need(own == begun or (own == COPY and begun != COPY), f"a card that can {ability}", NAMES[kind])
-    need(ability == "sort" or not said["look"], "cards looked at with ability=sort only", ability or "none")
-
-
-def check_turn(row: Words, said: Said, typed: dict[str, str], T: Tables) -> None:
-    """Checks that the words fit the turn, and that somebody can act."""
-    turn, phase, beaten, to = said["turn"], said["phase"], said["beaten"], said["to"]
-    active, fought, pirates = len(said["active"]), len(said["fought"]), phase == "pirates"
-    setup = turn in ("pirate", "hazard") or to == "setup"
-    fight_words = [name for name in ("free", "uses", "lowered", "left", "right", "down") if name in typed]
-    if setup or turn in ("choose", "won"):
-        need(not fight_words, f"no fight at turn={turn}", ",".join(fight_words))
-    if setup:
-        need(not pirates and ("hazards" in typed or turn == "pirate"), "hazards to come", phase)
-        need(active <= (turn == "hazard"), "fewer hazards revealed", active)
-        need(not beaten, "no pirate beaten", "some")
-        need(turn != "pirate" or {"hazards", "aging"} <= {*typed}, "all piles at the start", turn)
-    elif turn == "choose":
-        last = "hazards" not in typed
-        right = last and not (active or fought or beaten) if pirates else active == 2 or (active == 1 and last)
-        need(right, "two hazards, the last one, or two pirates to choose from", active)
-    elif turn == "won":
-        need(len(beaten) == 2 and not active, "both pirates beaten", typed.get("beaten"))
-    elif turn == "remove":
-        marked = any(used or mark for _, _, used, mark in on_table(said))
-        strange = [name for name in fight_words if name != "left"] + ["used or doubled cards"] * marked
-        right = not pirates and not active and not strange
-        need(right, "cards on the left alone at turn=remove", ",".join(strange) or phase)
-    else:
-        need(active == (not pirates) and fought == pirates, "one hazard or pirate that is fought", f"turn={turn}")
-        need(not pirates or "hazards" not in typed, "no hazards to come in phase=pirates", "some")
-    check_ability(row, said, T)
-    over = turn in OVER
-    need(not pirates or over or len(beaten) < 2, "a pirate left to beat", len(on_table(said)))
-    if turn in CHANCE:
-        at_work = turn != "aging" or not int(row[at.STACK]) or to == "setup"
-        need(at_work, "an empty stack at turn=aging", typed.get("stack"))
-        need(int(open_outcomes(row[None], ROW, T)), "something that chance can pick", turn)
-    elif not over:
-        room = np.zeros(len(at.ACTIONS), dtype=np.int64)
-        need(legal_actions(row[None], ROW, room, T), "a position with a legal action", turn)
-
-
-def check_ability(row: Words, said: Said, T: Tables) -> None:
-    """Checks the ability under way against the turn."""
-    turn, ability, steps, acting, to = (said[name] for name in ("turn", "ability", "steps", "acting", "to"))
-    looked = len(said["look"])
-    need(bool(ability) or turn not in ABILITY_TURNS, f"an ability at turn={turn}", "none")
-    allowed = turn in ABILITY_TURNS or (turn in ("aging", "card") and to != "setup")
-    need(not ability or allowed, f"no ability at turn={turn}", ability)
-    if not ability:
-        need(not steps and to != "look", "steps and cards looked at with an ability only", steps)
-        return
-    amount = 2 if CARDS[acting[0]].ability == COPY else CARDS[acting[0]].amount
-    none, more = (0, 0), (0, amount - 1)
-    turns = {
-        "target": dict.fromkeys(("copy", "destroy", "double", "below"), none)
-        | {"exchange": (1, amount), "exchange-again": (1, 1)},
-        "offer": {"draw": (1, amount - 1), "sort": none, "below": none},
-        "arrange": {"sort": none},
-        "order": {"sort": none},
-    }.get(turn, {"draw": more, "exchange": more, "exchange-again": none, "below": none, "sort": none})
-    low, high = turns.get(ability, (1, 0))
-    right = low <= steps <= high
-    need(right, f"an ability of so many steps that may be under way at turn={turn}", f"{ability} {steps}")
-    drawn = int(row[at.STACK]) or said["aging"] or (T.reshuffle_only and said["discard"])
-    need(turn != "offer" or drawn, "a card to draw", "none")
-    if ability == "sort":
-        least, most = {"offer": (1, 2), "arrange": (1, 3), "order": (2, 3)}.get(turn, (0, 2))
-        need(least <= looked <= most, f"{least} to {most} cards looked at", looked)
-        need(turn != "order" or len(set(said["look"])) > 1, "cards whose order matters", "equal ones")
-    places = {"draw": ("right",), "sort": ("look",), "below": ("left",)}.get(ability, ("left", "right"))
-    need(not to or to in places, f"to among {', '.join(places)}", to)
+    marks = [mark for *_, mark in on_table(said) if mark]
+    need(len(marks) <= at.ENTRIES, f"at most {at.ENTRIES} doubled cards", len(marks))
+    for mark in [*marks, *(said["acting"] or ("",))[2:]]:
+        expected = f"^ and one of {', '.join(DOUBLERS)}" if T.needs_source else "^ alone"
+        need(not mark or (mark[1:] in DOUBLERS if T.needs_source else mark == "^"), expected, mark)
+    lowered = [NAMES[kind] for kind in said["lowered"]]
+    need({*lowered} <= {*LOWERERS}, f"lowered among {', '.join(LOWERERS)}", ",".join(lowered))
 
 
 def action(typed: str) -> str:
@@ -661,20 +554,26 @@ def hazard_in_words(kind: int, phase: int) -> str:
 def pirate_in_words(row: Array, pirate: int, T: Tables) -> str:
     """Returns a pirate with what it asks for now."""
     card = PIRATES[pirate - 1]
-    value = int(pirate_value(row[None], ROW, np.uint64(pirate), T))
+    asked = pirate_values(row, T)[value(row, "pirates").index(pirate)]
     free = f"{card.free} free" if card.free else "all their free cards"
-    return f"pirate {pirate} (value {value}, {free}" + (f", {card.words})" if card.words else ")")
+    return f"pirate {pirate} (value {asked}, {free}" + (f", {card.words})" if card.words else ")")
+
+
+def pirate_values(row: Array, T: Tables) -> tuple[int, int]:
+    """Returns what the two pirates ask for now."""
+    found = figures(row, T)
+    return found.first_pirate, found.second_pirate
 
 
 def missing(row: Array, T: Tables) -> int:
     """Returns how many points the table is short of what is fought; 0 if it is enough."""
-    rows = row[None]
-    return max(0, int(hazard_value(rows, ROW, T)) - int(total(rows, ROW, T)))
+    found = figures(row, T)
+    return max(0, found.asked - found.total)
 
 
-def hunger(row: Array) -> int:
+def hunger(row: Array, T: Tables) -> int:
     """Returns the life that cards on the table take at the end of the fight."""
-    return sum(CARDS[kind].hunger for kind, *_ in table_cards(row))
+    return figures(row, T).hunger
 
 
 def fought_pirate(row: Array) -> int:
@@ -684,7 +583,7 @@ def fought_pirate(row: Array) -> int:
 
 def ending_in_words(row: Array, T: Tables) -> str:
     """Returns what ending the fight now means: "win weapon 2", "lose 2 life", "lose the game"."""
-    short, hungry, life = missing(row, T), hunger(row), number(row, "life")
+    short, hungry, life = missing(row, T), hunger(row, T), number(row, "life")
     if short + hungry > life:
         return f"lose the game ({short + hungry} life to pay, {life} left)"
     paid = f", pay {hungry} life" if hungry else ""
@@ -701,7 +600,7 @@ def action_words(row: Array, action: int, T: Tables) -> str:
     if action >= at.USE:
         return card_action(row, action, turn, ability, T)
     if action == at.FREE:
-        return f"draw a free card ({number(row, 'free') + 1} of {int(free_cards(row[None], ROW, T))})"
+        return f"draw a free card ({number(row, 'free') + 1} of {figures(row, T).free})"
     if action == at.PAY:
         return f"pay {2 if fought_pirate(row) == COSTLY else 1} life for a card"
     if action in (at.FIRST, at.SECOND):
@@ -747,3 +646,35 @@ def legend(row: Array, T: Tables) -> str:
     """Returns what the codes of all cards in a position stand for, in lines."""
     entries = "; ".join(f"{NAMES[kind]} {in_words(kind)}" for kind in sorted(all_cards(said_of(row, T))))
     return textwrap.fill(entries, LEGEND_WIDTH, break_long_words=False)
+
+
+FIELD_FACTS = ("most", "choices", "lowest", "width", "items", "first")
+
+
+def tables(T: Tables) -> dict[str, Any]:
+    """Returns what `alone/texts/friday.js` writes and reads positions by, as JSON; what cards do stands in `games/cards.js`."""
+    fields = {}
+    for name, word in WORDS.items():
+        place = [int(word.field.word), int(word.field.shift), int(word.field.mask).bit_length()]
+        facts = {key: getattr(word, key) for key in FIELD_FACTS if hasattr(word, key)}
+        fields[name] = {"kind": type(word).__name__.lower(), "at": place, **facts}
+    costs = (int(fact(kind, COST, T)) for kind in range(len(CARDS)))
+    cards = zip(NAMES, TITLES, costs, at.WIDTHS, strict=True)
+    return {
+        "width": at.WIDTH,
+        "fields": fields,
+        "cards": [dict(zip(("name", "title", "cost", "bits"), card, strict=True)) for card in cards],
+        "names": KINDS,
+        "homes": {home: [kinds[0], kinds[-1]] for home, kinds in HOMES.items()},
+        "start": {home: [*cards_in(at_start(place, T)).items()] for place, home in enumerate(HOMES)},
+        "hazards": {letter: hazard._asdict() for letter, hazard in HAZARDS.items()},
+        "pirates": [pirate._asdict() for pirate in PIRATES],
+        "costly": COSTLY,
+        "doublers": DOUBLERS,
+        "entries": at.ENTRIES,
+        "queue": at.QUEUE_CARDS,
+        "life": int(T.max_life),
+        "on_card": ON_CARD,
+        "no_more": NO_MORE,
+        "no_offer": NO_OFFER,
+    }

@@ -12,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+import leafwise
+
 ROOT = Path(__file__).resolve().parents[2]
+MOST = 40_000_000
+"""Bytes of the wheel."""
 FOLDERS = ("envs", "search", "models", "training", "experiments")
 
 
@@ -45,6 +49,10 @@ def test_the_wheel_holds_what_is_tracked(wheel):
     tracked = {"leafwise/" + name for name in listed if name.startswith(FOLDERS) and not is_left_out(name)}
     tracked |= {name.removeprefix("src/") for name in listed if name.startswith("src/leafwise/")}
     assert held == tracked
+
+
+def test_the_wheel_is_small(wheel):
+    assert wheel.stat().st_size <= MOST
 
 
 def test_the_sdist_holds_no_more_of_the_studies_than_the_wheel(wheel):
@@ -137,8 +145,27 @@ def test_the_workflow_of_recipes_runs_every_recipe():
     assert names[1].split(", ") == sorted(path.stem for path in (ROOT / "examples/recipes").glob("*.py"))
 
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_all_say_one_version():
+    """That `leafwise --version` and the engine say `__version__` is tested with the commands."""
+    version = PROJECT["version"]
+    assert leafwise.__version__ == version
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("CITATION.cff", "CHANGELOG.md")}
+    assert re.findall(r"^version: (.*)$", texts["CITATION.cff"], re.M) == [version]
+    newest, date = re.findall(r"^## (\S+) \((.+)\)$", texts["CHANGELOG.md"], re.M)[0]
+    assert newest == version
+    released = re.findall(r'^date-released: "(.*)"$', texts["CITATION.cff"], re.M) or ["not released yet"]
+    assert [date] == released
+    sent = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/release").iterdir())
+    told = re.findall(r"(?<![\d.])(?<!Gymnasium-v)\d+\.\d+\.\d+", sent)
+    assert len(told) > 5
+    assert set(told) == {version}
+
+
 def test_what_is_sent_at_a_release_says_what_the_package_says():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = PROJECT
     texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs/release").iterdir()}
     recipe, needs = texts["recipe.yaml"], project["dependencies"]
     run = recipe.partition("  run:\n    - python >=${{ python_min }}\n")[2].partition("\ntests:")[0]

@@ -12,11 +12,11 @@ const { plainSha256 } = await import(own("alone/sha256.js"));
 const told = JSON.parse(readFileSync(own("index.json"), "utf8")).variants.find(
   ({ about }) => about.game === game && JSON.stringify(about.options) === JSON.stringify(given),
 );
-const { read, write, outcome, svg } = await import(own(`alone/${told.texts}.js`));
+const { read, write, outcome, svg, words, outcomeWords, board, points } = await import(own(`alone/${told.texts}.js`));
 const code = readFileSync(`${folder}/data/${told.module.file}`);
 const image = new Uint8Array(gunzipSync(readFileSync(`${folder}/data/${told.image.file}`)));
 const engine = new Engine(new WebAssembly.Module(code), image.buffer, told.memory);
-const options = told.drawing ?? told.about.option_values;
+const options = told.drawing ?? { ...told.about.option_values, ...told.tables };
 
 function parsed(text) {
   try {
@@ -26,19 +26,25 @@ function parsed(text) {
   }
 }
 
-function answer({ row, depth, simulations = 0 }) {
-  const words = row.map(BigInt),
-    seen = engine.look(words),
-    text = write(words, options);
+function answer({ row, depth, nodes = 0, simulations = 0 }) {
+  const own = row.map(BigInt),
+    seen = engine.look(own),
+    text = write(own, options),
+    figures = (one) => engine.look(one).figures;
   let found;
-  if (depth && !seen.over) for (found of engine.deepen(words, { depth }));
-  if (simulations) for (found of engine.simulate(words, { simulations }));
+  if (nodes) engine.views["B.options.recall"][0] = 0n; // what was cut off follows from no other position
+  if (depth && !seen.over) for (found of engine.deepen(own, { depth, nodes }));
+  if (simulations) for (found of engine.simulate(own, { simulations }));
   return {
     text,
-    svg: svg?.(words, options),
+    svg: svg?.(own, options),
+    board: board?.(own, options, seen.figures),
+    points: points?.(own, seen.returns, seen.figures),
     parsed: parsed(text),
     actions: seen.actions,
-    outcomes: seen.outcomes.map((one, k, { length: n }) => [outcome(words, one.row, options, seen.stage, k, n), one.p, one.row.map(String)]),
+    words: words && seen.actions.map((id) => words(own, told.about.actions[id], options, seen.figures)),
+    outcomes: seen.outcomes.map((one, k, { length: n }) => [outcome(own, one.row, options, seen.stage, k, n), one.p, one.row.map(String)]),
+    outcome_words: seen.outcomes.map((one) => outcomeWords?.(own, one.row, options, figures)),
     returns: seen.returns,
     over: seen.over,
     value: found?.value,

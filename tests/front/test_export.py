@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import playwright
@@ -18,17 +20,23 @@ from front.conftest import EXPORTED
 import leafwise
 from leafwise.commands.web import main
 from leafwise.envs.core.compile.wasm import ENVIRONMENT
+from leafwise.envs.friday.figures import figures
 from leafwise.envs.starship.draw import hull_box
 from leafwise.envs.starship.generator import Generator
 from leafwise.models.leaves import named_leaf
-from leafwise.web.export import LEAVES
+from leafwise.web.app import STATIC
+from leafwise.web.export import LEAVES, pages
 from leafwise.web.ships import picture
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
 NEEDS_LINKER = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None, reason="needs ziglang, of the extra export"
 )
-DEPTHS = {"trilobite": 4, "cassis": 3, "trap": 2, "threes": 2, "pig": 4, "dice": 3, "game2048": 2}
+DEPTHS = {"trilobite": 4, "cassis": 3, "trap": 2, "threes": 2, "friday": 2, "pig": 4, "dice": 3, "game2048": 2}
+NODES = {"friday": 1000}
+"""Decisions that each depth is searched with at most, where a game bounds a depth."""
+SHOWN = re.compile(r"life |pirate |hazard (?!discard)|first:|second:|fight: total|next card|removal points|final score")
+"""Lines of Friday's board that its page shows."""
 VARIANTS = [
     (name, options) for name in DEPTHS for options in ([{}] if name in EXPORTED else leafwise.game(name).ids.values())
 ]
@@ -73,11 +81,72 @@ def searched() -> None:
     """Prints what searches of Python find, in a process that computes without special instructions, as WebAssembly does."""
     name, options, texts = json.load(sys.stdin)
     game = leafwise.game(name, **options)
-    search, found = leafwise.Search(game, named_leaf(game, LEAVES.get(name, "best")), depth=DEPTHS[name]), []
+    evaluator = named_leaf(game, LEAVES.get(name, "best"))
+    search, found = leafwise.Search(game, evaluator, depth=DEPTHS[name], deepening=True, nodes=NODES.get(name, 0)), []
     for text in texts:
         result = search(game.parse(text))
         found.append([result.value, sorted(result.values.items())])
     print(json.dumps(found))
+
+
+def assert_words_are_those_of(state: leafwise.State, answer: dict[str, Any]) -> None:
+    """Checks what people are told of a position: actions, outcomes, the lines beside the board, points."""
+    outcomes = state.outcomes() if state.is_chance else []
+    assert answer["words"] == [state.action_words(action) for action in state.legal_actions]
+    assert answer["outcome_words"] == [state.outcome_words(after) for _, after in outcomes]
+    assert answer["board"].split("\n") == [line for line in state.board().split("\n") if SHOWN.match(line)]
+    assert answer["points"] == state.points
+
+
+TALK = """
+import { readFileSync } from "node:fs";
+const { module, given, rows } = JSON.parse(readFileSync(0, "utf8"));
+const { read, write, words, board, outcome, outcomeWords, points } = await import(module);
+const found = rows.map(({ row, figures, actions, outcomes }) => {
+  const own = row.map(BigInt), text = write(own, given), after = outcomes.map((one) => [one.row.map(BigInt), one.figures]);
+  return {
+    text,
+    parsed: read(text, given).map((one) => one.map(String)),
+    words: actions.map((name) => words(own, name, given, figures)),
+    outcomes: after.map(([one]) => outcome(own, one, given)),
+    outcome_words: after.map(([one, told]) => outcomeWords(own, one, given, () => told)),
+    board: board(own, given, figures),
+    points: points(own, 0, figures),
+  };
+});
+console.log(JSON.stringify(found));
+"""
+"""Writes and reads positions of Friday, whose figures are given, without a module of its rules."""
+
+
+def told_row(state: leafwise.State) -> dict[str, Any]:
+    """Returns a position of Friday as `TALK` takes it."""
+    return {
+        "row": [str(word) for word in state.row.tolist()],
+        "figures": figures(state.row, state.game.tables())._asdict(),
+    }
+
+
+@pytest.mark.parametrize("level", [1, 4])
+def test_friday_is_told_as_in_python(level: int, request: pytest.FixtureRequest) -> None:
+    game = leafwise.game("friday", level=level)
+    states = positions(game, 200, np.random.default_rng(request.config.getoption("--campaign-seed")))
+    rows: list[dict[str, Any]] = [
+        told_row(state)
+        | {"actions": state.legal_names}
+        | {"outcomes": [told_row(after) for _, after in state.outcomes()] if state.is_chance else []}
+        for state in states
+    ]
+    assert game.text.tables is not None
+    given = {name: getattr(game.options, name) for name in game.defaults} | game.text.tables(game.tables())
+    module = (STATIC / "alone/texts/friday.js").as_uri()
+    asked = json.dumps({"module": module, "given": given, "rows": rows})
+    found = json.loads(subprocess.check_output([str(NODE), "--input-type=module", "-e", TALK], input=asked, text=True))
+    for state, row, answer in zip(states, rows, found, strict=True):
+        outcomes = state.outcomes() if state.is_chance else []
+        assert (answer["text"], answer["parsed"]) == (str(state), [row["row"]])
+        assert answer["outcomes"] == [state.outcome_name(after) for _, after in outcomes]
+        assert_words_are_those_of(state, answer)
 
 
 @NEEDS_LINKER
@@ -95,6 +164,7 @@ def test_an_exported_search_answers_as_python_does(
         {
             "row": [str(word) for word in state.row.tolist()],
             "depth": DEPTHS[name] if k < n and is_searched(state) else 0,
+            "nodes": NODES.get(name, 0),
         }
         for k, state in enumerate(states)
     ]
@@ -123,6 +193,8 @@ def test_an_exported_search_answers_as_python_does(
             (state.outcome_name(after), [str(word) for word in after.row.tolist()]) for _, after in outcomes
         ]
         np.testing.assert_allclose([p for _, p, _ in answer["outcomes"]], [p for p, _ in outcomes], rtol=0, atol=1e-12)
+        if game.text.action_words is not None:
+            assert_words_are_those_of(state, answer)
     state = game.start()
     for words, choices, k in told["walk"]:
         assert words == [str(word) for word in state.row.tolist()]
@@ -171,8 +243,8 @@ def test_a_gallery_shows_the_ships_of_seeds(tmp_path: Path) -> None:
     ("games", "expected"),
     [
         (
-            ["--games", "friday"],
-            r"expected a game for pages without a server among cassis, .*trilobite.*, got 'friday'",
+            ["--games", "pig"],
+            r"expected a game for pages without a server among cassis, .*trilobite.*, got 'pig'",
         ),
         ([], "holds something else"),
     ],
@@ -193,6 +265,17 @@ def test_without_a_linker_one_line_says_so(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(ValueError, match=r"expected ziglang .* pip install 'leafwise\[export\]'"):
         main(["--export", str(tmp_path / "site")])
     assert [*(tmp_path / "site").rglob("*")] == [kept.parent, kept]
+
+
+def test_the_foot_has_one_mark_behind_the_titles(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for titles, foot in (
+        (["Threes!, tiles"], "Threes! <a"),
+        (["Threes!, tiles", "Friday, a deck"], "Threes!, Friday. <a"),
+    ):
+        index = {"games": [{"title": title} for title in titles], "variants": [], "ships": []}
+        list(pages(tmp_path, index))
+        assert f'<footer class="quiet">{foot} ' in (tmp_path / "index.html").read_text()
 
 
 def test_games_belong_to_an_export() -> None:

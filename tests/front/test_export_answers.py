@@ -37,7 +37,7 @@ MOVES = {"trilobite": 42, "cassis": 15, "trap": 16, "threes": 16}
 """Moves of a game that is reviewed, at most."""
 
 
-VARIANTS = [(name, options) for name in MOVES for options in leafwise.game(name).ids.values()]
+VARIANTS = [(name, options) for name in (*MOVES, "friday") for options in leafwise.game(name).ids.values()]
 SIMULATED, SIMULATIONS = 40, 300
 """Decisions of a variant that are searched by so many simulations."""
 

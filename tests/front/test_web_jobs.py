@@ -354,12 +354,15 @@ def test_n_tuples_are_compiled_for_all_variants_at_once(monkeypatch: pytest.Monk
 # The editor of Friday's cards speaks the room's words: every card, turn, phase and word of a position's text
 
 
-SOURCE = (Path(web.__file__).parent / "static/games/friday.js").read_text(encoding="utf-8")
+SOURCE = "".join(
+    (Path(web.__file__).parent / "static/games" / name).read_text(encoding="utf-8")
+    for name in ("friday.js", "cards.js")
+)
 
 
 def constant(name: str) -> str:
     """Returns what a constant of the editor is, as its source has it."""
-    found = re.search(rf"^const {name} = (.*?);(?: //.*)?$", SOURCE, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^(?:export )?const {name} = (.*?);(?: //.*)?$", SOURCE, re.MULTILINE | re.DOTALL)
     assert found, name
     return found[1]
 

@@ -115,13 +115,14 @@ class Image(NamedTuple):
     pages: int
     """How much memory it needs."""
     places: dict[str, tuple[int, str, tuple[int, ...]]]
-    """Where each array is: its path in the arguments -> address, type and shape."""
+    """Where each array and each number is: its path in the arguments -> address, type and shape."""
 
 
 def image(names: Iterable[str], arguments: Iterable[Any]) -> Image:
     """Lays arguments out; arrays that share memory there share it here, and those that are empty come last."""
     values = dict(zip(names, arguments, strict=True))
-    arrays = dict(_arrays(values))
+    parts_of = dict(_parts(values))
+    arrays = {path: part for path, part in parts_of.items() if isinstance(part, np.ndarray)}
     kinds = [numba.typeof(value) for value in values.values()]
     held = BASE + ALIGNED
     free = held + 8 * sum(1 for kind, value in zip(kinds, values.values(), strict=True) for _ in words_of(kind, value))
@@ -144,7 +145,14 @@ def image(names: Iterable[str], arguments: Iterable[Any]) -> Image:
     memory = bytearray(parts[-1][0] + len(parts[-1][1]) - BASE if parts else free - BASE)
     for address, body in [(held, np.array(words, dtype=np.uint64).tobytes()), *parts]:
         memory[address - BASE : address - BASE + len(body)] = body
-    places = {path: (addresses[_place(array)], str(array.dtype), array.shape) for path, array in arrays.items()}
+    places: dict[str, tuple[int, str, tuple[int, ...]]] = {}
+    word = held
+    for path, part in parts_of.items():
+        if path in arrays:
+            places[path] = addresses[_place(part)], str(part.dtype), part.shape
+        else:
+            places[path] = word, "float64" if isinstance(part, float) else "int64", (1,)
+        word += 8 * (1 + 2 * np.ndim(part))  # as `words_of` has them
     return Image(held, bytes(memory), -(-free // PAGE), places)
 
 
@@ -152,11 +160,11 @@ def _place(array: Any) -> tuple[int, int]:
     return array.ctypes.data, array.nbytes
 
 
-def _arrays(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields the arrays in values by their paths."""
+def _parts(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yields the arrays and numbers in values by their paths, in the order of their words."""
     for name, value in values.items():
-        if isinstance(value, np.ndarray):
-            yield name, value
-        elif isinstance(value, tuple):
+        if isinstance(value, tuple):
             fields = getattr(value, "_fields", map(str, range(len(value))))
-            yield from _arrays({f"{name}.{field}": part for field, part in zip(fields, value, strict=True)})
+            yield from _parts({f"{name}.{field}": part for field, part in zip(fields, value, strict=True)})
+        else:
+            yield name, value

@@ -192,6 +192,10 @@ class Text:
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
     about: About = About()
     """Actions, rewards, ends and options in words."""
+    figures: tuple[str, ...] = ()
+    """Names of what `rules.figures` writes."""
+    tables: Callable[[Any], dict[str, Any]] | None = None
+    """(T) -> what pages write and read positions by, as JSON: names, words, places in the row; None: nothing."""
 
 
 class Picture(Protocol):

@@ -195,6 +195,7 @@ PARAMETERS = {
     "afterstates": "S, i, j, T", "apply_outcome": "S, k, o, j, T",
     "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
     "transform": "S, i, k, j, T", "transform_action": "a, k, T", "is_valid": "S, i, T",
+    "figures": "S, i, N, T",
 }  # fmt: skip
 """What each compiled function of a game takes."""
 CALLED = ("initial_state", "current_player", "legal_actions", "apply_action", "sample_outcome", "returns")
@@ -241,6 +242,9 @@ class Rules:
     it: it may be compiled or plain Python. None: a row from outside is read once by the rules as plain Python, on arrays that check
     every index, which takes a thousand times as long and sees only that row.
     """
+    figures: Compiled | None = None
+    """`(S, i, N, T)`: writes the numbers named by `text.figures`, which follow from the rules and which people are told, to N
+    (int64): an exported page has no Python to work them out. May be left out."""
 
     chance_outcomes = property(attrgetter("chance.outcomes"))
     sample_outcome = property(attrgetter("chance.sample"))

@@ -26,7 +26,7 @@ from typing import Any
 
 from leafwise.envs.core.compile.cache import cache_root
 from leafwise.envs.core.compile.wasm import BASE, ENVIRONMENT, image, linked, need_linker, recipe
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.game import MAX_DEPTH, Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import own_folder, read_text
 from leafwise.envs.core.play.solver import LEVELS
@@ -39,8 +39,10 @@ from leafwise.models.tensors import write_atomically
 from leafwise.models.units import units_of, why_no_units
 from leafwise.search import Search
 from leafwise.search.answering import make_answer
+from leafwise.search.engine import FEWEST, MORE
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import BEST
+from leafwise.search.search_options import ROUNDED
 from leafwise.web.app import STATIC
 from leafwise.web.drawings import COMPARED
 from leafwise.web.games import PACES, tell_game
@@ -57,6 +59,13 @@ LEAVES = {"threes": "threes-small"}
 COMPANIONS = ("threes",)
 """Games that the page can follow itself."""
 TABLE_MB = TREE_MB = 32.0
+DEEPEST = 16
+"""The deepest search of games in which many decisions are one unit of depth: each unit takes room in a browser's memory."""
+VIEWS = (
+    *("call", "S", "actions", "values", "visits", "is_bound", "figures", "tree.counts"),
+    *("B.P", "B.counts", "B.deadline", "B.options.cutoff", "B.options.node_cost", "B.options.recall"),
+)
+"""What the page reads and writes of `leafwise.search.answering.Memory`."""
 MOST_KEPT = 64
 """Packed memories that are kept for later exports."""
 DEPTHS = (1, 2, 3, 4, 6, 8)
@@ -157,6 +166,7 @@ def exported(game: Game, options: Mapping[str, Any], data: Path) -> dict[str, An
         "about": about,
         "texts": f"texts/{game.name}" if game.name in GAMES else "rows",
         "drawing": None if game.name in GAMES else drawn(game),
+        "tables": game.text.tables(game.tables()) if game.text.tables else {},
         "start": [str(word) for word in game.start().row.tolist()],
         "units": units and units.as_json(),
         "no_unit": why_no_units(game, source),
@@ -233,9 +243,10 @@ def pages(folder: Path, index: dict[str, Any]) -> Iterator[str]:
     manifest = {"name": "Leafwise", "start_url": "./", "display": "standalone", "icons": [icon]}
     worker = files["alone/sw.js"].decode().replace("BUILD", build)
     titles = ", ".join(re.split(r",| \(", game["title"])[0] for game in index["games"])
+    titles += "" if titles.endswith("!") else "."
     shell = shell.replace(
         "<noscript>",
-        f'<footer class="quiet">{html.escape(titles)}. <a href="NOTICE.txt">Games, people and programs</a>. '
+        f'<footer class="quiet">{html.escape(titles)} <a href="NOTICE.txt">Games, people and programs</a>. '
         "Other games, exact solvers, building ships and training need leafwise web, the program.</footer>\n<noscript>",
         1,
     )
@@ -270,21 +281,23 @@ def main(name: str, options: str, leaf: str, kept: str, out: str) -> None:
     """Writes a variant's module and packed memory into the folder `kept`, if need be, and what is told of them into `out`."""
     game = find_game(name).variant(**json.loads(options))
     evaluator = named_leaf(game, leaf)
-    search = Search(game, evaluator, seconds=1.0, table_mb=TABLE_MB)
+    deepest = MAX_DEPTH if game.search.decisions_per_depth == 1 else DEEPEST
+    search = Search(game, evaluator, seconds=1.0, depth=deepest, table_mb=TABLE_MB)
     answer, memory = make_answer(search, Mcts(game, evaluator, memory_mb=TREE_MB))
     module = Path(kept, f"{recipe(answer, *memory)}.wasm")
     if not module.exists():
         write_atomically(module, linked(answer, *memory))
     laid, most = image(memory._fields, memory), search._B.options.most
-    needed = {"call", "S", "actions", "values", "visits", "is_bound", "B.P", "B.counts", "B.deadline", "tree.counts"}
     told = {
         "module": module.name,
         "packed": packed(laid.memory, Path(kept)).name,
         "base": BASE,
         "held": laid.held,
         "pages": laid.pages,
-        "places": {path: place for path, place in laid.places.items() if path in needed},
+        "places": {path: place for path, place in laid.places.items() if path in VIEWS},
+        "figures": game.text.figures,
         "depth": search.depth,
+        "growth": {"first": FEWEST, "more": MORE, "rounded": ROUNDED} if game.search.nodes else None,
         "most": most if math.isfinite(most) else None,
     }
     Path(out, "memory.json").write_text(json.dumps(told))

@@ -135,8 +135,8 @@ PIRATE_5 = "turn=fight phase=pirates fought=P5"
         ("aging=G2*2,D1 ", "", "aging=, as .* lie nowhere"),
         ("stack=S1*2,S2*7,S3*3,S4,S5 ", "", "stack=, as .* lie nowhere"),
         ("S4,S5", "S4,none", r"cards like S1 or W8\*2 in stack, got 'none'"),
-        ("P3,P7", "P4,P4", "two different pirates .*, got 'P4,P4'"),
-        ("turn=fight phase=green", PIRATE_5, "fought and beaten apart and among the pirates P3,P7, got 'P5, None'"),
+        ("P3,P7", "P4,P4", "two different pirates .*, got 'pirates=P4,P4'"),
+        ("turn=fight phase=green", PIRATE_5, r"fought and beaten among the pirates P3,P7, got 'P5'"),
     ],
 )
 def test_what_is_missing_or_wrong_is_told_as_typed(words: str, others: str, problem: str) -> None:

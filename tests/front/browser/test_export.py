@@ -73,7 +73,7 @@ def test_a_game_is_played_and_analysed_without_a_server(
     context.close()
 
 
-@pytest.mark.parametrize("where", ['cassis?o={"n":8}', "trap?", "threes?", "dice?", "game2048?"])
+@pytest.mark.parametrize("where", ['cassis?o={"n":8}', "trap?", "threes?", "dice?", "game2048?", "friday?"])
 def test_every_game_has_its_pages(browser: Browser, served: str, tmp_path: Path, where: str) -> None:
     with browser.new_context(viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True) as context:
         window = Watched(context.new_page(), served, tmp_path / "pictures")

@@ -4,7 +4,7 @@ import { exp } from "./exp.js";
 
 const [LOOK, ACT, CHECK, BEGIN, DEEPEN, PLANT, SIMULATE, FOLLOW] = [0, 1, 2, 3, 4, 5, 6, 7];
 const [WHAT, AT, ALL, PLAYER, STAGE, COUNT, DONE, BEST] = [0, 1, 2, 3, 4, 5, 6, 7];
-const [NODES, LEAVES, , FAILED] = [0, 1, 2, 3]; // of the search's counts
+const [NODES, LEAVES, , FAILED, CUTS] = [0, 1, 2, 3, 4]; // of the search's counts
 const [TREE_NODES, , TREE_SIMULATIONS, TREE_LEAVES, , , DEEPEST] = [0, 1, 2, 3, 4, 5, 6]; // of the tree's
 const SLICE = 50, // milliseconds of simulations at a time, at most
   FIRST_SLICE = 16; // simulations of the first
@@ -59,6 +59,8 @@ export class Engine {
     ]);
     this.views = Object.fromEntries(views);
     this.width = told.places.S[1 + 1][1];
+    this.figures = told.figures;
+    this.growth = told.growth;
     this.most = told.most ?? Infinity;
     this.depth = told.depth;
   }
@@ -90,7 +92,7 @@ export class Engine {
     return this.ask(CHECK) > 0;
   }
 
-  /** Returns what the rules say of a position: who acts, the ids of legal actions, the outcomes of chance. */
+  /** Returns what the rules say of a position: who acts, the ids of legal actions, the outcomes of chance, the numbers that people are told. */
   look(row) {
     this.row = row;
     const n = this.ask(LOOK),
@@ -102,6 +104,7 @@ export class Engine {
       over: player === OVER,
       stage: Number(call[STAGE]),
       returns: values[0],
+      figures: Object.fromEntries(this.figures.map((name, k) => [name, Number(this.views.figures[k])])),
       actions: player >= 0 ? Array.from(actions.subarray(0, n), Number) : [],
       outcomes: player === CHANCE ? Array.from({ length: n }, (_, k) => ({ p: P[1 + k], row: this.rowAt(1 + k) })) : [],
     };
@@ -113,24 +116,35 @@ export class Engine {
     return this.row;
   }
 
+  /** Says how many decisions a depth is searched with at most, 0 for no limit, as leafwise.search shares them out among root actions. */
+  limit(nodes, actions) {
+    const cost = nodes ? (actions ? (nodes > 1 ? actions / (nodes - 1) : 2) : 1 / nodes) : 0;
+    this.views["B.options.node_cost"][0] = cost;
+    this.views["B.options.cutoff"][0] = cost * (this.growth?.rounded ?? 0);
+    this.views["B.counts"][CUTS] = 0n;
+  }
+
   /**
    * Yields what ever deeper searches of a position find, until the time, if any, is up: the values of actions for who acts, or with
-   * all: false the best one's value and bounds of the others. The first depth is always complete.
+   * all: false the best one's value and bounds of the others. The first answer is always complete. Where a game bounds a depth the
+   * first is searched with ever more decisions; with `nodes` each with so many.
    */
-  *deepen(row, { seconds = 0, depth = this.depth, all = true }) {
+  *deepen(row, { seconds = 0, depth = this.depth, all = true, nodes = 0 }) {
     const { call, actions, values } = this.views,
       counts = this.views["B.counts"],
       deadline = this.views["B.deadline"],
       begun = performance.now();
     this.row = row;
     deadline[1] = 0n;
-    this.ask(BEGIN);
+    const considered = this.ask(BEGIN);
     call[COUNT] = 0n;
-    for (let left = 1; left <= depth; left++) {
+    for (let left = 1, most = nodes || (this.growth?.first ?? 0); left <= depth;) {
+      this.limit(most, considered);
       const n = this.ask(DEEPEN, left, Number(all)),
         late = counts[FAILED] !== 0n,
+        grows = most > nodes,
         bounds = this.views.is_bound;
-      if (late && (all || call[DONE] === 0n)) return;
+      if (late && (all || grows || call[DONE] === 0n)) return;
       const found = Array.from({ length: n }, (_, k) => ({ action: Number(actions[k]), value: values[k], bound: bounds[k] !== 0 }));
       found.sort((a, b) => a.action - b.action);
       const exact = found.filter((one) => all || !one.bound),
@@ -139,6 +153,13 @@ export class Engine {
       yield { action: best?.action ?? null, value, values: found, depth: late ? left - 1 : left, nodes: Number(counts[NODES]), leaves: Number(counts[LEAVES]) };
       if (late || (!all && (n === 1 || value >= this.most - ROUNDING))) return;
       if (seconds) deadline[1] = BigInt(Math.ceil((begun + 1000 * seconds) * 1e6));
+      if (grows && counts[CUTS]) {
+        most *= this.growth.more;
+        call[COUNT] = 0n;
+      } else {
+        most = nodes;
+        left++;
+      }
     }
   }
 

@@ -79,7 +79,7 @@ class Variant {
     this.about = told.about;
     this.units = told.units;
     this.rules = new Engine(module, image, told.memory);
-    this.given = told.drawing ?? told.about.option_values; // what its texts follow from, beside a row
+    this.given = told.drawing ?? { ...told.about.option_values, ...told.tables }; // what its texts follow from, beside a row
     this.start = told.start.map(BigInt);
     /** @type {Map<string, bigint[]>} positions that were written: others are not read where nothing can check them */
     this.known = new Map();
@@ -113,6 +113,11 @@ class Variant {
     const { stage } = this.rules.look(row),
       { length: n } = outcomes;
     return outcomes.map((one, k) => ({ ...one, name: this.texts.outcome?.(row, one.row, this.given, stage, k, n) || `#${k}` }));
+  }
+
+  /** Returns what chance did in words, undefined where a game has none. */
+  outcomeWords(before, after) {
+    return this.texts.outcomeWords?.(before, after, this.given, (row) => this.rules.look(row).figures);
   }
 
   worker() {
@@ -203,16 +208,23 @@ class Variant {
     const { about } = this,
       seen = this.rules.look(row),
       text = this.write(row),
-      points = this.texts.points?.(row, seen.returns) ?? seen.returns;
+      points = this.texts.points?.(row, seen.returns, seen.figures) ?? seen.returns,
+      actions = seen.actions.map((id) => about.actions[id]);
     const result = about.players === 1 ? `${points.toLocaleString("en")} points` : seen.returns === 0 ? "a draw" : `player ${seen.returns > 0 ? 1 : 2} wins`;
     return {
       text,
-      board: this.texts.board?.(row, this.given) ?? text,
+      board: this.texts.board?.(row, this.given, seen.figures) ?? text,
       svg: this.texts.svg?.(row, this.given),
       player: seen.over ? null : this.acting(seen),
       stage: about.stages[seen.stage],
-      actions: seen.actions.map((id) => about.actions[id]),
-      outcomes: this.named(row, seen.outcomes).map((one) => ({ name: one.name, words: one.name, probability: one.p, text: this.write(one.row) })),
+      actions,
+      words: this.texts.words && Object.fromEntries(actions.map((name) => [name, this.texts.words(row, name, this.given, seen.figures)])),
+      outcomes: this.named(row, seen.outcomes).map((one) => ({
+        name: one.name,
+        words: this.outcomeWords(row, one.row) ?? one.name,
+        probability: one.p,
+        text: this.write(one.row),
+      })),
       over: seen.over,
       returns: seen.returns,
       points,
@@ -228,12 +240,14 @@ class Variant {
   replay(row, names) {
     const steps = names.map((name, k) => {
       const seen = this.rules.look(row),
-        player = this.acting(seen);
+        player = this.acting(seen),
+        before = row;
       const id = this.about.actions.indexOf(name);
       if (player === "chance") row = this.named(row, seen.outcomes).find((one) => one.name === name)?.row;
       else row = seen.actions.includes(id) ? this.rules.act(row, id) : null;
       if (!row) throw new Problem(`expected a legal move or an outcome of chance, got '${name}' as step ${k + 1}`, 400);
-      return { name, player, text: this.write(row) };
+      const words = player === "chance" ? this.outcomeWords(before, row) : this.texts.words?.(before, name, this.given, seen.figures);
+      return { name, player, text: this.write(row), ...(words !== undefined && { words }) };
     });
     return { row, steps };
   }
@@ -244,9 +258,10 @@ class Variant {
     for (let seen; (seen = this.rules.look(row)).player === CHANCE;) {
       const outcomes = this.named(row, seen.outcomes);
       let left = random();
-      const drawn = outcomes.find((one) => (left -= one.p) < 0) ?? outcomes.at(-1);
+      const drawn = outcomes.find((one) => (left -= one.p) < 0) ?? outcomes.at(-1),
+        words = this.outcomeWords(row, drawn.row);
       row = drawn.row;
-      const step = { name: drawn.name, player: "chance", text: this.write(row), stage: this.about.stages[seen.stage], probability: drawn.p };
+      const step = { name: drawn.name, player: "chance", text: this.write(row), words, stage: this.about.stages[seen.stage], probability: drawn.p };
       steps.push(outcomes.length <= FEW ? { ...step, odds: Object.fromEntries(outcomes.map((one) => [one.name, one.p])) } : step);
     }
     return { row, steps };

@@ -2,50 +2,10 @@
 // in words; set up by hand pile by pile, each a list of cards.
 // Text: words NAME=VALUE in any order; a pile lists codes of cards with their numbers, `S1*5,S2*7`; on the table ! marks a used card.
 
-import { h } from "../dom.js";
-
+import { h, sentence } from "../dom.js";
 import { tint } from "../tint.js";
+import { CARDS } from "./cards.js";
 
-const CARDS = {
-  S1: "distracted -1",
-  S2: "weak 0",
-  S3: "focused 1",
-  S4: "genius 2",
-  S5: "eating 0 (+2 life)",
-  W1: "food 0 (+1 life)",
-  W3: "equipment 0 (+2 cards)",
-  W5: "strategy 0 (2x exchange)",
-  W7: "mimicry 0 (copy)",
-  W8: "realization 0 (destroy)",
-  W9: "books 0 (phase -1)",
-  W10: "deception 0 (below the pile)",
-  E1: "food 1 (+1 life)",
-  E3: "weapon 2",
-  E5: "mimicry 1 (copy)",
-  E6: "realization 1 (destroy)",
-  E7: "repeat 1 (double)",
-  E8: "deception 1 (below the pile)",
-  F1: "food 2 (+1 life)",
-  F2: "realization 2 (destroy)",
-  F3: "experience 2 (+1 card)",
-  F4: "vision 2 (sort 3 cards)",
-  F5: "repeat 2 (double)",
-  F6: "strategy 2 (1x exchange)",
-  N1: "realization 3 (destroy)",
-  N2: "strategy 3 (1x exchange)",
-  N3: "vision 3 (sort 3 cards)",
-  N4: "experience 3 (+1 card)",
-  C1: "weapon 4",
-  G1: "distracted (aging) -1",
-  G2: "stupid -2",
-  G4: "very stupid -3",
-  G5: "scared 0 (highest card = 0)",
-  G7: "hungry 0 (-1 life)",
-  G8: "very tired 0 (stop)",
-  D1: "very hungry 0 (-2 life)",
-  D2: "moronic -4",
-  D3: "suicidal -5",
-};
 const HAZARDS = { W: "wreck", E: "exploring", F: "further", N: "animals", C: "cannibals" }; // by the first letter of a code
 const TURNS = ["choose", "fight", "remove", "target", "offer", "arrange", "order", "pirate", "aging", "hazard", "card", "won", "lost"];
 const PHASES = ["green", "yellow", "red", "pirates"];
@@ -174,7 +134,7 @@ export function makeBoard(host, about, act) {
         h(
           "ul",
           {},
-          shown.map((line) => h("li", {}, line.replace(/\b[WEFNC]\d+ (?=[A-Z])/, "").replace(/^pirate P/, "pirate "))),
+          shown.map((line) => h("li", {}, sentence(line.replace(/(: )?hazard [WEFNC]\d+ /, (_, of) => of ?? "hazard: ").replace(/pirate P/, "pirate ")))),
         ),
         row("On the left (free cards)", left, state, marks, looks ? -1 : 0),
         row("On the right (paid cards)", right, state, marks, looks ? -1 : left.length),

@@ -1,0 +1,414 @@
+// Positions of Friday as text and in words, as leafwise.envs.friday.text writes them, by the tables that it exports. What follows from
+// the rules comes from them, as `figures`.
+
+import { CARDS } from "../../games/cards.js";
+
+const NONE = "none",
+  OVER = ["won", "lost"],
+  SIDES = ["left", "right"];
+const CARD = /^([A-Z]\d{1,2})(!?)((?:\^(?:[A-Z]\d)?)?)(?:\*(\d{1,2}))?$/; // name, used or not, how doubled, how many
+const ENTRY_BITS = 10;
+/** @type {(bits: number) => bigint} */
+const mask = (bits) => (1n << BigInt(bits)) - 1n;
+
+/** @type {(ok: any, expected: string, got?: any) => void} */
+function need(ok, expected, got = "none") {
+  if (!ok) throw new Error(`expected ${expected}, got '${String(got).slice(0, 80)}'`);
+}
+
+// Piles: [kind, number] of each kind, ascending; cards one by one.
+
+function cardsIn(bits, { cards }) {
+  const pile = [];
+  cards.forEach(({ bits: width }, kind) => {
+    const n = Number(bits & mask(width));
+    if (n) pile.push([kind, n]);
+    bits >>= BigInt(width);
+  });
+  return pile;
+}
+
+function shiftOf(kind, { cards }) {
+  return BigInt(cards.slice(0, kind).reduce((sum, { bits }) => sum + bits, 0));
+}
+
+const countsOf = (pile, given) => pile.reduce((sum, [kind, n]) => sum + (BigInt(n) << shiftOf(kind, given)), 0n);
+
+/** Returns one pile of several lists of cards. */
+const summed = (...lists) => {
+  const found = new Map();
+  for (const [kind, n] of lists.flat()) found.set(kind, (found.get(kind) ?? 0) + n);
+  return [...found].filter(([, n]) => n > 0);
+};
+const each = (kinds) => kinds.map((kind) => [kind, 1]);
+
+/** Returns what of a pile is in none of another. */
+const without = (pile, other) => {
+  const gone = new Map(other);
+  return pile.map(([kind, n]) => [kind, n - (gone.get(kind) ?? 0)]).filter(([, n]) => n > 0);
+};
+const pileText = (pile, { cards }) => pile.map(([kind, n]) => cards[kind].name + (n > 1 ? `*${n}` : "")).join(",");
+
+function fieldsIn(bits, width) {
+  const found = [];
+  for (; bits; bits >>= BigInt(width)) found.push(Number(bits & mask(width)));
+  return found.filter(Boolean);
+}
+
+const partsOf = (typed) => (typed === NONE ? [] : typed.split(",").filter(Boolean));
+
+function kindOf(name, { names }) {
+  need(Object.hasOwn(names, name), "cards like S1 or W8", name);
+  return names[name];
+}
+
+function cardOf(part, given, plain = false) {
+  const [found, name, used, mark, n] = CARD.exec(part) ?? [];
+  need(found && !(plain && (used || mark)), "cards like S1*2, W8! or C1^E7", part);
+  return [kindOf(name, given), used.length, mark, Number(n ?? 1)];
+}
+
+const doubler = (mark, { doublers }) => (mark.slice(1) ? doublers.indexOf(mark.slice(1)) : 0);
+
+/** What a word of each kind says: typed and written, from its field and back. */
+/** @type {Record<string, any>} */
+const KINDS = {
+  word: {
+    read(typed, { most }) {
+      need(/^\d{0,2}$/.test(typed) && Number(typed) <= most, `a number of 0 to ${most}`, typed);
+      return Number(typed);
+    },
+    write: (said) => (said ? String(said) : ""),
+    unpack: Number,
+    pack: BigInt,
+  },
+  choice: {
+    read(typed, { choices }) {
+      need(!typed || choices.includes(typed), `one of ${choices.filter(Boolean).join(", ")}`, typed);
+      return typed;
+    },
+    write: (said) => said,
+    unpack: (bits, { choices }) => choices[Number(bits)],
+    pack: (said, { choices }) => BigInt(said ? choices.indexOf(said) : 0),
+  },
+  pile: {
+    read: (typed, field, given) =>
+      summed(
+        partsOf(typed).map((part) => {
+          const [kind, , , n] = cardOf(part, given, true);
+          return [kind, n];
+        }),
+      ),
+    write: (said, field, given) => pileText(said, given),
+    unpack: (bits, { lowest }, given) => cardsIn(bits << BigInt(lowest), given),
+    pack: (said, { lowest }, given) => countsOf(said, given) >> BigInt(lowest),
+  },
+  cards: {
+    read(typed, { most, items }, given, one = (part) => kindOf(part, given)) {
+      const parts = partsOf(typed);
+      need(parts.length <= most && (!items.length || new Set(parts).size === parts.length), `at most ${most}, each once`, typed);
+      return parts.map(one);
+    },
+    write: (said, field, { cards }) => said.map((kind) => cards[kind].name).join(","),
+    unpack: (bits, { width, items, first }) =>
+      items.length ? items.filter((_, k) => (bits >> BigInt(k)) & 1n) : fieldsIn(bits, width).map((n) => n - 1 + first),
+    pack: (said, { width, items, first }) =>
+      said.reduce((sum, item, k) => sum | (items.length ? 1n << BigInt(items.indexOf(item)) : BigInt(item + 1 - first) << BigInt(width * k)), 0n),
+  },
+  side: {
+    read: (typed, field, given) =>
+      partsOf(typed).flatMap((part) => {
+        const [kind, used, mark, n] = cardOf(part, given);
+        return Array.from({ length: n }, () => ({ kind, used, mark }));
+      }),
+    write(said, field, { cards }) {
+      const words = new Map();
+      for (const { kind, used, mark } of said) {
+        const word = cards[kind].name + "!".repeat(used) + mark;
+        words.set(word, (words.get(word) ?? 0) + 1);
+      }
+      return [...words].map(([word, n]) => word + (n > 1 ? `*${n}` : "")).join(",");
+    },
+    unpack: () => [], // lies in more than one field
+    pack: (said, field, given) => countsOf(summed(each(said.filter(({ used }) => !used).map(({ kind }) => kind))), given),
+  },
+  acting: {
+    read(typed, field, given) {
+      if (!typed) return null;
+      const [, side, card] = /^(left|right):(.*)$/.exec(typed) ?? [],
+        [, name, used, mark, n] = CARD.exec(card) ?? [];
+      need(name && !used && n === undefined, "acting like left:W8 or right:E7^F5", typed);
+      return { kind: kindOf(name, given), side: SIDES.indexOf(side), mark };
+    },
+    write: (said, field, { cards }) => (said ? `${SIDES[said.side]}:${cards[said.kind].name}${said.mark}` : ""),
+    unpack(bits, field, { doublers }) {
+      const n = Number(bits);
+      return n ? { kind: (n >> 4) - 1, side: (n >> 3) & 1, mark: n & 7 ? `^${doublers[(n & 7) - 1]}` : "" } : null;
+    },
+    pack: (said, field, given) => BigInt(said ? ((said.kind + 1) << 4) | (said.side << 3) | (said.mark ? 1 + doubler(said.mark, given) : 0) : 0),
+  },
+};
+KINDS.pirates = {
+  ...KINDS.cards,
+  read: (typed, field, given) =>
+    KINDS.cards.read(typed, field, given, (part) => {
+      need(/^P([1-9]|10)$/.test(part), "pirates among P1 to P10", part);
+      return Number(part.slice(1));
+    }),
+  write: (said) => said.map((number) => `P${number}`).join(","),
+};
+
+function bitsOf(row, { at: [word, shift, bits] }) {
+  return (row[word] >> BigInt(shift)) & mask(bits);
+}
+
+const valueOf = (row, name, given) => KINDS[given.fields[name].kind].unpack(bitsOf(row, given.fields[name]), given.fields[name], given);
+
+/** The words of the table: left not used, left used, right not used, right used; and the entries of doubled cards. */
+const tableWords = ({ fields }) => [fields.left.at[0], fields.left.at[0] + 1, fields.right.at[0], fields.right.at[0] + 1];
+const doubledWord = ({ fields }) => fields.top.at[0] + 1;
+
+/** Returns the face-up cards on the table in the order of their slots. */
+function tableOf(row, given) {
+  const entries = fieldsIn(row[doubledWord(given)], ENTRY_BITS),
+    words = tableWords(given);
+  return [0, 1].flatMap((side) => {
+    const here = [0, 1].map((used) => new Map(cardsIn(row[words[2 * side + used]], given)));
+    const kinds = [...new Set(here.flatMap((pile) => [...pile.keys()]))].sort((a, b) => a - b);
+    return kinds.flatMap((kind) =>
+      [0, 1].flatMap((used) => {
+        const by = entries.filter((entry) => entry >> 2 === (((kind + 1) << 2) | (side << 1) | used)).map((entry) => `^${given.doublers[entry & 3]}`);
+        const plain = Array.from({ length: Math.max(0, (here[used].get(kind) ?? 0) - by.length) }, () => "");
+        return [...plain, ...by].map((mark) => ({ kind, side, used, mark }));
+      }),
+    );
+  });
+}
+
+/** Returns what the words say of a row. */
+function saidOf(row, given) {
+  const said = Object.fromEntries(Object.keys(given.fields).map((name) => [name, valueOf(row, name, given)])),
+    shown = (mark) => (given.double_needs_source ? mark : mark.slice(0, 1)); // how a card is doubled
+  for (const card of tableOf(row, given)) said[SIDES[card.side]].push({ ...card, mark: shown(card.mark) });
+  if (said.acting) said.acting.mark = shown(said.acting.mark);
+  said.stack = without(said.stack, summed(each([...said.bottom, ...said.top])));
+  for (const name of ["fought", "beaten"]) said[name] = said[name].map((place) => said.pirates[place]);
+  if (!["aging", "card"].includes(said.turn)) said.to = "";
+  return said;
+}
+
+function rowOf(said, given) {
+  const places = (name) => said[name].map((pirate) => said.pirates.indexOf(pirate));
+  const words = { ...said, fought: places("fought"), beaten: places("beaten"), stack: summed(said.stack, each([...said.top, ...said.bottom])) },
+    row = Array.from({ length: given.width }, () => 0n),
+    /** @type {bigint[]} */ entries = [];
+  for (const [name, field] of Object.entries(given.fields)) row[field.at[0]] |= KINDS[field.kind].pack(words[name], field, given) << BigInt(field.at[1]);
+  SIDES.forEach((name, side) =>
+    said[name].forEach(({ kind, used, mark }) => {
+      if (used) row[tableWords(given)[2 * side + 1]] += 1n << shiftOf(kind, given);
+      if (mark) entries.push(BigInt(((kind + 1) << 4) | (side << 3) | (used << 2) | doubler(mark, given)));
+    }),
+  );
+  entries.sort((a, b) => Number(a - b));
+  row[doubledWord(given)] = entries.reduce((sum, entry, k) => sum | (entry << BigInt(ENTRY_BITS * k)), 0n);
+  return row;
+}
+
+const onTable = (said) => SIDES.flatMap((name) => said[name]);
+const owned = (said) =>
+  summed(said.stack, said.discard, said.down, each([...said.top, ...said.bottom, ...onTable(said).map(({ kind }) => kind), ...said.look]));
+const allCards = (said) => summed(owned(said), said.hazards, said.away, each(said.active), said.aging);
+
+/** Returns the cards that began the game in a pile of which nothing is said, and lie nowhere. */
+function missingFrom(home, said, given) {
+  const told = said[home].length || (home === "stack" && (said.top.length || said.bottom.length)),
+    passed = said.phase === "pirates" || (said.turn === "choose" && said.active.length < 2);
+  return told || OVER.includes(said.turn) || (home === "hazards" && passed) ? [] : without(given.start[home], allCards(said));
+}
+
+export function write(row, given) {
+  const said = saidOf(row, given),
+    words = Object.entries(given.fields).map(([name, field]) => [name, KINDS[field.kind].write(said[name], field, given)]);
+  const text = { ...Object.fromEntries(words), life: String(said.life) };
+  for (const home of Object.keys(given.homes)) if (missingFrom(home, said, given).length) text[home] = NONE;
+  return Object.entries(text)
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
+}
+
+/** Fills in piles of which nothing is said, in the first turn; later cards may have left the game. */
+function complete(said, typed, given) {
+  const isHazard = (kind) => given.homes.hazards[0] <= kind && kind <= given.homes.hazards[1],
+    away = said.away.reduce((sum, [, n]) => sum + n, 0),
+    first = said.phase === "green" && away < 2 && !said.discard.length && !owned(said).some(([kind]) => isHazard(kind));
+  for (const home of Object.keys(given.homes)) {
+    if (typed[home] !== undefined) continue;
+    const missing = missingFrom(home, said, given);
+    need(first || !missing.length, `${home}=, as ${pileText(missing, given)} lie nowhere`);
+    if (missing.length) said[home] = missing;
+  }
+}
+
+/** Checks what no row has room for. */
+function checkCards(said, given) {
+  const inside = (pile, [first, last]) => pile.every(([kind]) => first <= kind && kind <= last),
+    start = new Map(Object.values(given.start).flat());
+  need(inside(summed(said.hazards, said.away, each(said.active)), given.homes.hazards), "hazards W1 to C1");
+  need(inside(said.aging, given.homes.aging), "aging cards G1 to D3");
+  for (const [kind, n] of allCards(said)) need(n <= (start.get(kind) ?? 0), `at most ${start.get(kind) ?? 0} of ${given.cards[kind].name} in all`, n);
+  const marks = onTable(said)
+    .map(({ mark }) => mark)
+    .filter(Boolean);
+  need(marks.length <= given.entries, `at most ${given.entries} doubled cards`, marks.length);
+  for (const mark of [...marks, said.acting?.mark ?? ""])
+    need(!mark || (given.double_needs_source ? given.doublers.includes(mark.slice(1)) : mark === "^"), "^ and the card that doubles", mark);
+  need(
+    said.lowered.every((kind) => given.fields.lowered.items.includes(kind)),
+    "cards that lower the phase",
+  );
+}
+
+/** Returns the rows that a text may mean; which of them is a position say the rules. */
+export function read(text, given) {
+  /** @type {Record<string, string>} */ const typed = {};
+  for (const word of text.split(/\s+/).filter(Boolean)) {
+    const [, name, value] = /^([a-z]+)=(.+)$/.exec(word) ?? [];
+    need(name && Object.hasOwn(given.fields, name) && !Object.hasOwn(typed, name), "words NAME=VALUE, each name once", word);
+    typed[name] = value;
+  }
+  for (const name of ["turn", "phase"]) need(typed[name], `a ${name} among ${given.fields[name].choices.join(", ")}`);
+  const said = Object.fromEntries(Object.entries(given.fields).map(([name, field]) => [name, KINDS[field.kind].read(typed[name] ?? "", field, given)]));
+  complete(said, typed, given);
+  need(
+    [...said.fought, ...said.beaten].every((pirate) => said.pirates.includes(pirate)),
+    "fought and beaten among the pirates",
+  );
+  need(Boolean(said.to) === ["aging", "card"].includes(said.turn), "to= at turn=aging and turn=card only", said.to);
+  checkCards(said, given);
+  if (!said.stack.length) [said.top, said.bottom] = [[], [...said.top, ...said.bottom]]; // cards known on a stack that is known
+  need(said.bottom.length <= given.queue, `at most ${given.queue} cards whose place is known`, said.bottom.length);
+  for (const name of ["pirates", "active", "look"]) said[name].sort((a, b) => a - b);
+  return [rowOf(said, given)];
+}
+
+/** Returns the pirate or the card that chance has picked. */
+export function outcome(before, after, given) {
+  const turn = valueOf(before, "turn", given),
+    of = (row, name) => valueOf(row, name, given);
+  const newly = (name) => pileText(without(summed(each(of(after, name))), summed(each(of(before, name)))), given);
+  if (turn === "pirate") return `P${of(after, "pirates").find((one) => !of(before, "pirates").includes(one))}`;
+  if (turn === "card" && of(before, "to") === "look") return newly("look");
+  const name = { aging: "aging", hazard: "hazards" }[turn] ?? "stack";
+  return pileText(without(of(before, name), of(after, name)), given);
+}
+
+// Words for people: names of cards instead of codes.
+
+const inWords = (kind, { cards }) => CARDS[cards[kind].name];
+
+function hazardInWords(kind, phase, given) {
+  const { title, values, free } = given.hazards[given.cards[kind].name[0]];
+  return `${title.toLowerCase()} (value ${values[Math.min(phase, 2)]}, ${free} free) for ${inWords(kind, given)}`;
+}
+
+const asked = (place, figures) => [figures.first_pirate, figures.second_pirate][place];
+
+function pirateInWords(row, place, given, figures) {
+  const number = valueOf(row, "pirates", given)[place],
+    { free, words } = given.pirates[number - 1];
+  return `pirate ${number} (value ${asked(place, figures)}, ${free ? `${free} free` : "all their free cards"}${words ? `, ${words}` : ""})`;
+}
+
+/** Returns what ending the fight now means. */
+function ending(row, given, { asked, total, hunger }) {
+  const life = valueOf(row, "life", given),
+    short = Math.max(0, asked - total),
+    [place] = valueOf(row, "fought", given);
+  if (short + hunger > life) return `lose the game (${short + hunger} life to pay, ${life} left)`;
+  if (short) return `lose ${short + hunger} life`;
+  const beaten = place === undefined ? `win ${inWords(valueOf(row, "active", given)[0], given)}` : `beat pirate ${valueOf(row, "pirates", given)[place]}`;
+  return beaten + (hunger ? `, pay ${hunger} life` : "");
+}
+
+/** Returns what a legal action is in a position. */
+export function words(row, name, given, figures) {
+  const of = (field) => valueOf(row, field, given),
+    turn = of("turn"),
+    ability = of("ability"),
+    phase = Number(bitsOf(row, given.fields.phase)),
+    [, verb, slot] = /^(use|card)(\d+)$/.exec(name) ?? [];
+  if (verb === "card" && (turn === "arrange" || turn === "order")) {
+    const told = inWords(of("look")[slot], given);
+    return turn === "arrange" ? `discard ${told}` : `put ${told} back on top`;
+  }
+  if (verb) {
+    const { kind, side, mark } = tableOf(row, given)[slot],
+      told = inWords(kind, given),
+      { cost } = given.cards[kind];
+    if (verb === "use") return `use ${told}`;
+    if (turn === "remove") return `remove ${told} (${cost} point${cost > 1 ? "s" : ""})`;
+    return `${given.on_card[ability].replace("{}", told)} on the ${SIDES[side]}${mark ? ", doubled" : ""}`;
+  }
+  const place = ["first", "second"].indexOf(name);
+  if (place >= 0) return `fight ${phase === 3 ? pirateInWords(row, place, given, figures) : hazardInWords(of("active")[place], phase, given)}`;
+  return {
+    free: () => `draw a free card (${of("free") + 1} of ${figures.free})`,
+    pay: () => `pay ${of("pirates")[of("fought")[0]] === given.costly ? 2 : 1} life for a card`,
+    discard: () => "reject the last hazard",
+    draw: () => (ability === "sort" ? "look at one more" : "draw on"),
+    end: () => (turn === "fight" ? `end the fight: ${ending(row, given, figures)}` : turn === "offer" ? given.no_offer[ability] : given.no_more[turn]),
+  }[name]();
+}
+
+/** Returns the pirate or the card that chance has picked, in words; `figures(row)` are those of a position. */
+export function outcomeWords(before, after, given, figures) {
+  const turn = valueOf(before, "turn", given),
+    name = outcome(before, after, given);
+  if (turn === "pirate") return pirateInWords(after, valueOf(after, "pirates", given).indexOf(Number(name.slice(1))), given, figures(after));
+  return turn === "hazard" ? hazardInWords(given.names[name], Number(bitsOf(before, given.fields.phase)), given) : CARDS[name];
+}
+
+/** Returns a share in percent, without decimals; halves go to the even number, as in Python. */
+function percent(share) {
+  const whole = Math.floor(100 * share),
+    rest = 100 * share - whole;
+  return `${whole + Number(rest > 0.5 || (rest === 0.5 && whole % 2 === 1))} %`;
+}
+
+/** Returns the lines that the page shows, as leafwise.envs.friday.draw writes them. */
+export function board(row, given, figures) {
+  const of = (name) => valueOf(row, name, given),
+    [turn, phase, pirates, active] = ["turn", "phase", "pirates", "active"].map(of);
+  const pirateLines = pirates.map((number, place) => {
+    const { free, words } = given.pirates[number - 1],
+      state = ["beaten", "fought"].filter((name) => of(name).includes(place)).map((name) => ` [${name}]`);
+    return `pirate P${number}: value ${asked(place, figures)}, ${free || "all"} free${words ? `, ${words}` : ""}${state.join("")}`;
+  });
+  const hazardLines = active.map((kind) => {
+    const { name } = given.cards[kind],
+      { title, values, free } = given.hazards[name[0]],
+      value = values[Math.min(Number(bitsOf(row, given.fields.phase)), 2)];
+    return `hazard ${name} ${title}: value ${value}, ${free} free; wins ${inWords(kind, given)}`;
+  });
+  const choices = turn !== "choose" ? [] : phase === "pirates" ? pirateLines : hazardLines;
+  choices.forEach((line, k) => (choices[k] = `${["first", "second"][k]}: ${line}`));
+  const next = cardsIn(BigInt(figures.next_cards), given),
+    sum = next.reduce((n, [, m]) => n + m, 0);
+  next.sort(([, a], [, b]) => b - a);
+  const odds = next.slice(0, 10).map(([kind, n]) => `${given.cards[kind].title} ${percent(n / sum)}`),
+    isFight = of("fought").length || (active.length === 1 && !["choose", "hazard"].includes(turn));
+  return [
+    `life ${of("life")}/${given.life}   phase ${phase}`,
+    ...pirateLines,
+    ...hazardLines,
+    isFight && `fight: total ${figures.total} against ${figures.asked}, free cards ${of("free")}/${figures.free}`,
+    turn === "remove" && `removal points ${of("points")}`,
+    OVER.includes(turn) && `final score ${figures.points}`,
+    next.length && `next card: ${odds.join(", ")}${next.length > 10 ? ", ..." : ""}`,
+  ]
+    .filter(Boolean)
+    .join("\n");
+}
+
+export const points = (row, returns, figures) => figures.points;

@@ -145,6 +145,13 @@ def game(name: str, /, **options: Any) -> Game:
     return found.variant(**with_files_read(name, found.options, options))
 
 
+def as_game(given: str | Game) -> Game:
+    """Returns the game of a name, or the `Game` itself; raises ValueError for anything else."""
+    from leafwise.envs.core.contract.game import Game
+
+    return given if isinstance(given, Game) else game(given)
+
+
 @cache
 def _listed_game(name: str) -> Game:
     """Imports a game that is listed; a plug-in's is refused if it cannot be, and a word is said if its data file is wrong."""
@@ -223,6 +230,9 @@ def _written(options: Mapping[str, Any]) -> str:
 
 def register_game(new: Game) -> None:
     """Adds a game of your own, and its environments; raises ValueError if the name or an id is taken by another."""
+    from leafwise.envs.core.contract.game import check_is_game
+
+    check_is_game(new, "register_game")
     if (new.name in listed() or new.name in _added) and game(new.name) != new:
         raise UserError(f"expected a new name for a game, {new.name!r} is taken")
     for name, told in listed().items():

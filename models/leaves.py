@@ -84,7 +84,7 @@ def leaf(
     Finished games are worth their return, whatever the model would say. Raises ValueError in one line for what is no model, or for
     one that does not fit the game.
     """
-    game = registry.game(game) if isinstance(game, str) else game
+    game = registry.as_game(game)
     told = {
         "kind": kind,
         "discount": discount,

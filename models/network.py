@@ -27,8 +27,7 @@ from leafwise.envs.core.contract.rules import DEFAULT_VIEW
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.ranges import need_among
 from leafwise.envs.plugins import imported_module, is_module_class, module_name
-from leafwise.envs.registry import game as find_game
-from leafwise.envs.registry import named_modules
+from leafwise.envs.registry import as_game, named_modules
 
 Tensors = Mapping[str, Array]
 Told = Mapping[str, Any]
@@ -286,7 +285,7 @@ def torch_network(
 
     Raises ValueError in one line for what does not fit, or without torch.
     """
-    game = find_game(game) if isinstance(game, str) else game
+    game = as_game(game)
     kind = network_kind("torch")  # raises ValueError without torch
     network = text_of(network)
     import torch

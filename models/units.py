@@ -24,6 +24,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import marked
 from leafwise.envs.core.files import read_text
+from leafwise.envs.registry import as_game
 from leafwise.models.files import LEARNED, best_leaf, load_evaluator, model_path, shipped_name
 from leafwise.models.tensors import WEIGHTS, load_metadata, write_atomically
 from leafwise.search.players import BEST
@@ -121,13 +122,13 @@ def load_with_units(game: Game, source: str | os.PathLike[str]) -> Evaluator:
     return replace(load_evaluator(game, source), units=functools.partial(units_of, name=os.fspath(source)))
 
 
-def units_of(game: Game, name: str) -> Units | None:
+def units_of(game: str | Game, name: str) -> Units | None:
     """Returns the units of a leaf's values, the leaf named as players name it; None if nothing is known, or only for other rule
     options than this variant's, as `why_no_units` then says.
 
-    Raises ValueError for a file with units that are none.
+    Raises ValueError for a game that does not exist, and for a file whose units are not valid.
     """
-    return _units_and_reason(game, name)[0]
+    return _units_and_reason(as_game(game), name)[0]
 
 
 def why_no_units(game: Game, name: str) -> str:

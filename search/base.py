@@ -20,7 +20,7 @@ import numpy as np
 from leafwise.envs import registry
 from leafwise.envs.core.compile.intrinsics import deadline_in
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.game import Game, check_is_game
 from leafwise.envs.core.errors import UserError, short
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.search_options import Buffers
@@ -105,8 +105,7 @@ class BaseSearch(ABC):
 
     def __init__(self, game: Game, evaluator: Evaluator, options: SearchOptions | MctsOptions) -> None:
         """Takes the parts; raises ValueError for those that do not fit."""
-        if not isinstance(game, Game):
-            raise UserError(f"{self.kind}: expected a Game, as leafwise.game(name) returns, got {game!r}")
+        check_is_game(game, self.kind)
         if not isinstance(evaluator, Evaluator):
             expected = "an Evaluator, as leafwise.leaf(game, model) makes of a model"
             raise UserError(f"{self.kind}: expected {expected}, got {type(evaluator).__name__}")

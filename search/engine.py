@@ -72,27 +72,27 @@ class Search(BaseSearch):
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: Decisions looked ahead; with `seconds` the most.
-            seconds: Time for a search; the deepest complete depth counts.
-            all_values: Every root action gets its exact value; with False only the best does, which is faster where the
-                search prunes.
-            pruning: Alpha-beta at decisions, and Star1 at chance nodes where the leaf has bounds.
-            table_mb: Size of the transposition table in MB, 32 bytes a position; 0: none.
+            depth: Number of decisions to look ahead; with `seconds` the maximum.
+            seconds: Time limit of a search; the result is that of the deepest complete depth.
+            all_values: Every root action gets its exact value. With False only the best action does, which is faster
+                with pruning.
+            pruning: Alpha-beta at decisions, and Star1 at chance nodes if the leaf has bounds.
+            table_mb: Size of the transposition table in MB (32 bytes a position); 0: no table.
             ordering: What a pruning search tries first: "table", "values", "killers".
-            star2: Probes one action of each outcome before chance nodes are searched; needs pruning and a leaf with
+            star2: At a chance node, first tries one action of each outcome (Star2); needs pruning and a leaf with
                 bounds.
-            deepening: Searches depth after depth also without `seconds`, for the order of actions.
-            cutoff: Decisions less probable than this are leaves; 0: none.
-            nodes: Most decisions searched at each depth, the root included; 0: no limit.
-            rare: Outcomes of chance less probable than this are valued at once by the leaf; 0: all are searched.
-            width: Most actions searched at a decision, the best by one-ply value; default: no limit.
-            candidates: The actions considered, one of `game.search.candidates`; default: all legal ones.
-            batched: Grows the tree first and values its leaves in batches; without pruning, table, width, threads and
+            deepening: Searches depth 1, then 2, and so on, also without `seconds`, to order the actions.
+            cutoff: Decisions less probable than this become leaves; 0: none.
+            nodes: Maximum number of decisions searched at each depth, the root included; 0: no limit.
+            rare: Outcomes of chance less probable than this become leaves; 0: none.
+            width: Maximum number of actions searched at a decision: the best by one-ply value. Default: no limit.
+            candidates: The actions considered, one of `game.search.candidates`; default: all legal actions.
+            batched: Grows the tree first, then values its leaves in batches; not with pruning, table, width, threads or
                 rare.
-            threads: Threads that share the root actions, each with memory of its own.
-            clock: What `seconds` are: "wall" time, or "cpu" time of the thread that searches.
-            whole_rows: The table compares whole positions instead of trusting 93 bits of hashes; for tests.
-            symmetric: Positions that a symmetry of the board turns into each other share an entry of the table.
+            threads: Number of threads that share the root actions, each with its own memory.
+            clock: How `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
+            whole_rows: The table compares whole positions instead of 93 bits of hashes; for tests.
+            symmetric: Positions that are equal up to a symmetry of the board share an entry of the table.
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """

@@ -102,29 +102,29 @@ class SearchOptions(BaseOptions):
     """
 
     depth: Annotated[int | None, Range(1, MAX_DEPTH)] = option(None)
-    """Decisions looked ahead; with `seconds` the most.
+    """Number of decisions to look ahead; with `seconds` the maximum.
 
     Default: `game.search.depth`, with `seconds` no limit.
     """
     seconds: Annotated[float | None, SECONDS] = option(None)
-    """Time for a search; the deepest complete depth counts.
+    """Time limit of a search; the result is that of the deepest complete depth.
 
     The first depth is always completed. In games some of whose actions cost no depth it is searched with 64 decisions; then, while
     time is left, again with four times as many, and so on. The first search begins its time when the code is compiled.
     """
     all_values: bool = option(True, in_text=False)
-    """Every root action gets its exact value; with False only the best does, which is faster where the search prunes.
+    """Every root action gets its exact value. With False only the best action does, which is faster with pruning.
 
     The value of another action may then be an upper bound (`Result.bounds`). Of a depth that time breaks off, the actions searched
     by then count. Where one action is left, or the best has the most that there is to get, nothing deeper is searched.
     """
     pruning: bool | None = option(None)
-    """Alpha-beta at decisions, and Star1 at chance nodes where the leaf has bounds.
+    """Alpha-beta at decisions, and Star1 at chance nodes if the leaf has bounds.
 
     Default: on in games of two players, but for a search in batches.
     """
     table_mb: Annotated[float | None, Range(0, MOST_MB)] = option(None)
-    """Size of the transposition table in MB, 32 bytes a position; 0: none.
+    """Size of the transposition table in MB (32 bytes a position); 0: no table.
 
     It pays where the search prunes, or an action can cost no depth: there the default is 16, else 0.
     """
@@ -134,48 +134,48 @@ class SearchOptions(BaseOptions):
     The best action of an earlier, shallower search; one-ply values; what pruned beside it.
     """
     star2: bool = option(False)
-    """Probes one action of each outcome before chance nodes are searched; needs pruning and a leaf with bounds.
+    """At a chance node, first tries one action of each outcome (Star2); needs pruning and a leaf with bounds.
 
     Off by default, since it costs more than it saves where an action has few outcomes.
     """
     deepening: bool = option(False)
-    """Searches depth after depth also without `seconds`, for the order of actions.
+    """Searches depth 1, then 2, and so on, also without `seconds`, to order the actions.
 
     Off by default, since one-ply values order the actions of most games well enough.
     """
     cutoff: Annotated[float, Range(0, 1, below=True)] = option(0.0, exact=False)
-    """Decisions less probable than this are leaves; 0: none."""
+    """Decisions less probable than this become leaves; 0: none."""
     nodes: Annotated[int | None, Range(0, MOST_NODES)] = option(None, exact=False)
-    """Most decisions searched at each depth, the root included; 0: no limit.
+    """Maximum number of decisions searched at each depth, the root included; 0: no limit.
 
     What is left of them is shared out evenly among the actions of a decision and by probability among outcomes; where less than one
     is left, a decision is a leaf. Default: `game.search.nodes`, which is 0 in most games; with `seconds` or `cutoff` no limit.
     """
     rare: Annotated[float, Range(0, 1)] = option(0.0, exact=False)
-    """Outcomes of chance less probable than this are valued at once by the leaf; 0: all are searched."""
+    """Outcomes of chance less probable than this become leaves; 0: none."""
     width: Annotated[int | None, Range(1, NEVER)] = option(None, exact=False)
-    """Most actions searched at a decision, the best by one-ply value; default: no limit.
+    """Maximum number of actions searched at a decision: the best by one-ply value. Default: no limit.
 
     The root keeps all, and so do decisions with one decision to go.
     """
     candidates: str | None = option(None, exact=False)
-    """The actions considered, one of `game.search.candidates`; default: all legal ones."""
+    """The actions considered, one of `game.search.candidates`; default: all legal actions."""
     batched: bool | None = option(None)
-    """Grows the tree first and values its leaves in batches; without pruning, table, width, threads and rare.
+    """Grows the tree first, then values its leaves in batches; not with pruning, table, width, threads or rare.
 
     Default: only for a leaf that has no compiled value.
     """
     threads: Annotated[int, Range(1, MAX_THREADS)] = option(1)
-    """Threads that share the root actions, each with memory of its own."""
+    """Number of threads that share the root actions, each with its own memory."""
     clock: Annotated[str, OneOf(CLOCKS)] = option("wall")
-    """What `seconds` are: "wall" time, or "cpu" time of the thread that searches.
+    """How `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
 
     The latter is for measurements on a busy machine.
     """
     whole_rows: bool = option(False, in_text=False)
-    """The table compares whole positions instead of trusting 93 bits of hashes; for tests."""
+    """The table compares whole positions instead of 93 bits of hashes; for tests."""
     symmetric: bool = option(False)
-    """Positions that a symmetry of the board turns into each other share an entry of the table.
+    """Positions that are equal up to a symmetry of the board share an entry of the table.
 
     Where the search prunes; exact for leaves that value such positions alike, as networks do not. Off by default, since finding the
     common form costs more than it saves.
@@ -373,14 +373,14 @@ class MctsOptions(BaseOptions):
     """
 
     simulations: Annotated[int | None, Range(1, MOST_SIMULATIONS)] = option(None)
-    """Simulations a search.
+    """Number of simulations in a search.
 
     Default: `game.search.simulations` without `seconds`, no limit with them.
     """
     seconds: Annotated[float | None, SECONDS] = option(None)
-    """Time a search; the first begins it when the code is compiled."""
+    """Time limit of a search; compiling does not count."""
     exploration: Annotated[float, Range(0, MOST_EXPLORATION)] = option(2.5)
-    """The constant of PUCT, in units of `scale`."""
+    """The exploration constant of PUCT, in units of `scale`."""
     scale: Annotated[str, OneOf(SCALES)] = option("spread")
     """The unit of exploration: "spread" of the simulations' values, or "span" from the least to the greatest.
 
@@ -390,7 +390,7 @@ class MctsOptions(BaseOptions):
     and shogi by planning with a learned model", 2020).
     """
     prior: str | Policy | None = option(None)  # noqa: RUF009  (a field)
-    """What says which actions are tried first: "policy", "values", "uniform" or a function of rows.
+    """Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
 
     "policy": the leaf's own, of a network with a value and a policy, which is asked once for both (the default for such). "values":
     a new node's actions are valued one ply deep, chance averaged, and better ones are tried first, which costs a leaf or more for
@@ -398,29 +398,29 @@ class MctsOptions(BaseOptions):
     value and roll-outs get). Or a policy: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
     """
     temperature: Annotated[float, Range(0, above=True, below=True)] = option(0.4)
-    """Divides one-ply values, scaled to 0 to 1 at each node, where they are the prior; small ones trust the leaf more."""
+    """Temperature of the prior "values": a softmax over one-ply values, scaled to 0 to 1 at each node."""
     gumbel: Annotated[int, Range(0, MOST_SIMULATIONS)] = option(0)
-    """Root actions among which sequential halving with Gumbel noise chooses; 0: PUCT does, like everywhere.
+    """Number of root actions for sequential halving with Gumbel noise; 0: PUCT chooses at the root too.
 
     Needs `simulations` (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
     """
     proofs: bool = option(True)
-    """In games without chance finished games prove values, and a search whose position is proven ends.
+    """In games without chance, finished games prove values, and the search ends when its root is proven.
 
     Score bounded Monte Carlo tree search (Cazenave and Saffidine, 2010). Games with chance have no proofs.
     """
     reuse: bool = option(True)
-    """The tree of the search before goes on where the position is in it."""
+    """Keeps the tree of the previous search if the position is in it."""
     memory_mb: Annotated[float, Range(1, MOST_MB)] = option(64.0)
     """Size of the tree in MB."""
     at_once: Annotated[int, Range(1, 1 << 16)] = option(64, in_text=False)
-    """Most leaves valued in one batch, where they have no compiled value or the prior is a function."""
+    """Maximum number of leaves valued in one batch, if the leaf is not compiled or the prior is a function."""
     candidates: str | None = option(None)
-    """The actions considered, one of `game.search.candidates`; default: all legal ones."""
+    """The actions considered, one of `game.search.candidates`; default: all legal actions."""
     clock: Annotated[str, OneOf(CLOCKS)] = option("wall")
-    """What `seconds` are: "wall" time, or "cpu" time of the thread that searches."""
+    """How `seconds` are measured: "wall" time, or "cpu" time of the searching thread."""
     seed: Annotated[int, Range(0, 2**64 - 1)] = option(0, in_text=False)
-    """Of the random numbers; the same seed and simulations give the same tree."""
+    """Seed of the random numbers; the same seed and number of simulations give the same tree."""
 
     def resolved(self, game: Game, evaluator: Evaluator) -> MctsOptions:
         """Returns the options in range, those that depend on the game and the leaf resolved; raises ValueError in one line."""

@@ -118,7 +118,7 @@ def default_exploration(game: Game) -> float:
 
 
 def collect_dataset(
-    game: Game,
+    game: str | Game,
     text: str = "best",
     games: int = 100,
     first_seed: int = 0,
@@ -145,6 +145,7 @@ def collect_dataset(
 
     Raises ValueError for what cannot be done, before a game is played.
     """
+    game = registry.as_game(game)
     share = default_exploration(game) if exploration is None else exploration
     check(game, text, games, first_seed, opponent, share, processes, cluster)
     pieces = in_pieces(range(games), BATCH)

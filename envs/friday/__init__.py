@@ -18,19 +18,20 @@ from leafwise.envs.friday.companion import COMPANION
 
 ABOUT = About(
     actions=(
-        "`free`, `pay` draw a card; `end` ends the fight; `first`, `second` choose a hazard; `discard` rejects; "
-        "`draw` draws on. `use0` to `use63` use the ability of a card on the table, and `card0` to `card63` point at "
-        "one. The mask says which are legal now."
+        "`free` and `pay` draw a card; `end` ends the fight; `first` and `second` choose a hazard; `discard` rejects a "
+        "hazard; `draw` draws another card for an ability. `use0` to `use63` use the ability of a card on the table, and "
+        "`card0` to `card63` choose a card. `action_mask` says which are legal."
     ),
     observation=(
         "Kinds of cards are numbered from 0 in the order of `leafwise.envs.friday.cards.CARDS`. S are Robinson's starting "
-        "cards; W, E, F, N and C the knowledge of the hazards; G and D aging cards."
+        "cards. W, E, F, N and C are won from "
+        "hazards: wreck, exploring, further exploring, animals, cannibals. G and D are aging cards, normal and difficult."
     ),
-    ends="When both pirates are beaten (won), or life is short (lost).",
+    ends="The game is won when both pirates are beaten, and lost when a life must be paid that is not there.",
     rewards={
         "returns": "1 when the game is won",
         "score": "the booklet's final score, when the game ends",
-        "shaped": "1 for a win, and the change of how far the game has come: beaten hazards, pirates, life",
+        "shaped": "1 for a win, plus the change of a measure of progress: beaten hazards, pirates, life",
     },
     options={
         "level": "difficulty, 1 to 4",

@@ -121,20 +121,25 @@ MOST_RED = 198
 NUMBERS_SEEN = (
     ("life", 0, 31, "life left"),
     ("phase", 0, 3, "0 green, 1 yellow, 2 red, 3 pirates"),
-    ("hazard value", 0, MOST_RED, "what the hazard or pirate fought asks for"),
+    ("hazard value", 0, MOST_RED, "points needed against the current hazard or pirate"),
     ("total", -50, MOST_RED, "fighting points on the table"),
-    ("free cards", 0, 70, "cards that may be drawn for nothing in this fight"),
-    ("free draws made", 0, 127, "cards drawn for nothing in this fight"),
+    ("free cards", 0, 70, "cards that may be drawn for free in this fight"),
+    ("free draws made", 0, 127, "cards drawn for free in this fight"),
     ("abilities used", 0, 64, "abilities used in this fight"),
     ("phases lowered", 0, 3, "by how many phases the hazard is lowered"),
-    ("ability under way", 0, 10, "its number in `cards.ABILITIES`, 10 for an exchange that may stop, 0 none"),
-    ("ability's steps", 0, 3, "steps that the ability under way has left"),
-    ("acting card", 0, KINDS, "kind + 1 of the card whose ability is under way, 0 none"),
+    (
+        "ability under way",
+        0,
+        10,
+        "index in `cards.ABILITIES` of the ability in use; 10 for an exchange that may stop; 0 for none",
+    ),
+    ("ability's steps", 0, 3, "remaining steps of the ability in use"),
+    ("acting card", 0, KINDS, "kind + 1 of the card whose ability is in use; 0 for none"),
     ("cards doubled", 0, 6, "how many cards are doubled"),
-    ("removal points", 0, 31, "points left to remove cards with after a lost fight"),
+    ("removal points", 0, 31, "points left for removing cards after a lost fight"),
     ("removable from", 0, KINDS, "the lowest kind that may still be removed"),
-    ("first pirate's value", 0, MOST_RED, "what the first pirate asks for"),
-    ("second pirate's value", 0, MOST_RED, "what the second pirate asks for"),
+    ("first pirate's value", 0, MOST_RED, "points needed against the first pirate"),
+    ("second pirate's value", 0, MOST_RED, "points needed against the second pirate"),
     ("acting side", 0, 1, "side of the acting card: 0 left, 1 right"),
 )
 """What `observe` writes last: name, least, most, and what it is."""
@@ -195,19 +200,21 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             counts("aging pile", aging, "in the aging pile"),
             Labels(
                 sequences,
-                "kind + 1 of a card whose place is known, or 0; the next to come first",
+                "kind + 1 of a card whose place is known, else 0; the card to be drawn next comes first",
                 "7 at the bottom of the stack, 3 on its top, 3 looked at, 2 hazards revealed",
             ),
-            Labels(tuple(f"doubled {k + 1}" for k in range(6)), "kind + 1 of a doubled card, or 0", "doubled cards"),
+            Labels(tuple(f"doubled {k + 1}" for k in range(6)), "kind + 1 of a doubled card, else 0", "doubled cards"),
             Labels(
                 tuple(f"pirate {k + 1} to be beaten" for k in range(10)),
-                "1 for each that is still to be beaten",
+                "1 for each pirate that is still to be beaten",
                 "pirates 1 to 10",
             ),
             Labels(
-                tuple(f"pirate {k + 1} fought" for k in range(10)), "1 for the one that is fought", "pirates 1 to 10"
+                tuple(f"pirate {k + 1} fought" for k in range(10)),
+                "1 for the pirate in the current fight",
+                "pirates 1 to 10",
             ),
-            Labels(MODES, "1 for what is to be done now", ", ".join(MODES)),
+            Labels(MODES, "1 for the current phase of the turn", ", ".join(MODES)),
             *(Labels((name,), meaning) for name, _, _, meaning in NUMBERS_SEEN),
         )
     }

@@ -6,11 +6,11 @@ from leafwise.envs.threes import baselines, draw, features, rules, scores, table
 from leafwise.envs.threes.companion import COMPANION
 
 ABOUT = About(
-    actions="A slide: every tile that can moves by one cell, or merges with the one before it.",
-    ends='When no slide is legal; with `top="end_at_12288"` also when two 6144 have merged.',
+    actions="A slide. Every tile that can moves by one cell, or merges with the tile ahead of it.",
+    ends='The game ends when no slide is legal, and with `top="end_at_12288"` also when two 6144 merge.',
     rewards={
-        "score": "change of the board's score, 3 to the power (rank - 2) a tile, the entering tile's included",
-        "merges": "the points made by merging alone",
+        "score": "change of the board's score, entering tiles included; a tile of rank r >= 3 counts 3 to the power r - 2",
+        "merges": "points of the merges alone",
         "survival": "1 for every move",
     },
     options={

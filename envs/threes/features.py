@@ -72,14 +72,14 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
         "": (
             Labels(
                 cells,
-                "rank of the tile: 0 none, 1 and 2 the 1 and the 2, then 3 for a 3, 4 for a 6, ...",
+                "rank of the tile: 0 for an empty cell, 1 and 2 for the tiles 1 and 2, 3 for a 3, 4 for a 6, ...",
                 "cells, row by row from the top",
             ),
             Labels(
                 ("tile shown",),
-                "1, 2, 3; 4 for +, 5 for white; 16 * lowest + highest rank where they are known; 0 none",
+                "1, 2 or 3; 4 for +, 5 for white; 16 * lowest + highest possible rank if the hint tells them; 0 for none",
             ),
-            Labels(("1s", "2s", "3s"), "cards of the deck not yet drawn, without the tile shown"),
+            Labels(("1s", "2s", "3s"), "number of these cards left in the deck, without the tile shown"),
         )
     }
 
@@ -119,15 +119,20 @@ def planes_labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     return {
         "": (
             Labels(
-                ("empty", *CELLS.names[1:]), "1 at each cell that holds it", f"one for each rank: empty, {tiles(1)}"
+                ("empty", *CELLS.names[1:]),
+                "1 at each cell that has this rank",
+                f"one for each rank: empty, {tiles(1)}",
             ),
-            Labels(tuple(f"{tile} shown" for tile in ("1", "2", "3", "+", "white")), "1 everywhere if it is shown"),
+            Labels(
+                tuple(f"{tile} shown" for tile in ("1", "2", "3", "+", "white")),
+                "1 everywhere if this is the next tile shown",
+            ),
             Labels(
                 tuple(f"bonus {tile}" for tile in CELLS.names[LEAST_BONUS:]),
-                "1 everywhere if the bonus tile may be it",
+                "1 everywhere if the next tile may be this bonus tile",
                 f"one for each bonus: {tiles(LEAST_BONUS)}",
             ),
-            Labels(("1s", "2s", "3s"), "everywhere the cards of the deck not yet drawn, as a share of 4"),
+            Labels(("1s", "2s", "3s"), "the number of these cards left in the deck, divided by 4, everywhere"),
         )
     }
 

@@ -87,23 +87,23 @@ class Mcts(BaseSearch):
         """Compiles the search, or finds it in the cache.
 
         Args:
-            simulations: Simulations a search.
-            seconds: Time a search; the first begins it when the code is compiled.
-            exploration: The constant of PUCT, in units of `scale`.
+            simulations: Number of simulations in a search.
+            seconds: Time limit of a search; compiling does not count.
+            exploration: The exploration constant of PUCT, in units of `scale`.
             scale: The unit of exploration: "spread" of the simulations' values, or "span" from the least to the
                 greatest.
-            prior: What says which actions are tried first: "policy", "values", "uniform" or a function of rows.
-            temperature: Divides one-ply values, scaled to 0 to 1 at each node, where they are the prior; small ones
-                trust the leaf more.
-            gumbel: Root actions among which sequential halving with Gumbel noise chooses; 0: PUCT does, like
-                everywhere.
-            proofs: In games without chance finished games prove values, and a search whose position is proven ends.
-            reuse: The tree of the search before goes on where the position is in it.
+            prior: Decides which actions are tried first: "policy", "values", "uniform" or a function of rows.
+            temperature: Temperature of the prior "values": a softmax over one-ply values, scaled to 0 to 1 at each
+                node.
+            gumbel: Number of root actions for sequential halving with Gumbel noise; 0: PUCT chooses at the root too.
+            proofs: In games without chance, finished games prove values, and the search ends when its root is proven.
+            reuse: Keeps the tree of the previous search if the position is in it.
             memory_mb: Size of the tree in MB.
-            at_once: Most leaves valued in one batch, where they have no compiled value or the prior is a function.
-            candidates: The actions considered, one of `game.search.candidates`; default: all legal ones.
-            clock: What `seconds` are: "wall" time, or "cpu" time of the thread that searches.
-            seed: Of the random numbers; the same seed and simulations give the same tree.
+            at_once: Maximum number of leaves valued in one batch, if the leaf is not compiled or the prior is a
+                function.
+            candidates: The actions considered, one of `game.search.candidates`; default: all legal actions.
+            clock: How `seconds` are measured: "wall" time, or "cpu" time of the searching thread.
+            seed: Seed of the random numbers; the same seed and number of simulations give the same tree.
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """

@@ -163,8 +163,7 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
     from leafwise.models.files import game_of
     from leafwise.models.units import load_with_units
 
-    fitting = game_of(source) if not game else envs.registry.game(game) if isinstance(game, str) else game
-    return load_with_units(fitting, source)
+    return load_with_units(envs.registry.as_game(game) if game else game_of(source), source)
 
 
 def player(text: str, game: str | Game, seed: int = 0) -> Player:
@@ -175,7 +174,7 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
     """
     from leafwise.models.players import player as named
 
-    return named(text, envs.registry.game(game) if isinstance(game, str) else game, seed)
+    return named(text, envs.registry.as_game(game), seed)
 
 
 def train(game: str, method: str = "", **options: Any) -> Path:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import subprocess
 import sys
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import leafwise
@@ -139,3 +142,55 @@ def test_public_names_bring_no_torch() -> None:
     told = "print(sorted({'torch', 'stable_baselines3', 'ray', 'pettingzoo'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", f"{code}; {told}"], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+TAKES_A_NAME: dict[str, Callable[[Any], Any]] = {
+    "GameEnv": lambda game: leafwise.GameEnv(game),
+    "GameVectorEnv": lambda game: leafwise.GameVectorEnv(2, game),
+    "aec": lambda game: leafwise.aec(game),
+    "arena": lambda game: leafwise.arena(game, ["random", "greedy"], 2),
+    "collect_dataset": lambda game: leafwise.collect_dataset(game, "random", 1),
+    "evaluate": lambda game: leafwise.evaluate(game, "random", 2, 900_000, opponent="greedy"),
+    "leaf": lambda game: leafwise.leaf(game, lambda seen: np.zeros(len(seen))),
+    "load": lambda game: leafwise.load("cassis", game),
+    "player": lambda game: leafwise.player("random", game),
+    "sb3_vec_env": lambda game: leafwise.sb3_vec_env(game, 2),
+    "torch_network": lambda game: leafwise.torch_network(game),
+    "units_of": lambda game: leafwise.units_of(game, "learned"),
+}
+"""Calls of the public functions that take a game or its name."""
+TAKES_A_GAME: dict[str, Callable[[Any], Any]] = {
+    "Following": lambda game: leafwise.Following(game),
+    "Mcts": lambda game: leafwise.Mcts(game, leafwise.score("cassis"), simulations=1),
+    "Search": lambda game: leafwise.Search(game, leafwise.score("cassis"), depth=1),
+    "State": lambda game: leafwise.State(game, np.zeros(2, dtype=np.uint64)),
+    "check_game": lambda game: leafwise.check_game(game),
+    "register_game": lambda game: leafwise.register_game(game),
+}
+"""Calls of those that take a game only."""
+
+
+def test_every_function_of_a_game_is_among_those_below() -> None:
+    public = {name: getattr(leafwise, name) for name in LEAFWISE if name not in ("ContractError", "UserError", "envs")}
+    takes = {name: inspect.signature(it).parameters.get("game") for name, it in public.items()}
+    takes["register_game"] = inspect.signature(leafwise.register_game).parameters["new"]
+    by_type = {
+        kind: {name for name, parameter in takes.items() if parameter and parameter.annotation == kind}
+        for kind in ("str | Game", "Game")
+    }
+    assert by_type["str | Game"] == set(TAKES_A_NAME)
+    assert by_type["Game"] == {*TAKES_A_GAME, "Tournament"}  # which `arena` returns
+
+
+@pytest.mark.parametrize("name", TAKES_A_NAME)
+def test_a_game_goes_by_its_name(name: str) -> None:
+    TAKES_A_NAME[name]("cassis")
+    with pytest.raises(leafwise.UserError, match=r"^expected a game among .*, got 3$"):
+        TAKES_A_NAME[name](3)
+
+
+@pytest.mark.parametrize("name", TAKES_A_GAME)
+def test_what_is_no_game_gets_one_line(name: str) -> None:
+    expected = r": expected a Game, as leafwise.game\(name\) returns, got 'cassis'$"
+    with pytest.raises(leafwise.UserError, match=expected):
+        TAKES_A_GAME[name]("cassis")

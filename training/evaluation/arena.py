@@ -23,6 +23,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.errors import Forfeit, UserError
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.envs.core.play.players import play_out
+from leafwise.envs.registry import as_game
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws, load_code
 from leafwise.search.search_options import MOST_SECONDS
@@ -205,7 +206,7 @@ def starts_of(game: Game, games: int, first_seed: int, plies: int, drawing: bool
 
 
 def evaluate(
-    game: Game,
+    game: str | Game,
     text: str,
     games: int,
     first_seed: int = FINAL_SEED,
@@ -230,6 +231,7 @@ def evaluate(
     played, as `leafwise.executor_for` has it, and change no game. With `file` the games are written
     there as they end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
     """
+    game = as_game(game)
     # Where games start: from seeds alone, or from openings that both seats play
     where: Json = {"cluster": cluster, "file": file, "resume": resume}
     kept = check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
@@ -558,7 +560,7 @@ def plan(
 
 
 def arena(
-    game: Game,
+    game: str | Game,
     players: Sequence[str] | Mapping[str, Maker],
     games: int = 200,
     *,
@@ -580,7 +582,7 @@ def arena(
     was expected, for what is no round robin.
     """
     tournament, makers = ready(
-        game,
+        as_game(game),
         players,
         games,
         openings=openings,

@@ -28,7 +28,7 @@ from typing import Annotated, Any, NamedTuple
 
 from leafwise.envs.core.check.door import CHECKED, PLAIN, PLAYED, RuleFault, made_alike
 from leafwise.envs.core.check.inspection import compare_with_twin, game_twin, inspect_game
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.game import Game, check_is_game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.files import read_text
 from leafwise.envs.core.programs import Process
@@ -93,8 +93,7 @@ def check_game(
     It may use `gigabytes` of memory (0.5 or more), and `call_seconds` for one call of a rule. The game must stand under a
     name in its module: a file, a package, a script or a notebook. Raises ValueError for numbers that cannot be.
     """
-    if not isinstance(game, Game):
-        raise UserError(f"check_game: expected a Game, got {type(game).__name__}")
+    check_is_game(game, "check_game")
     if not (twin is None or isinstance(twin, Game) or hasattr(twin, "read")):
         raise UserError(f"check_game: expected a twin, a Game or an object with read, got {type(twin).__name__}")
     if os.environ.get(INSIDE):

@@ -641,6 +641,12 @@ CANDIDATES = r"[a-z][a-z0-9_+]*"
 WORD = r"[a-z][a-z0-9_]*"
 
 
+def check_is_game(game: object, who: str) -> None:
+    """Raises ValueError, in the name of `who`, for what is no `Game`."""
+    if not isinstance(game, Game):
+        raise UserError(f"{who}: expected a Game, as leafwise.game(name) returns, got {short(repr(game))}")
+
+
 def check_declared(game: Game) -> None:
     """Raises ValueError, which names the game, for what no game can be; runs none of its rules, and makes no tables."""
     for part in (_front, _options, _sizes, _observation, _functions, _chance, _names, _search):

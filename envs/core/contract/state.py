@@ -43,6 +43,8 @@ class State:
 
         What a valid row is says `game.rules.is_valid`, or else the rules do, which read it once as plain Python.
         """
+        if not hasattr(game, "rules"):  # the module of `Game` imports this one
+            raise UserError(f"state: expected a Game, as leafwise.game(name) returns, got {short(repr(game))}")
         self._take(game, checked_row(game, row)[None])
 
     @classmethod

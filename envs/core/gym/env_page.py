@@ -17,6 +17,7 @@ from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.fields import values_of
 from leafwise.envs.core.gym.keywords import EnvOptions, default_of
 from leafwise.envs.core.gym.stepper import patience
+from leafwise.envs.core.ranges import Limit, OneOf, limits_of
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE
 
@@ -35,7 +36,7 @@ def page(game: Game, short: str) -> str:
         "Options": options(variant), "Reference returns": returns(env_id, game),
         "Source": [f"The game is the module `{game.module}`. This is v0, not released yet."],
     }  # fmt: skip
-    made = f'`gym.make("{NAMESPACE}/{env_id}")` makes it, after `import gymnasium as gym, leafwise`.'
+    made = f'`gym.make("{NAMESPACE}/{env_id}")` makes the environment; `import leafwise` registers it.'
     blocks = [f"# {env_id}", f"{game.title}.", f'{made} The game is `leafwise.game("{game.name}"{given})`.']
     for title, told in parts.items():
         blocks += [f"## {title}", *told]
@@ -49,16 +50,16 @@ def observation(game: Game) -> Iterator[str]:
         yield game.text.about.observation
     for name in game.view_names[1:]:
         same = game.view(name).observe_as is game.view(DEFAULT_VIEW).observe_as
-        yield f'`observation="{name}"` is {"the same." if same else "another view:"}'
+        yield f'`observation="{name}"` is {"the same." if same else "a second observation:"}'
         yield from () if same else arrays(game, name)
     told = {
-        "action_mask": "int8, 1 for each legal action; all ones where the game is over",
-        "illegal": "what was illegal, in words; after an illegal action",
+        "action_mask": "int8 array: 1 for each legal action; all ones after the end of the game",
+        "illegal": "only after an illegal action: why it was illegal, as text",
     }
     if game.observation.info is not None:
         told |= game.observation.info.keys
-    yield "`info` has:"
-    yield table(["key", "what it is"], [[f"`{key}`", what] for key, what in told.items()])
+    yield "Keys of `info`:"
+    yield table(["key", "meaning"], [[f"`{key}`", what] for key, what in told.items()])
 
 
 def arrays(game: Game, name: str) -> Iterator[str]:
@@ -71,7 +72,7 @@ def arrays(game: Game, name: str) -> Iterator[str]:
         over = f": planes of {cells} cells, row by row from the top" if cells else ""
         yield f"{f'`{key}`: ' * bool(key)}Box {box.dtype} {list(box.shape)}{over}."
         if key in labels:
-            head = ["planes" if cells else "entries", "which", "values", "what they say"]
+            head = ["planes" if cells else "entries", "names", "range", "meaning"]
             yield table(head, ranges(labels[key], box))
 
 
@@ -115,7 +116,7 @@ def rewards(game: Game) -> Iterator[str]:
     """Yields the rewards, the default first."""
     default, told = game.reward_names[0], game.text.about.rewards
     rows = [[f"`{name}`" + " (default)" * (name == default), told.get(name, "")] for name in game.reward_names]
-    yield table(["`reward=`", "what it is"], rows)
+    yield table(["`reward=`", "meaning"], rows)
     low, high = game.return_range
     yield f"The return of `{default}` lies between {figure(low)} and {figure(high)}."
 
@@ -124,15 +125,19 @@ def ends(game: Game) -> Iterator[str]:
     """Yields when an episode ends."""
     yield game.text.about.ends or "When the game does."
     default = ", the default here," if game.players == 1 else ""
-    yield f"""It is truncated after `max_episode_steps`, if given.
-Under `illegal="noop"`{default} {patience(game)} illegal actions in a row truncate it too."""
+    yield f"""An episode is truncated after `max_episode_steps`, if given.
+With `illegal="noop"`{default} it is also truncated after {patience(game)} illegal actions in a row."""
 
 
 def options(game: Game) -> Iterator[str]:
-    """Yields the options of the game with what they are here, and the keywords that all environments have."""
-    told = game.text.about.options
-    rows = [[f"`{name}`", f"`{value!r}`", told.get(name, "")] for name, value in values_of(game.options).items()]
-    yield table(["option", "here", "what it says"], rows) if rows else "The game has none."
+    """Yields the options of the game with their values, and the keywords that all environments have."""
+    told, given = game.text.about.options, values_of(game.options)
+    limits = limits_of(type(game.options)) if given else {}
+    rows = [
+        [f"`{name}`", f"`{value!r}`", allowed(value, limits.get(name)), told.get(name, "")]
+        for name, value in given.items()
+    ]
+    yield table(["option", "here", "values", "meaning"], rows) if rows else "The game has none."
     keywords = ", ".join(
         f"`{one.name}={shown(default_of(one, game, 'single'))}`"
         for one in fields(EnvOptions)
@@ -140,6 +145,15 @@ def options(game: Game) -> Iterator[str]:
     )
     yield f"""Keywords of every environment, with their defaults here: {keywords}.
 [Environments](../howto/environments.md#keywords) and `help(env.unwrapped)` explain them."""
+
+
+def allowed(value: object, limit: Limit | None) -> str:
+    """Returns the values that an option may have, "" where nothing is known of them."""
+    if isinstance(limit, OneOf):
+        return ", ".join(f"`{choice!r}`" for choice in limit.choices)
+    if limit is not None:
+        return str(limit).removeprefix("of ")
+    return "`True`, `False`" if isinstance(value, bool) else ""
 
 
 def shown(value: Any) -> str:
@@ -165,7 +179,10 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
     if any(one.ci_low is None for one in known):
         yield "Where there is no interval, all episodes had the same return."
     if game.players == 2:
-        yield 'The opponent is `greedy`, the player goes first (`seat="first"`). Perfect play need not be what gets most from it.'
+        yield (
+            'The opponent is `greedy`, and the player moves first (`seat="first"`). '
+            "Perfect play need not have the highest return against it."
+        )
 
 
 def figure(x: float) -> str:

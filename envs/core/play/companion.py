@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.game import Game, check_is_game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.by_name import Choice, chosen, outcome_names, stepped
@@ -174,6 +174,7 @@ class Following:
 
     def __init__(self, game: Game, start: State | None = None) -> None:
         """Begins with what the room asks for first, or with a position; raises ValueError for one that cannot be followed."""
+        check_is_game(game, "following")
         self.companion = companion_of(game)
         self.game = game
         """The game, in the variant that is followed."""

@@ -62,7 +62,7 @@ def test_a_twin_that_says_otherwise() -> None:
 def test_wrong_arguments_get_one_line(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match="^" + said.replace("(", r"\(")):
         check_game(coins.GAME, **wrong)
-    with pytest.raises(ValueError, match=r"^check_game: expected a Game, got str"):
+    with pytest.raises(ValueError, match=r"^check_game: expected a Game, as leafwise.game\(name\) returns, got '"):
         check_game("coins")  # type: ignore[arg-type]
 
 

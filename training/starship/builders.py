@@ -156,6 +156,15 @@ def compared(game: Game, rows: Rows, seeds: Sequence[int], bar: Floats, over: st
     return logged
 
 
+def of_presets(games: Sequence[Game], found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Returns what is logged of ships of several presets: the first as it is, the others by name, the mean of all."""
+    logged = dict(found[0])
+    for game, own in zip(games[1:], found[1:], strict=True):
+        preset = game.options.preset
+        logged |= {f"eval_{preset}/{tag.partition('/')[2]}": x for tag, x in own.items() if tag.startswith("eval/")}
+    return logged | {"eval/mean_of_presets": float(np.mean([own["eval/score_mean"] for own in found]))}
+
+
 LEARNED = "propose:450:hand"
 POLICY = "placing"
 """Kind of the files of policies that masked PPO learned."""

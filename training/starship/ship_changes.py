@@ -33,7 +33,7 @@ from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import Replay
 from leafwise.training.runs.loop import Learner, find_variant, run_learner
 from leafwise.training.runs.run_options import RunOptions
-from leafwise.training.starship.builders import Planned, compared
+from leafwise.training.starship.builders import Planned, compared, of_presets
 from leafwise.training.types import Json, Tensors, named, prefixed
 
 
@@ -212,12 +212,8 @@ class Changes(Learner):
         """Changes the ships of the selection seeds; keeps the network if they are the best so far; returns what is logged."""
         weights = self.weights
         found = [run.evaluate(weights) for run in self.preset_runs]
-        logged = found[0]
-        for preset_run, own in zip(self.preset_runs[1:], found[1:], strict=True):
-            preset = preset_run.game.options.preset
-            logged |= {f"eval_{preset}/{tag.partition('/')[2]}": x for tag, x in own.items() if tag.startswith("eval/")}
-        mean = float(np.mean([own["eval/score_mean"] for own in found]))
-        logged["eval/mean_of_presets"] = mean
+        logged = of_presets([run.game for run in self.preset_runs], found)
+        mean = logged["eval/mean_of_presets"]
         if mean > self.score.get("mean", -1.0):
             self.score = {"mean": mean, "gain": float(np.mean([own["eval/over_random"] for own in found]))}
             self.score |= {"games": sum(len(run.seeds) for run in self.preset_runs), "first_seed": SELECTION_SEED}

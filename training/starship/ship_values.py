@@ -44,7 +44,7 @@ from leafwise.training.runs.folder import Checkpoint
 from leafwise.training.runs.gating import Tensors, named, prefixed
 from leafwise.training.runs.loop import Learner, find_variant, run_learner
 from leafwise.training.runs.run_options import RunOptions
-from leafwise.training.starship.builders import Built, ShipSampler, compared, hand_made_bar, joined
+from leafwise.training.starship.builders import Built, ShipSampler, compared, hand_made_bar, joined, of_presets
 
 WARM_UP = 0.02
 """Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
@@ -279,12 +279,8 @@ class Builds(Learner):
         tensors = self.module.export().tensors
         seeds = [run.seeds[: max(2, round(share * len(run.seeds)))] for run in self.preset_runs]
         found = [run.evaluate(tensors, own) for run, own in zip(self.preset_runs, seeds, strict=True)]
-        logged = found[0]
-        for preset_run, own in zip(self.preset_runs[1:], found[1:], strict=True):
-            preset = preset_run.game.options.preset
-            logged |= {f"eval_{preset}/{tag.partition('/')[2]}": x for tag, x in own.items() if tag.startswith("eval/")}
-        mean = float(np.mean([own["eval/score_mean"] for own in found]))
-        logged["eval/mean_of_presets"] = mean
+        logged = of_presets([run.game for run in self.preset_runs], found)
+        mean = logged["eval/mean_of_presets"]
         games = sum(map(len, seeds))
         if mean > self.score.get("mean", -1.0) or games > self.score["games"]:
             self.score = {"mean": mean, "gain": float(np.mean([own["eval/gain"] for own in found]))}

@@ -562,7 +562,7 @@ def seeds_of(name: str, plan: Plan, results: Results) -> list[str]:
             f"Several training seeds, each for {length_said(minutes)}, judged one decision deep by interquartile means. Their",
             "intervals are by a plain bootstrap over the seeds of this one game; of few seeds they cover less than they say.", "",
             *table("way | seeds: | interquartile mean: | lowest: | highest:", rows), "", *said, *[""][: len(said)],
-            *commands[minutes], "",
+            "The commands of the first runs:", "", *commands[minutes], "",
         ]  # fmt: skip
     return lines
 

@@ -56,6 +56,7 @@ def test_a_game_is_played_and_analysed_without_a_server(
     # A position that is none is refused in a line; then the network goes away, and the page still opens
     page.locator("#setup summary").click()
     page.locator("#position").fill("x......" + "/......." * 5)
+    page.get_by_role("button", name="Analyse again").click()  # draws anew, but not over the text
     page.get_by_role("button", name="Use this text").click()
     expect(page.locator("#problem")).to_contain_text("expected a position that a game leads to, got 'x......")
     page.evaluate("navigator.serviceWorker.ready")

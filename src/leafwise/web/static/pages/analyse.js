@@ -44,6 +44,7 @@ class AnalysePage {
   constructor(main, session, more) {
     Object.assign(this, { main, session, more });
     this.running = new AbortController();
+    this.written = ""; // what the page itself wrote into the field of the position
     this.show = betweenClicks(() => this.draw());
     this.clear();
   }
@@ -134,7 +135,12 @@ class AnalysePage {
     const { about, module, state } = this.session;
     this.editor.replaceChildren();
     module.makeEditor?.(this.editor, about, state.text, (text) => trying(() => this.use(text)));
-    this.text.value = state.text;
+    this.tellText();
+  }
+
+  /** Writes the position into its field, but never over what somebody wrote there. */
+  tellText() {
+    if (this.text.value === this.written) this.written = this.text.value = this.session.state.text;
   }
 
   /** Takes a text as the position; the server says what is wrong with it. */
@@ -148,6 +154,7 @@ class AnalysePage {
     });
     if (number !== this.asked) return; // a newer text was taken meanwhile
     Object.assign(session, { state: told, first: told.text, steps: [], startGiven: true });
+    this.written = text;
     this.changed();
   }
 
@@ -177,6 +184,7 @@ class AnalysePage {
 
   /** Shows another position, in an open editor too. */
   moved() {
+    this.written = this.text.value;
     this.changed();
     if (document.querySelector("#setup[open]")) this.openEditor();
   }
@@ -286,7 +294,7 @@ class AnalysePage {
     const here = { game: session.about.game, options: session.variant.options, start: state.text };
     this.playLink.href = address({ page: "play", ...(session.about.reads === false ? session.told : here) });
     this.list.replaceChildren(...moveItems(session.steps, session.module));
-    if (!this.text.matches(":focus")) this.text.value = state.text;
+    this.tellText();
     this.showTable();
   }
 

@@ -56,45 +56,46 @@ class Config(IterationOptions):
     total_steps: TotalSteps = 100
     """Length of the run, in iterations."""
     positions: BufferSize = 10_000
-    """Positions recorded in an iteration, or some more: games are recorded whole."""
+    """Minimum number of positions recorded in an iteration. Games are always recorded whole."""
     buffer_size: BufferSize = 200_000
-    """Last positions that are learned from."""
+    """Capacity of the replay buffer, in positions."""
     learning_starts: Positions = 0
-    """Positions recorded before learning begins."""
+    """Number of positions recorded before training starts."""
     batch_size: Count = 1024
-    """Positions in a batch."""
+    """Number of positions in a batch."""
     hidden: tuple[int, ...] = (64, 32)
-    """Outputs of the layers between what the network sees and its value and policy, multiples of 4."""
+    """Widths of the hidden layers, multiples of 4."""
     sees: str = ""
-    """What a torch module sees: planes, onehot or observation (default: the first of these that the game has)."""
+    """Input of a torch module: planes, onehot or observation (default: the first of these that the game has)."""
     policy_weight: Annotated[float, Range(0, 1000)] = 1.0
-    """What the policy's cross-entropy counts beside the value's."""
+    """Weight of the policy's cross-entropy in the loss; the value's loss has weight 1."""
     init_from: str = ""
-    """Model whose weights training starts from: a run folder or a file of this method (default: random ones)."""
+    """Model with the initial weights: a run folder or file of this method (default: random weights)."""
     simulations: Annotated[int, Range(2, 1e6)] = 100
-    """Simulations a decision, beside those that the tree still knows from the decision before."""
+    """Number of new simulations for each decision. The tree keeps those of the decision before."""
     puct: Annotated[float, Range(0, 100)] = 1.25
-    """Exploration: PUCT's constant."""
+    """Exploration constant of PUCT."""
     noise: Share = 0.25
-    """Share of Dirichlet noise in the prior of a root."""
+    """Share of Dirichlet noise in the prior of the root."""
     concentration: Annotated[float, Range(0.01, 10000)] = 10.0
-    """What the parameters of that noise add up to: each is this by the number of legal actions."""
-    sampled: Annotated[int, Range(0, 1e6)] = 8
-    """Decisions of a game, after its opening, in which actions are drawn by their simulations; then most simulations win."""
+    """Sum of the parameters of the Dirichlet noise. Each is this divided by the number of legal actions."""
+    sampling_moves: Annotated[int, Range(0, 1e6)] = 8
+    """Number of decisions after the opening whose action is sampled by its simulations. After them the action with the most
+    simulations is played."""
     gumbel: Annotated[int, Range(0, 1e6)] = 0
-    """Root actions among which sequential halving with Gumbel noise chooses, for a torch module; 0: PUCT does."""
+    """Number of root actions among which sequential halving with Gumbel noise chooses (torch module); 0: PUCT."""
     td_lambda: Share = 1.0
-    """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    """Lambda of the targets: 0 uses only the root value of the position, 1 only the outcome of the game."""
     plies: Plies = 4
-    """Most random actions at the beginning of a game, in matches too."""
-    piece: Annotated[int, Range(1, 1e8)] = 1000
-    """Positions, at least, that are played as one piece of work, from a seed of its own."""
+    """Maximum number of random actions at the start of a game, also in matches."""
+    job_size: Annotated[int, Range(1, 1e8)] = 1000
+    """Minimum number of positions that one job plays, from its own random stream."""
     memory_mb: Annotated[float, Range(1, 1e6)] = 256.0
-    """Memory of the trees of games played side by side by a torch module, in a process."""
+    """Memory for the trees of the games that a torch module plays side by side, in MB per process."""
     match_simulations: Annotated[int, Range(0, 1e6)] = 0
-    """Simulations a decision in matches (0: those of the games)."""
+    """Number of simulations for each decision in matches (0: --simulations)."""
     evaluate_every: Every = 5
-    """Iterations from one match against the best network to the next; the last iteration has one too."""
+    """Number of iterations between two matches against the best network. The last iteration always ends with a match."""
 
 
 class AlphaZero(IterationLearner):
@@ -104,7 +105,7 @@ class AlphaZero(IterationLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        check_actors(config.job_size, config.staleness, config.processes, config.cluster)
         if self.game.players != 2:
             raise UserError(f"alphazero: expected a two-player game, got {self.game.name!r}")
         self.module = self.fresh()
@@ -115,9 +116,14 @@ class AlphaZero(IterationLearner):
         kept = {"rows": self.game.rows(size), "targets": np.zeros(size)}
         self.replay = Replay(size, kept | {"policies": np.zeros((size, self.game.max_actions), np.float32)})
         how = How(
-            config.simulations, config.sampled, config.noise, config.concentration, config.td_lambda, config.gumbel
+            config.simulations,
+            config.sampling_moves,
+            config.noise,
+            config.concentration,
+            config.td_lambda,
+            config.gumbel,
         )
-        told = self.newest, how, config.plies, config.puct, min(config.piece, config.positions)
+        told = self.newest, how, config.plies, config.puct, min(config.job_size, config.positions)
         recorder = Recorder(*told) if config.network == SPARSE else ForestRecorder(*told, config.memory_mb)
         self.kernels = recorder.kernels
         self.work_by(recorder)
@@ -147,7 +153,7 @@ class AlphaZero(IterationLearner):
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the games of a generation as pieces of work."""
-        positions, piece, number = self.config.positions, self.config.piece, generation.number
+        positions, piece, number = self.config.positions, self.config.job_size, generation.number
         return [
             partial(
                 record_piece, self.actor, networks, min(piece, positions - first), key_of(self.config.seed, number, k)

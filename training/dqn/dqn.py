@@ -62,82 +62,87 @@ class Config(ActorOptions):
 
     sparse_only = ("hidden", "dueling", "nodes", "rare")
     total_steps: TotalSteps = 2_000_000
-    """Length of the run, in decisions played."""
+    """Length of the run, in decisions."""
     envs: Annotated[int, Range(1, 100000)] = 256
-    """Games played side by side."""
+    """Number of games played side by side."""
     buffer_size: BufferSize = 200_000
-    """Last decisions that are learned from."""
+    """Capacity of the replay buffer, in decisions."""
     batch_size: Count = 1024
-    """Decisions in a batch."""
+    """Number of decisions in a batch."""
     train_every: Count = 1024
-    """Decisions played between two batches."""
+    """Number of decisions played between two batches."""
     learning_starts: Positions = 10_000
-    """Decisions played before learning begins."""
+    """Number of decisions played before training starts."""
     target_every: Count = 50
-    """Batches between two copies of the network to the target network."""
+    """Number of batches between two updates of the target network."""
     tau: Share = 0.0
-    """Share of the network that the target network takes over after every batch (0: a copy every --target-every batches)."""
+    """Share of the network's weights that is mixed into the target network after every batch (0: a full copy every
+    --target-every batches)."""
     learning_rate: Rate = 0.001
     """Learning rate at the start (Adam)."""
     final_learning_rate: Rate = 0.0001
-    """Learning rate at the end; linear in between."""
+    """Learning rate at the end. It falls linearly."""
     gamma: Share = 1.0
-    """Discount per decision; below 1 in single-player games."""
+    """Discount per decision; below 1 only in single-player games."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 1.0
-    """Return that counts as 1, in single-player games (a torch module's, where it is not given: that of random games)."""
+    """Return that counts as 1, in single-player games (default for a torch module: the typical return of random games)."""
     n_step: Annotated[int, Range(1, 1000)] = 1
-    """Decisions between one that is valued and the one whose value its target ends with."""
+    """Number of decisions after which the target bootstraps."""
     cut: bool = True
-    """Targets of several steps end before an action that was drawn at random."""
+    """Ends multi-step targets before a random action."""
     priority: Annotated[float, Range(0, 2)] = 0.0
-    """Prioritised replay: exponent of a decision's last error in how often it is drawn (0: all alike; 0.6 in the paper)."""
+    """Prioritized replay: exponent of a decision's last error in its sampling probability (0: uniform; 0.6 in the paper)."""
     importance: Share = 0.4
-    """Exponent of the importance weights that make up for it, at the start; 1 at the end."""
+    """Prioritized replay: exponent of the importance weights at the start. It rises to 1 at the end."""
     double: bool = True
-    """The newest network chooses the action whose value the target network says."""
+    """Double Q-learning: the online network chooses the action, the target network values it."""
     dueling: bool = False
-    """The last layer learns a state's value and every action's advantage."""
+    """Dueling head: the last layer has a value of the state and an advantage of every action."""
     head: Literal["max", "value"] = "max"
-    """What the network says: the value of every action (max), or of the state, the actions being valued by what follows them."""
+    """Output of the network: a value for every action (max), or the value of the state (value). With value an action is
+    valued by the states that follow it."""
     target_depth: Annotated[int, Range(0, 8)] = 0
-    """Depth of the search with the target network that says what every action's value should be; 1: the mean over all outcomes
-    of chance of the best value after it; 0: what was met in play, of the action that was played."""
+    """Depth of the search with the target network that gives the targets of all actions. 1: expectation over all outcomes
+    of chance of the best value after them. 0: no search, the target is for the played action and the state it led to."""
     rare: Share = 0.0
-    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
     nodes: Limit = 0
-    """Most decisions that a search looks at (0: no limit)."""
+    """Maximum number of decisions that a search visits (0: no limit)."""
     candidates: str = ""
-    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    """Actions that searches consider, one of the game's sets of candidates (default: all legal actions)."""
     sees: str = ""
-    """What the network sees: features, another of the game's sets of sparse features, observation or features+observation (default:
-    features, if there are any; with --head max both where symmetric positions share features); a torch module planes, onehot,
-    observation (default: the first that the game has) or features."""
+    """Input of a sparse network: features, another of the game's sets of sparse features, observation or
+    features+observation (default: features, if the game has them; with --head max features+observation if symmetric positions
+    share features). Input of a torch module: planes, onehot, observation (default: the first that the game has) or features."""
     exploration: Share = 1.0
     """Share of random actions at the start."""
     final_exploration: Share = 0.1
-    """Share of random actions from some part of the run on; linear before."""
+    """Share of random actions at the end. It falls linearly over the first --exploration-fraction of the run."""
     exploration_fraction: Share = 0.5
-    """That part."""
+    """Fraction of the run over which the exploration falls."""
     exploration_spread: Annotated[float, Range(0, 100)] = 0.0
-    """Game i of k has the share of random actions to the power 1 + i / (k - 1) times this (0: all the same; 7 in the paper)."""
+    """Spread of the exploration over the games: game i of k plays with the share of random actions to the power 1 + i / (k
+    - 1) times this (0: the same for all; 7 in the paper)."""
     plies: Plies = 8
-    """Most random actions at the beginning of a game."""
+    """Maximum number of random actions at the start of a game."""
     guide: str = ""
-    """Whose searches play the first decisions: a score, or a model's name, run folder or file (default: the network's)."""
-    guided: Annotated[int, Range(0, 1e12)] = 100_000
-    """Decisions played by the guide."""
+    """Player of the first decisions: searches with a hand-made score, or with a model (name, run folder or file; default:
+    the network itself)."""
+    guide_decisions: Annotated[int, Range(0, 1e12)] = 100_000
+    """Number of decisions that the guide plays."""
     guide_depth: Depth = 1
     """Depth of the guide's searches."""
-    credit: Share = 0.0
-    """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in single-player games."""
-    credited: Rate = 0.5
-    """Part of the run over which that falls to 0."""
+    partial_credit: Share = 0.0
+    """Credit for a lost single-player game at the start of training, as a share of the progress it made; for games in which
+    wins are rare."""
+    partial_credit_fraction: Rate = 0.5
+    """Fraction of the run over which the partial credit falls to 0."""
     hidden: tuple[int, ...] = (128, 64)
-    """Outputs of the layers between what is seen and the values, multiples of 4."""
+    """Widths of the hidden layers, multiples of 4."""
     match_depth: Depth = 1
     """Depth of the searches in matches."""
     interval: Every = 102_400
-    """Decisions between two log entries, and between two evaluations; the first come after at most 102,400."""
+    """Number of decisions between two log entries, and between two evaluations. The first comes after at most 102,400."""
 
 
 def check(config: Config, game: Any) -> None:
@@ -149,8 +154,8 @@ def check(config: Config, game: Any) -> None:
         raise UserError("expected --head max with --dueling, got value")
     if config.head == "max" and config.target_depth and config.n_step > 1:
         raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
-    if config.credit and game.players == 2:
-        raise UserError(f"expected --credit in a single-player game, got {game.name!r}")
+    if config.partial_credit and game.players == 2:
+        raise UserError(f"expected --partial-credit in a single-player game, got {game.name!r}")
     if config.network != SPARSE:
         need_sparse(config)
         return
@@ -186,18 +191,18 @@ class QLearner(GatedLearner):
         super().__init__(config)  # raises ValueError without torch
         from leafwise.training.dqn.learning import Decided, Learning, Order
 
-        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        check_actors(config.job_size, config.staleness, config.processes, config.cluster)
         check(config, self.game)
         cut = config.cut and config.n_step > 1
         sees = config.sees or default_seen(self.game, actions=config.head == "max")
         chance = config.network == SPARSE and features_of(self.game, sees).stage != "decision"
-        order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
+        order = Order(config.envs, self.steps if config.job_size else 1, config.staleness + 1)
         self.replay = Decided(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
         # raises ValueError for candidates or a guide that there are not
         self.learning = Learning(self.game, config, target_of(config), self.replay)
         self.newest, self.player = self.learning.shape, self.learning.player
         self.open_folder()
-        if config.piece:
+        if config.job_size:
             self.work_by(self.player)
             self.actor = self.executor.share(Player(self.newest, config))
         self.generations = Generations(self.line(), self.pieces, config.staleness)
@@ -222,7 +227,7 @@ class QLearner(GatedLearner):
             getattr(self, name)[:] = tensors[name]
         self.replay.restore(tensors, metadata["done"], metadata.get("highest", 1.0))
         self.newest = self.learning.online.export()
-        if self.config.piece:
+        if self.config.job_size:
             self.generations.restore(tensors, metadata["ahead"], self.newest)
 
     def state(self) -> Checkpoint:
@@ -231,7 +236,7 @@ class QLearner(GatedLearner):
         told: Json = {"done": self.done, "batches": self.learning.batches}
         if self.config.priority:
             told["highest"] = self.replay.highest
-        if self.config.piece:
+        if self.config.job_size:
             ahead, told["ahead"] = self.generations.state()
             tensors |= ahead
         more, of_every_run = super().state()
@@ -241,8 +246,12 @@ class QLearner(GatedLearner):
         """Returns how decisions are played when so many have been: each game has a share of random actions of its own."""
         config = self.config
         powers = 1 + config.exploration_spread * np.arange(config.envs) / max(config.envs - 1, 1)
-        credit = config.credit * max(0.0, 1 - min(done / config.total_steps, 1.0) / config.credited)
-        return Playing(exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guided)
+        credit = config.partial_credit * max(
+            0.0, 1 - min(done / config.total_steps, 1.0) / config.partial_credit_fraction
+        )
+        return Playing(
+            exploration_at(config, done) ** powers, credit, bool(config.guide) and done < config.guide_decisions
+        )
 
     def play(self) -> tuple[float, Logged]:
         """Remembers one decision of every game, played here by the newest network, or a generation's, played elsewhere.
@@ -250,7 +259,7 @@ class QLearner(GatedLearner):
         Returns the mean value of what was not random, and what is logged of games played elsewhere.
         """
         config, behind = self.config, Logged()
-        if config.piece:
+        if config.job_size:
             found, behind = self.from_elsewhere()
         else:
             rng, how = np.random.default_rng((config.seed, 0, self.done)), self.playing(self.done)
@@ -266,7 +275,7 @@ class QLearner(GatedLearner):
     @property
     def steps(self) -> int:
         """Decisions of each game in a generation."""
-        return max(1, self.config.piece // min(GROUP, self.config.envs))
+        return max(1, self.config.job_size // min(GROUP, self.config.envs))
 
     def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
         """Returns the decisions of a generation as pieces of work.

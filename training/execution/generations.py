@@ -43,11 +43,13 @@ class Calls:
         return piece()
 
 
-def check_actors(piece: int, staleness: int, processes: int, cluster: str) -> None:
+def check_actors(job_size: int, staleness: int, processes: int, cluster: str) -> None:
     """Raises ValueError for options of actors that do not fit."""
     check_places(processes, cluster)
-    if not piece and (staleness or processes > 1 or cluster):
-        raise UserError("expected --piece with --staleness, --processes or --cluster, got 0: all games are one stream")
+    if not job_size and (staleness or processes > 1 or cluster):
+        raise UserError(
+            "expected --job-size with --staleness, --processes or --cluster, got 0: the learner plays all games"
+        )
 
 
 def key_of(seed: int, generation: int, piece: int) -> int:

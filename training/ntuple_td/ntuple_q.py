@@ -28,13 +28,13 @@ class Config(td.Config):
     """Options of `leafwise train GAME --method ntuple-q`."""
 
     target_depth: Annotated[int, Range(1, 3)] = 1
-    """Depth of the search that plays and gives the targets; 1: the mean over all outcomes of chance of the best value."""
+    """Depth of the search that plays and gives the targets; 1: expectation over all outcomes of chance of the best value."""
     exploration: Share = 0.02
     """Share of random actions at the start."""
     final_exploration: Share = 0.0
-    """Share of random actions from some part of the run on; linear before."""
+    """Share of random actions at the end. It falls linearly over the first --exploration-fraction of the run."""
     exploration_fraction: Share = 0.5
-    """That part."""
+    """Fraction of the run over which the exploration falls."""
 
 
 class NTupleQ(td.NTupleTd):

@@ -125,7 +125,7 @@ class Games:
 class Positions(Games):
     """Networks that the exact solver judges on critical positions."""
 
-    OPTIONS = ("judged", "judged_plies", "judged_depth", "depths", "rematch", "half")
+    OPTIONS = ("solver_positions", "solver_opening_plies", "solver_opening_depth", "depths", "rematch", "half")
 
     def prepare(self, network: SparseNetwork, source: Path, told: Any, config: Any) -> Prepared:
         """Returns the network that is published, and what hand-made leaf it is held against."""
@@ -157,18 +157,20 @@ class Positions(Games):
 
     def measure(self, network: SparseNetwork, config: Any) -> Iterator[Json]:
         """Yields the shares of positions in which a search keeps the value, by depth; an empty one where nothing judges."""
-        game, plies = network.game, config.judged_plies
+        game, plies = network.game, config.solver_opening_plies
         if not has_solver(game):
             yield {}
             return
         where = config.processes, config.cluster
         with executor_for(Keeping(game), *where) as solvers:
-            judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth, solvers)
+            judged = critical_positions(
+                game, config.solver_positions, FINAL_SEED, plies, config.solver_opening_depth, solvers
+            )
         pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
         shares = map_pieces(partial(kept, judged, network), pieces, *where)
         for depth in config.depths:
-            found: Json = {"depth": depth, "positions": config.judged, "plies": list(plies)}
-            found |= {"ahead": config.judged_depth, "learned": next(shares), "hand_made": next(shares)}
+            found: Json = {"depth": depth, "positions": config.solver_positions, "plies": list(plies)}
+            found |= {"ahead": config.solver_opening_depth, "learned": next(shares), "hand_made": next(shares)}
             both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
             print(f"depth {depth}: keeps the value in {both}", flush=True)
             yield found
@@ -235,7 +237,7 @@ class Chances(Games):
 
     def variants(self, game: Game, config: Any) -> dict[str, Game]:
         """Returns the variants that are played, by their texts."""
-        texts = config.variants or recipe(game.name, "selfplay", None).get("mix") or [""]
+        texts = config.variants or recipe(game.name, "selfplay", None).get("variants") or [""]
         return {text: find_variant(game.name, text) for text in texts}
 
     def played(

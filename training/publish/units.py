@@ -61,19 +61,20 @@ class Config:
     model: str
     """Name of a shipped model, run folder or model file."""
     games: int = 0
-    """Games, in each variant; half of them fit, half tell the error (0: as the room's recipe says, else 8000)."""
+    """Number of games in each variant; half of them fit, the other half measure the error (0: from the game's recipe, else
+    8000)."""
     depth: int = 1
-    """Decisions that both players look ahead."""
+    """Search depth of both players, in decisions."""
     plies: int = 8
-    """Two-player games: most random moves that a game begins with."""
+    """Two-player games: maximum number of random moves at the start of a game."""
     nodes: int = 0
-    """Most decisions that a search looks at, as in players (0: as the recipe says, else no limit)."""
+    """Maximum number of decisions that a search visits, as in players (0: from the recipe, else no limit)."""
     every: int = 0
-    """One decision in so many counts (0: as the recipe says, else each)."""
+    """Use one decision in so many (0: from the recipe, else every decision)."""
     processes: int = 1
-    """Processes that play."""
+    """Number of processes that play."""
     slope: float = LEAST_SLOPE
-    """No piece of the map is flatter than this share of its mean slope (less where values tell exactly how a game ends)."""
+    """Minimum slope of a piece of the map, as a share of the mean slope (less where values tell exactly how a game ends)."""
     cluster: str = ""
     """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
@@ -162,7 +163,9 @@ def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> V
 
 def valued_variants(game: Game) -> list[Game]:
     """Returns the variants of a recipe's mix; the game as it is where there is none."""
-    return [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [game]
+    return [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("variants") or ()] or [
+        game
+    ]
 
 
 @dataclass(frozen=True)

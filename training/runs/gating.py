@@ -223,25 +223,26 @@ class Gate:
 
 @dataclass(frozen=True)
 class Options(RunOptions):
-    """Options of every method whose best network is known by matches."""
+    """Options of methods that choose the best network by matches."""
 
     sparse_only: ClassVar[tuple[str, ...]] = ("hidden",)
-    """Options that a sparse network alone takes."""
+    """Options that need a sparse network."""
     network: str = SPARSE
-    """sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64, resnet,blocks=2,channels=32,hidden=64, or a
-    class of your own as MODULE:CLASS,width=8, whose file --module names. By --sees it sees planes, onehot, observation or
-    features (default: the first that the game has)."""
+    """Network: sparse, or a torch module: mlp,hidden=128,128, conv,channels=32,32,hidden=64,
+    resnet,blocks=2,channels=32,hidden=64, or a class of your own as MODULE:CLASS,width=8 from the file that --module names. The
+    input of a torch module is set by --sees: planes, onehot, observation or features (default: the first that the game has)."""
     device: str = "cpu"
-    """Where a torch module learns and plays: cpu, or cuda, whose tensors may differ from run to run; other processes play on the
-    processor."""
+    """Device on which a torch module learns and plays: cpu or cuda. With cuda the tensors may differ from run to run. Other
+    processes play on the CPU."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 500
-    """Most pairs of games in a match against the best network; games played, in single-player games."""
-    judged: Annotated[int, Range(0, 100000)] = 200
-    """Positions judged by the exact solver, where there is one; 0: none."""
-    judged_plies: tuple[int, int] = (4, 12)
-    """Least and most actions before a judged position."""
-    judged_depth: Annotated[int, Range(0, 6)] = 0
-    """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
+    """Maximum number of pairs of games in a match against the best network; number of games in single-player games."""
+    solver_positions: Annotated[int, Range(0, 100000)] = 200
+    """Number of positions in which the network's play is compared with the exact solver, if the game has one; 0: none."""
+    solver_opening_plies: tuple[int, int] = (4, 12)
+    """Minimum and maximum number of actions before such a position."""
+    solver_opening_depth: Annotated[int, Range(0, 6)] = 0
+    """Search depth of the players who choose these actions. They know only the ends of games that they see, and otherwise
+    play at random; 0: random actions."""
 
 
 def need_sparse(config: Any) -> None:
@@ -272,29 +273,31 @@ def need_device(config: Any) -> None:
 
 @dataclass(frozen=True)
 class ActorOptions(Options):
-    """Options of methods whose games may be played by others than the learner."""
+    """Options of methods whose games other processes can play."""
 
-    piece: Positions = 0
-    """What is played as one piece of work, from a seed of its own (0: all games are one stream, played by the learner)."""
+    job_size: Positions = 0
+    """Number of positions (dqn: decisions) that one job plays, from its own random stream. 0: the learner plays all games
+    from one stream."""
     staleness: Annotated[int, Range(0, 100)] = 0
-    """Generations of games that are played ahead, while the learner learns: so far is the network behind that plays them."""
+    """Number of generations of games that are played ahead while the learner trains. The network that plays is so many
+    generations old."""
     processes: int = 1
-    """Processes that play; with --piece no game depends on how many."""
+    """Number of processes that play. With --job-size the result does not depend on it."""
     cluster: str = ""
-    """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
-    or HOST:PORT."""
+    """Ray cluster that plays instead: auto (the one this machine belongs to), local (with --processes cores of this
+    machine, 1: all) or HOST:PORT."""
 
 
 @dataclass(frozen=True)
 class IterationOptions(ActorOptions):
-    """Options of methods that play, then learn, again and again."""
+    """Options of methods that alternate between self-play and training."""
 
-    passes: Annotated[float, Range(0.01, 1000)] = 4.0
-    """How often a new position is learned from in its iteration's training, on average over the replay."""
+    epochs: Annotated[float, Range(0.01, 1000)] = 4.0
+    """Training samples drawn from the replay buffer in an iteration, divided by the iteration's number of new positions."""
     learning_rate: Rate = 0.004
-    """Highest learning rate of the first iteration's cycle (Adam)."""
+    """Maximum learning rate of the first iteration's cycle (Adam)."""
     final_learning_rate: Rate = 0.0004
-    """The same for the last iteration; geometric in between."""
+    """Maximum learning rate of the last iteration's cycle. It falls geometrically from the first to the last."""
 
 
 class GatedLearner(Learner):
@@ -320,7 +323,9 @@ class GatedLearner(Learner):
         """Starts from the newest network, or where the last checkpoint was; `options` are those of the gate."""
         config = self.config
         self.gate = Gate(self.newest, pairs=config.match_pairs, line=self.line(), **options)
-        self.judged = judge_of(self.game, config.judged, config.judged_plies, config.judged_depth)
+        self.judged = judge_of(
+            self.game, config.solver_positions, config.solver_opening_plies, config.solver_opening_depth
+        )
         if not self.resume():
             self.keep_best()
 
@@ -404,7 +409,7 @@ class IterationLearner(GatedLearner):
     @property
     def by_pieces(self) -> bool:
         """Whether games are pieces of work."""
-        return bool(self.config.piece)
+        return bool(self.config.job_size)
 
     @property
     def to_learn(self) -> int:
@@ -444,7 +449,7 @@ class IterationLearner(GatedLearner):
         from leafwise.training.networks import fit, seeded
 
         config, rate = self.config, self.rate()
-        steps = max(1, int(config.passes * self.to_learn / config.batch_size))
+        steps = max(1, int(config.epochs * self.to_learn / config.batch_size))
         sample, loss_by = self.lesson(np.random.default_rng((config.seed, self.done)))
         self.module.train()
         with seeded(config.seed, self.done):

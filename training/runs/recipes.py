@@ -1,7 +1,7 @@
 """What a game's room says of learning it, in its `recipes.toml`: options that were seen to work, and methods of its own.
 
     method = "ship-values"         # the method unless another is named
-    easier = "start_life=31"       # what makes a variant that is asked for an easier one, for `easy`
+    easier = "start_life=31"       # options that make a variant easier, for `easy_variants`
     [modules]                      # methods of the game's own, and its `publish`: modules like training/dqn/dqn.py
     ship-values = "leafwise.training.starship.ship_values"
     [selfplay]                     # options of a method, by their names in a run's config.toml
@@ -86,6 +86,8 @@ METHODS = (
 RENAMED = {"td": ("ntuple-td", "value-td"), "values": ("ship-values",)}
 """Names that methods had, and what they are now: the first that fits the game."""
 PUBLISH = "publish"
+OF_SEVERAL_VARIANTS = ("variants", "easy_variants", "extra_variants", "variant_shares")
+"""Options of a recipe that a command with --variant does not take."""
 
 
 def recipes(name: str) -> Json:
@@ -128,11 +130,12 @@ def recipe(name: str, method: str, variant: str | None) -> Json:
     said = recipes(name)
     own = said.get(method, {})
     found = {option: value for option, value in {**said.get(own.get("as"), {}), **own}.items() if option != "as"}
-    if variant is not None and "mix" in found:  # learned alone, and easier games are those of this variant
+    if variant is not None and {"variants", "extra_variants"} & found.keys():
+        # This variant is learned alone, and the easier games are easier games of it
         easier = said.get("easier", "")
-        found = {option: value for option, value in found.items() if option not in ("mix", "shares", "easy")}
+        found = {option: value for option, value in found.items() if option not in OF_SEVERAL_VARIANTS}
         if easier and easier.partition("=")[0] not in variant:
-            found["easy"] = [f"{variant},{easier}"]
+            found["easy_variants"] = [f"{variant},{easier}"]
     return found
 
 

@@ -54,17 +54,17 @@ class RunOptions:
     empty_means: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """What options that are left empty stand for, as runs of older versions wrote it."""
     game: Annotated[str, tyro.conf.Suppress]
-    """Game to learn; the command has it as its first word."""
+    """Game to learn; the first word of the command."""
     variant: str = ""
-    """Options of the game, like board=7x6,k=4."""
+    """Options of the game, for example board=7x6,k=4."""
     run: str = ""
     """Run folder (default: runs/GAME-METHOD-SEED)."""
     seed: Annotated[int, Range(0, SELECTION_SEED - 1)] = 1
     """Key of the run's random streams, below 900,000."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 30.0
-    """Seconds between two checkpoints, at least."""
+    """Minimum time between two checkpoints, in seconds."""
     resume: bool = False
-    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
+    """Continue the run in the folder with its options. A larger --total-steps extends it."""
 
 
 def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]:

@@ -283,10 +283,10 @@ class Recorder:
             run, depth = self.guide_kernels.record_games, options.guide_depth or options.depth
         else:
             T, other = self.tables(newest, game), self.tables(earlier, game)
-            alone = (options.exploration, 0.0 if self.solo else options.earlier, options.td_lambda)
+            alone = (options.exploration, 0.0 if self.solo else options.pool_share, options.td_lambda)
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
-        even = np.inf if options.even == 1 else options.even * game.stake
+        even = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
         how = options.plies, even, *alone, own, credit, options.lambda_turns, self.kept
         n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
         if self.labels is not None:
@@ -343,7 +343,7 @@ class BatchRecorder:
             depth = options.guide_depth or options.depth
             decay, exploration = (1.0, 0.0) if self.solo else (options.td_lambda, options.exploration)
             return self.played(game, count, (self.guide,), key, depth, False, credit, 0.0, exploration, decay)
-        share = 0.0 if self.solo else options.earlier
+        share = 0.0 if self.solo else options.pool_share
         leaves = [network.evaluator("selfplay") for network in (newest, earlier)[: 1 + (share > 0)]]
         how = options.depth, self.own, credit, share, options.exploration, options.td_lambda
         return self.played(game, count, leaves, key, *how)
@@ -357,7 +357,7 @@ class BatchRecorder:
         games = SideBySide(game, leaves, depth, nodes=options.nodes, candidates=options.candidates or None)
         keys = rng.integers(0, 1 << 64, count, dtype=np.uint64)
         other = np.where(rng.random(count) < earlier, rng.integers(0, 2, count), NOBODY)
-        even = np.inf if options.even == 1 else options.even * game.stake
+        even = np.inf if options.max_opening_value == 1 else options.max_opening_value * game.stake
         how = How(np.full(count, options.plies), exploration, even, credit, own)
         record, _, counts = games.play(keys, other, how)
         n = len(record.rows)

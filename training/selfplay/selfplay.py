@@ -75,90 +75,96 @@ class Config(IterationOptions):
     total_steps: TotalSteps = 60
     """Length of the run, in iterations."""
     positions: BufferSize = 50_000
-    """Positions recorded in an iteration, of a sparse network."""
+    """Number of positions recorded in an iteration (sparse network)."""
     games: Count = 1024
-    """Games of an iteration of another network; --piece is in games there, too."""
+    """Number of games played in an iteration (torch module). --job-size counts games too then."""
     buffer_size: BufferSize = 400_000
-    """Last positions that are learned from."""
+    """Capacity of the replay buffer, in positions."""
     learning_starts: Positions = 0
-    """Positions recorded before learning begins: few games teach a network that plays well (`--init-from`) more harm than good."""
+    """Number of positions recorded before training starts. A network that already plays well (`--init-from`) gets worse if
+    it is trained on few games."""
     batch_size: Count = 2048
-    """Positions in a batch."""
+    """Number of positions in a batch."""
     hidden: tuple[int, ...] = (32, 32)
-    """Outputs of the layers between features and value, multiples of 4."""
+    """Widths of the hidden layers, multiples of 4."""
     sees: str = ""
-    """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
+    """Input of the network: one of the game's sets of sparse features, or observation (default: features, if the game has
+    them)."""
     head: str = "value"
-    """What the network says in two-player games: value, one number, or wdl, the chances to win, draw and lose."""
+    """Output of the network in two-player games: value (one number) or wdl (probabilities of win, draw and loss)."""
     depth: Depth = 1
-    """Depth of the search whose root values are learned."""
+    """Depth of the searches whose root values are the targets."""
     nodes: Limit = 0
-    """Most decisions that a search looks at, as in players `search:LEAF,nodes=` (0: no limit); for games with turns of many
-    actions."""
+    """Maximum number of decisions that a search visits, as in players `search:LEAF,nodes=` (0: no limit); for games with
+    turns of many actions."""
     rare: Share = 0.0
-    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    """Probability below which a search does not expand an outcome of chance; the leaf values it directly."""
     candidates: str = ""
-    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    """Actions that searches consider, one of the game's sets of candidates (default: all legal actions)."""
     guide: str = ""
-    """Whose searches play the first iterations' games: a score, or a model as for --init-from (default: the network's)."""
-    guided: Count = 1
-    """Iterations played by the guide."""
+    """Player of the first iterations: searches with a hand-made score, or with a model as for --init-from (default: the
+    network itself)."""
+    guide_iterations: Count = 1
+    """Number of iterations that the guide plays."""
     guide_depth: Annotated[int, Range(0, 8)] = 0
-    """Depth of the guide's searches (0: that of the others)."""
+    """Depth of the guide's searches (0: --depth)."""
     guide_candidates: str = ""
-    """Actions that the guide's searches consider (default: those of the others)."""
-    mix: tuple[str, ...] = ()
-    """Variants that single-player games are played in, like level=1 level=4 (default: that of --variant alone); one that is named
-    twice gets twice the positions."""
-    easy: tuple[str, ...] = ()
-    """Easier variants that the first iterations are played in instead."""
-    eased: Annotated[int, Range(0, 1e6)] = 2
-    """Iterations played in those; over as many more they give way to the others one by one."""
-    credit: Share = 0.0
-    """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in single-player games."""
-    credited: Count = 20
-    """Iterations over which that falls to 0."""
+    """Actions that the guide's searches consider (default: --candidates)."""
+    variants: tuple[str, ...] = ()
+    """Variants to train on in single-player games, for example level=1 level=4 (default: --variant only). A variant that is
+    named twice gets twice the positions."""
+    easy_variants: tuple[str, ...] = ()
+    """Easier variants that the first iterations play instead (curriculum)."""
+    curriculum_iterations: Annotated[int, Range(0, 1e6)] = 2
+    """Number of iterations in the easier variants. Over as many further iterations --variants replace them one by one."""
+    partial_credit: Share = 0.0
+    """Credit for a lost single-player game at the start of training, as a share of the progress it made; for games in which
+    wins are rare."""
+    partial_credit_iterations: Count = 20
+    """Number of iterations over which the partial credit falls to 0."""
     init_from: str = ""
-    """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones); its layers
-    may be narrower, and its head value where wdl is asked for."""
+    """Model with the initial weights: name of a shipped model, run folder or file (default: random weights). Its layers may
+    be narrower, and its head may be value with --head wdl."""
     replay_from: str = ""
-    """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
+    """Run folder of the same method and variant. Its positions fill the replay buffer until newer ones replace them."""
     td_lambda: Share = 0.7
-    """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    """Lambda of the targets: 0 uses only the root value of the position, 1 only the outcome of the game."""
     lambda_turns: bool = False
-    """Lambda counts turns, all that a player decides without chance between, not actions."""
+    """Lambda counts turns instead of actions. A turn is all that a player decides without chance in between."""
     replay_stages: tuple[str, ...] = ()
-    """Stages whose positions are learned from, decision or those at which a leaf is asked (default: all of them)."""
+    """Stages whose positions are trained on: decision, or stages at which the leaf is asked (default: all of these)."""
     exploration: Share = 0.1
-    """Share of actions drawn at random."""
+    """Share of random actions."""
     plies: Plies = 12
-    """Most random actions at the beginning of a game."""
-    even: Share = 1.0
-    """Openings whose root value is further from 0 than this share of the most that a game is worth are drawn anew, up to 100 times;
-    1: none is."""
+    """Maximum number of random actions at the start of a game."""
+    max_opening_value: Share = 1.0
+    """Maximum absolute root value of an opening, as a share of the maximum outcome. Other openings are drawn again, up to
+    100 times; 1: no limit."""
     exact_nodes: Limit = 0
-    """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
-    repeats: Annotated[int, Range(1, 100)] = 1
-    """How often a position enters the replay whose target is more than half of what a game is worth at most from what the newest
-    network says of it."""
-    earlier: Share = 0.2
+    """Approximate number of nodes in which the game's alpha-beta solver may solve a position. A solved position has its
+    exact value as target (0: none)."""
+    surprise_repeats: Annotated[int, Range(1, 100)] = 1
+    """Number of copies in the replay buffer of a surprising position: its target differs from the newest network's value by
+    more than half of the maximum outcome."""
+    pool_share: Share = 0.2
     """Share of games in which an earlier best network plays one seat."""
-    pool: Annotated[int, Range(1, 100)] = 8
-    """Earlier best networks that are kept as opponents."""
+    pool_size: Annotated[int, Range(1, 100)] = 8
+    """Number of earlier best networks that are kept as opponents."""
     match_pairs: Annotated[int, Range(100, 1e6)] = 2000
-    """Most pairs of games in a match against the best network."""
+    """Maximum number of pairs of games in a match against the best network."""
     evaluate_every: Every = 1
-    """Iterations from one match against the best network to the next; the last iteration has one too."""
+    """Number of iterations between two matches against the best network. The last iteration always ends with a match."""
     match_share: Share = 0.1
-    """Most games of matches, as a share of those learned from, with another network than a sparse one: matches wait for it."""
+    """Maximum number of match games, as a share of the training games (torch module). A match waits until enough games are
+    played."""
     match_depth: Depth = 1
-    """Depth of the searches in matches, and against the reference players."""
+    """Depth of the searches in matches, also against the reference players."""
     match_from_start: Share = 0.0
-    """Share of the match's pairs of games that begin at the start, without random actions; in games of chance for two."""
+    """Share of the pairs of match games that start without random actions; for two-player games of chance."""
     reference_players: tuple[str, ...] = ()
-    """Players by name that every network meets; the first has Elo 0."""
+    """Players that every evaluated network meets, by name. The first has Elo 0."""
     reference_pairs: Annotated[int, Range(1, 10_000)] = 25
-    """Pairs of games against each of them."""
+    """Number of pairs of games against each reference player."""
 
 
 SURPRISE = 0.5
@@ -176,22 +182,22 @@ class SelfPlay(IterationLearner):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.sparse = config.network == SPARSE
-        check_actors(config.piece, config.staleness, config.processes, config.cluster)
+        check_actors(config.job_size, config.staleness, config.processes, config.cluster)
         need_sparse(config)
         self.solo = self.game.players == 1
         self.scored = not has_outcomes(self.game)
-        if not self.solo and (config.mix or config.easy):
-            raise UserError(f"expected --mix and --easy for a single-player game, got {self.game.name!r}")
+        if not self.solo and (config.variants or config.easy_variants):
+            raise UserError(f"expected --variants and --easy-variants for a single-player game, got {self.game.name!r}")
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
             raise UserError(f"expected --head value, or wdl in a two-player game, got {config.head!r}")
         if config.match_from_start and (self.solo or not self.game.max_stages):
             raise UserError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
         self.mix, self.easy = (
             {text: find_variant(config.game, text) for text in texts}
-            for texts in (config.mix or (config.variant,), config.easy)
+            for texts in (config.variants or (config.variant,), config.easy_variants)
         )
         self.variants = [*self.mix.values(), *self.easy.values()]
-        self.shares = [list(self.mix).index(text) for text in config.mix] or [0]
+        self.shares = [list(self.mix).index(text) for text in config.variants] or [0]
         if config.exact_nodes:
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
@@ -213,7 +219,7 @@ class SelfPlay(IterationLearner):
             rows, targets = replay_of(config.replay_from, config, self.game)
             self.keep(0, rows[-size:], targets[-size:], repeats=1)
         if self.by_pieces:
-            actor = self.new_recorder(config.piece)
+            actor = self.new_recorder(config.job_size)
             self.work_by(actor)
             self.actor = self.executor.share(actor)
         self.generations = Generations(self.line(), self.pieces, config.staleness)
@@ -222,14 +228,14 @@ class SelfPlay(IterationLearner):
         # names for tags: level=1,start_life=22 is level1_start_life22
         variants = {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
         self.begin(
-            pool=config.pool, plies=config.plies, from_start=config.match_from_start, depth=config.match_depth, nodes=config.nodes,
-            rare=config.rare, candidates=config.candidates or None, variants=variants,
+            pool=config.pool_size, plies=config.plies, from_start=config.match_from_start, depth=config.match_depth,
+            nodes=config.nodes, rare=config.rare, candidates=config.candidates or None, variants=variants,
         )  # fmt: skip
 
     @property
     def by_pieces(self) -> bool:
         """Whether games are pieces of work."""
-        return bool(self.config.piece) or not self.sparse
+        return bool(self.config.job_size) or not self.sparse
 
     def new_recorder(self, positions: int) -> Any:
         """Returns what records games, of a sparse network so many positions at once."""
@@ -276,7 +282,7 @@ class SelfPlay(IterationLearner):
 
     def played(self, number: int) -> list[int]:
         """Returns which of `variants` an iteration is played in."""
-        hard, eased = len(self.mix), self.config.eased
+        hard, eased = len(self.mix), self.config.curriculum_iterations
         easy = [hard + k for k in range(len(self.easy))]
         later = max(0, number - eased)
         if number < eased:
@@ -287,14 +293,14 @@ class SelfPlay(IterationLearner):
 
     def credit(self, number: int) -> float:
         """Returns what a lost game counts in an iteration, as a share of how far it got."""
-        return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
+        return float(self.config.partial_credit * max(0.0, 1 - number / max(self.config.partial_credit_iterations, 1)))
 
     def play(self) -> Logged:
         """Takes the games of an iteration into the replay, played here or elsewhere; returns what is logged."""
         start, total, counts = time.perf_counter(), 0, np.zeros(3, np.int64)
         found, more = self.from_elsewhere() if self.by_pieces else (self.from_here(), {})
         for place, recorded in found:
-            self.keep(place, recorded.rows, recorded.targets, repeats=self.config.repeats)
+            self.keep(place, recorded.rows, recorded.targets, repeats=self.config.surprise_repeats)
             total, counts = total + len(recorded.rows), counts + recorded.counts
         self.fresh_positions, self.games = total, self.games + int(counts[GAMES])
         return logged_games(counts, total, time.perf_counter() - start) | more
@@ -319,7 +325,7 @@ class SelfPlay(IterationLearner):
 
     def guided(self, number: int) -> bool:
         """Whether the guide plays an iteration."""
-        return bool(self.guide) and number < self.config.guided
+        return bool(self.guide) and number < self.config.guide_iterations
 
     def keep(self, place: int, rows: Array, targets: Floats, *, repeats: int) -> None:
         """Puts positions of a variant into the replay, those that surprise the newest network `repeats` times."""
@@ -337,7 +343,7 @@ class SelfPlay(IterationLearner):
 
     def pieces_of(self, number: int) -> list[tuple[int, int]]:
         """Returns variant and positions, or games of a network that is no sparse one, of each piece of an iteration."""
-        which, piece = self.played(number), self.config.piece or self.config.games
+        which, piece = self.played(number), self.config.job_size or self.config.games
         each = -(-(self.config.positions if self.sparse else self.config.games) // len(which))
         return [(place, min(piece, each - begin)) for place in which for begin in range(0, each, piece)]
 

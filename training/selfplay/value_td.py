@@ -22,7 +22,7 @@ class Config(selfplay.Config):
     """Options of `leafwise train GAME --method value-td`."""
 
     td_lambda: Share = 0.9
-    """Lambda: 0 learns the network's value of the next position, 1 the outcome alone."""
+    """Lambda of the targets: 0 uses only the network's value of the next position, 1 only the outcome of the game."""
 
 
 class ValueTd(selfplay.SelfPlay):

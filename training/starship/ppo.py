@@ -38,9 +38,9 @@ class Config(RunOptions):
     total_steps: Annotated[int, Range(1, 1e13)] = 200_000
     """Length of the run, in decisions."""
     envs: Annotated[int, Range(1, 100000)] = 32
-    """Ships built side by side."""
+    """Number of ships built side by side."""
     rollout: Annotated[int, Range(1, 1e6)] = 32
-    """Decisions on each ship between two updates."""
+    """Number of decisions on each ship between two updates."""
     reward: str = "dense"
     """Reward of the environment: dense or terminal."""
     scale: Annotated[float, Range(1e-6, 1e9)] = 0.1
@@ -50,21 +50,21 @@ class Config(RunOptions):
     gamma: Share = 1.0
     """Discount per decision."""
     gae_lambda: Share = 0.95
-    """Lambda of generalised advantage estimation."""
+    """Lambda of generalized advantage estimation."""
     epochs: Annotated[int, Range(1, 1000)] = 3
-    """Passes over each rollout."""
+    """Number of passes over each rollout."""
     batch_size: Annotated[int, Range(2, 1e6)] = 256
-    """Decisions in a batch."""
+    """Number of decisions in a batch."""
     entropy: Annotated[float, Range(0, 10)] = 0.003
     """Weight of the entropy bonus."""
     channels: Annotated[int, Range(1, 1024)] = 16
-    """Outputs of each convolution."""
+    """Number of output channels of each convolution."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 20
-    """Updates between two evaluations."""
+    """Number of updates between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 1000)] = 100
-    """Seeds of an evaluation."""
+    """Number of seeds of an evaluation."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 60.0
-    """Seconds between two checkpoints, at least."""
+    """Minimum time between two checkpoints, in seconds."""
 
 
 class Placing(Learner):

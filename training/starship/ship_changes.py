@@ -41,30 +41,30 @@ from leafwise.training.types import Json, Tensors, named, prefixed
 class Config(RunOptions):
     """Options of `leafwise train starship --method ship-changes`."""
 
-    mix: tuple[str, ...] = ()
-    """Further variants that the same network learns, like preset=classic."""
+    extra_variants: tuple[str, ...] = ()
+    """Variants that the same network learns besides --variant, for example preset=classic."""
     total_steps: Annotated[int, Range(1, 1e13)] = 4000
-    """Length of the run, in batches learned from."""
+    """Length of the run, in batches."""
     batch_size: Annotated[int, Range(1, 1e6)] = 2048
-    """Changes in a batch."""
+    """Number of changes in a batch."""
     learning_rate: Annotated[float, Range(1e-9, 1)] = 0.003
-    """Highest learning rate (Adam); it falls to 0."""
+    """Maximum learning rate (Adam). It falls to 0."""
     change_every: Annotated[int, Range(1, 1e6)] = 100
-    """Batches between two times that ships are changed."""
+    """Number of batches after which new changes are tried."""
     ships: Annotated[int, Range(1, 100000)] = 16
-    """Ships of each variant changed each time; at first four times as many."""
+    """Number of ships of each variant that are changed each time; four times as many at the start."""
     tries: Annotated[int, Range(1, 1e6)] = 500
-    """Changes tried of each ship."""
+    """Number of changes tried on each ship."""
     buffer_size: Annotated[int, Range(1, 1e8)] = 150_000
-    """Changes of each variant that are kept to learn from, the latest."""
+    """Capacity of the replay buffer of each variant, in changes."""
     hidden: Annotated[int, Range(1, 1024)] = 24
     """Width of both hidden layers."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 1000
-    """Batches between two evaluations."""
+    """Number of batches between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 1000)] = 60
-    """Seeds of an evaluation, of each variant."""
+    """Number of seeds of an evaluation, for each variant."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 60.0
-    """Seconds between two checkpoints, at least."""
+    """Minimum time between two checkpoints, in seconds."""
 
 
 class PresetRun:
@@ -117,7 +117,7 @@ class Changes(Learner):
         one_thread()
         if "grid" not in self.game.features:
             raise UserError(f"ship-changes: expected a game that builds on a grid, got {self.game.name!r}")
-        games = [self.game, *(find_variant(config.game, variant) for variant in config.mix)]
+        games = [self.game, *(find_variant(config.game, variant) for variant in config.extra_variants)]
         self.preset_runs = [PresetRun(game, config) for game in games]
         generator = torch.Generator().manual_seed(config.seed)
         spread = {"first": SEEN**-0.5, "second": config.hidden**-0.5}

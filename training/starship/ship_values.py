@@ -56,47 +56,48 @@ EARLY = 0.2
 class Config(RunOptions):
     """Options of `leafwise train starship`."""
 
-    mix: tuple[str, ...] = ()
-    """Further variants that the same network learns, like preset=classic."""
-    shares: tuple[float, ...] = (1.0,)
-    """Share of each variant, --variant first, in batches, ships, memory and evaluations; scaled to add up to 1."""
+    extra_variants: tuple[str, ...] = ()
+    """Variants that the same network learns besides --variant, for example preset=classic."""
+    variant_shares: tuple[float, ...] = (1.0,)
+    """Share of each variant, --variant first, in batches, ships, replay buffer and evaluations. The shares are scaled to
+    add up to 1."""
     total_steps: Annotated[int, Range(1, 1e13)] = 8000
-    """Length of the run, in batches learned from."""
+    """Length of the run, in batches."""
     batch_size: Annotated[int, Range(1, 1e6)] = 256
-    """States in a batch."""
+    """Number of states in a batch."""
     learning_rate: Annotated[float, Range(1e-9, 1)] = 0.003
-    """Highest learning rate (Adam)."""
-    by_hand: Share = 0.15
-    """Share of the run that learns from hand-made ships alone."""
-    hand_ships: Annotated[int, Range(1, 1e7)] = 2000
-    """Hand-made ships to begin with."""
-    hand_exploration: Share = 0.4
-    """Chance of a random place instead of the hand-made one."""
-    finishes: Annotated[int, Range(0, 10000)] = 16
-    """Hand-made ships that a state is finished to; it counts as the best of them."""
+    """Maximum learning rate (Adam)."""
+    heuristic_share: Share = 0.15
+    """Share of the run that trains on ships of the hand-made builder only."""
+    heuristic_ships: Annotated[int, Range(1, 1e7)] = 2000
+    """Number of ships of the hand-made builder at the start."""
+    heuristic_exploration: Share = 0.4
+    """Probability of a random placement instead of the hand-made one."""
+    completions: Annotated[int, Range(0, 10000)] = 16
+    """Number of times that the hand-made builder completes a state. The best ship is the state's target."""
     build_every: Annotated[int, Range(1, 1e6)] = 50
-    """Batches between two times that ships are built."""
+    """Number of batches after which new ships are built."""
     ships: Annotated[int, Range(1, 100000)] = 48
-    """Ships built with the network each time."""
+    """Number of ships that the network builds each time."""
     exploration: Share = 0.08
-    """Chance of a random place instead of the network's."""
-    core_heat: Share = 0.0
-    """Temperature, in quality, at which cockpit and reactor are placed, the cockpit's rotation being drawn first (0: the best
-    places): with 0.01 the better of two places 0.01 apart is e times as likely."""
-    reflections: Share = 0.5
-    """Share of the ships that are learned from with left and right exchanged."""
+    """Probability of a random placement instead of the network's."""
+    core_temperature: Share = 0.0
+    """Temperature, in quality, at which cockpit and reactor are placed; the rotation of the cockpit is sampled first. With
+    0.01 a place that is 0.01 better is e times as likely (0: always the best place)."""
+    mirror_share: Share = 0.5
+    """Share of the training ships that are mirrored, left and right exchanged."""
     td_lambda: Share = 0.8
-    """Weight of what came of a state against the greatest value at its next decision (lambda)."""
+    """Lambda: weight of the final outcome of a state against the maximum value at its next decision."""
     buffer_size: Annotated[int, Range(1, 1e8)] = 60_000
-    """States that are kept to learn from, the latest, once the network builds."""
+    """Capacity of the replay buffer, in states, once the network builds."""
     hidden: tuple[int, int, int] = (16, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
     evaluate_every: Annotated[int, Range(1, 1e9)] = 500
-    """Batches between two evaluations."""
+    """Number of batches between two evaluations."""
     evaluate_games: Annotated[int, Range(2, 1000)] = 200
-    """Seeds of an evaluation."""
+    """Number of seeds of an evaluation."""
     checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 60.0
-    """Seconds between two checkpoints, at least."""
+    """Minimum time between two checkpoints, in seconds."""
 
 
 class PresetRun:
@@ -105,7 +106,8 @@ class PresetRun:
     def __init__(self, game: Game, blank: GridNetwork, config: Config, share: float) -> None:
         self.game, self.share, self.config = game, share, config
         self.batch, self.ships, self.hand_ships, self.most = (
-            max(1, round(share * n)) for n in (config.batch_size, config.ships, config.hand_ships, config.buffer_size)
+            max(1, round(share * n))
+            for n in (config.batch_size, config.ships, config.heuristic_ships, config.buffer_size)
         )
         self.seeds = range(SELECTION_SEED, SELECTION_SEED + max(2, round(share * config.evaluate_games)))
         self.blank = GridNetwork.create(game, config.hidden, tensors=blank.tensors)
@@ -122,13 +124,13 @@ class PresetRun:
         """Returns ships built by hand, or with `tensors` by looking ahead; some with left and right exchanged."""
         config, sampler = self.config, ShipSampler(self.game, key)
         if tensors is None:
-            ships = [sampler.by_hand(config.hand_exploration, config.finishes) for _ in range(self.hand_ships)]
+            ships = [sampler.by_hand(config.heuristic_exploration, config.completions) for _ in range(self.hand_ships)]
         else:
             plans = Plans(self.game, self.evaluator(tensors))
-            how = (config.exploration, config.td_lambda, config.core_heat)
+            how = (config.exploration, config.td_lambda, config.core_temperature)
             ships = [sampler.ahead(plans, *how) for _ in range(self.ships)]
         grid = self.T.ship.grid
-        exchanged = sampler.rng.random(len(ships)) < config.reflections
+        exchanged = sampler.rng.random(len(ships)) < config.mirror_share
         return [
             ship._replace(rows=mirrored(ship.rows, grid)) if other else ship
             for ship, other in zip(ships, exchanged, strict=True)
@@ -174,14 +176,19 @@ class Builds(Learner):
         from leafwise.training.networks import one_thread
         from leafwise.training.starship.grid import GridModule, device_to_learn
 
-        variants = (config.variant, *config.mix)
-        if len(config.shares) != len(variants) or not all(0 < share < np.inf for share in config.shares):
-            raise UserError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
+        variants = (config.variant, *config.extra_variants)
+        if len(config.variant_shares) != len(variants) or not all(
+            0 < share < np.inf for share in config.variant_shares
+        ):
+            raise UserError(
+                f"expected --variant-shares as {len(variants)} numbers above 0, got {config.variant_shares!r}"
+            )
         one_thread()
-        games = [self.game, *(find_variant(config.game, variant) for variant in config.mix)]
+        games = [self.game, *(find_variant(config.game, variant) for variant in config.extra_variants)]
         blank = GridNetwork.create(self.game, config.hidden)
         self.preset_runs = [
-            PresetRun(g, blank, config, s / sum(config.shares)) for g, s in zip(games, config.shares, strict=True)
+            PresetRun(g, blank, config, s / sum(config.variant_shares))
+            for g, s in zip(games, config.variant_shares, strict=True)
         ]
         self.device = device_to_learn()
         self.module = GridModule(blank).reset(config.seed).to(self.device)
@@ -230,7 +237,7 @@ class Builds(Learner):
 
     def build(self) -> dict[str, float]:
         """Builds the ships that come before the next batches: by hand first, all at once, later some by looking ahead."""
-        by_hand = self.updates < self.config.by_hand * self.config.total_steps
+        by_hand = self.updates < self.config.heuristic_share * self.config.total_steps
         if by_hand and self.updates:
             return {}
         key = (self.config.seed * 1_000_003 + self.updates) % SELECTION_SEED
